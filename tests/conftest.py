@@ -19,6 +19,12 @@ hypothesis.settings.register_profile("thorough", max_examples=2_000, deadline=No
 RESTORED = {"HOME", "USERPROFILE", "TZ", "COLUMNS", "PYTEST_CURRENT_TEST"}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--screenshots", metavar="DIR", help="write a picture of each view of `holdfast web` to this folder"
+    )
+
+
 def pytest_sessionstart() -> None:
     """Plugins, commands and methods are found through installed entry points: those of another version of the sources
     would make most tests fail for no reason that they name."""

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from holdfast.config.keyless import check_table
-from holdfast.errors import ConfigError, StorageError
+from holdfast.errors import ConfigError, StorageError, TryLater
 from holdfast.flush.publish.forge import Activity, Forge, Post
 from holdfast.hooks import hookimpl
 
@@ -92,7 +92,6 @@ class GiteaTrail(Forge):
 
     def send(self, item: Item) -> Evidence:
         """Add the comment unless it is there, and read it back. See :meth:`holdfast.flush.publish.forge.Forge.send`."""
-        from holdfast.flush.publish.outbox import TryLater
         from holdfast.models import Evidence
         from holdfast_gitea.faults import Absent, Closed, Passing
 

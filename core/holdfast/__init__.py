@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from holdfast.models import Receipt as Receipt
     from holdfast.models import StateMutation as StateMutation
     from holdfast.models import Turn as Turn
+    from holdfast.session.session import Session as Session
+
+    __version__: str
 
 _WHERE = {
     "Holdfast": "engine",
@@ -29,6 +32,7 @@ _WHERE = {
     "FlushRefused": "errors",
     "Refused": "errors",
     "hookimpl": "hooks",
+    "Session": "session.session",
     **dict.fromkeys(
         (
             "CuratedDecision",
@@ -51,11 +55,23 @@ __all__ = list(_WHERE)
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return _version()
     if name not in _WHERE:
         raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
     import importlib
 
     return getattr(importlib.import_module(f"holdfast.{_WHERE[name]}"), name)
+
+
+def _version() -> str:
+    """The version of the installed distribution, such as ``1.2.3``; ``(not installed)`` in a plain source tree."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("holdfast")
+    except PackageNotFoundError:
+        return "(not installed)"
 
 
 def __dir__() -> list[str]:

@@ -193,8 +193,15 @@ class Holdfast(Features):
 
         return extract_now(self.services, messages, source=source)
 
-    def extract_queued(self) -> ExtractResult:
-        """Try every waiting item once, due or not. With turn-by-turn extraction that includes turns that just ended."""
+    def extract_queued(self, *, due: int | None = None) -> ExtractResult:
+        """Try every waiting item once, due or not. With turn-by-turn extraction that includes turns that just ended.
+
+        ``due`` limits this to that many items, and only to those due for their next try.
+        """
+        if due is not None:
+            from holdfast.flush.backlog import work_off
+
+            return work_off(self.services, limit=due)
         from holdfast.session.turnwise import everything
 
         return everything(self.services)

@@ -104,6 +104,14 @@ class Unavailable(StorageError):
     exit_code = 3
 
 
+class TryLater(Unavailable):
+    """A forge publishes nothing now and requests a pause of ``after_s`` seconds."""
+
+    def __init__(self, message: str, *, next_step: str = "", after_s: float = 0.0) -> None:
+        super().__init__(message, next_step=next_step)
+        self.after_s = after_s
+
+
 class Corrupt(StorageError):
     """Stored data is not in the expected format. Never treated as empty, never overwritten."""
 

@@ -24,6 +24,14 @@ hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
+class LimitsItems:
+    """A base for a validator that limits the items of a curated document. Core then moves surplus items to the archive
+    before a write, so that the validator does not refuse it."""
+
+    #: Maximum items of one document, at least 1.
+    max_items: int
+
+
 @hookspec(firstresult=True)
 def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:
     """Provide the store. Called once, and only the backend that ``[storage] backend`` names is imported.

@@ -1,1 +1,1 @@
-"""Real agents: the hooks of Claude Code, Codex and opencode, as one command each: ``holdfast hook CLIENT``."""
+"""Hooks for the coding agents Claude Code, Codex and opencode: ``holdfast hook CLIENT``."""

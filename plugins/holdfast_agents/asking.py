@@ -1,7 +1,7 @@
-"""Asks the agent for its payload while it still has the context: one sentence at a prompt, once for each compaction.
+"""Asks the agent for its payload while it still has the context: one sentence at a prompt, once per compaction.
 
-How full the context is comes from the end of the client's transcript: the usage that the newest answer reports. Only
-the last :data:`TAIL_BYTES` are read, and the settings only when the context is rather full. Part of the hot path.
+The context's size is the usage that the newest answer reports near the end of the client's transcript. Only the last
+:data:`TAIL_BYTES` are read, and the settings only when the context is rather full. Part of the hot path.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
     from holdfast_agents.events import Event
 
-#: Bytes of a transcript's end that may be read. An answer follows the results of its tools, so its row is near.
+#: Maximum bytes read from a transcript's end. An answer follows its tools' results, so its row is near the end.
 TAIL_BYTES = 262_144
 _FIRST_BYTES = 32_768
-#: Share of the context window above which the agent is asked, see ``[session] ask_at``. Below the least one nothing is
-#: looked up.
+#: Share of the context window above which the agent is asked, see ``[session] ask_at``. Below LEAST_AT the settings are
+#: not read.
 DEFAULT_AT, LEAST_AT = 0.7, 0.3
 #: Tokens of Claude Code's context windows. Its transcript does not name the window, see :func:`_claude_code_window`.
 _USUAL_WINDOW, _LARGE_WINDOW = 200_000, 1_000_000
-#: How Claude Code names a model with the large window.
+#: Suffix of Claude Code's model names with the large window.
 _LARGE_SUFFIX = "[1m]"
-#: The user's own limit, at which Claude Code compacts, and the user's choice of a model.
+#: Environment variables: the limit at which Claude Code compacts, and the model.
 _WINDOW_VARIABLE, _MODEL_VARIABLE = "CLAUDE_CODE_AUTO_COMPACT_WINDOW", "ANTHROPIC_MODEL"
 _SETTINGS = (".claude/settings.local.json", ".claude/settings.json", "~/.claude/settings.json")
 _SETTINGS_BYTES = 1 << 20
@@ -37,7 +37,7 @@ _MARKS = (b'"usage"', b'"token_count"', b'"compact_boundary"', b'"compacted"')
 
 
 def sentence(event: Event, root: str, state: str) -> str:
-    """What to say at this prompt; empty mostly. Never raises: being asked is a convenience."""
+    """The sentence for this prompt, mostly empty. Never raises, because it is a convenience."""
     try:
         found = _use(event)
         if found is None:
@@ -65,18 +65,18 @@ def sentence(event: Event, root: str, state: str) -> str:
     about = sure if named or own_window else f"{round(used, -3):,} tokens are in the context"
     return (
         f"holdfast: about {about}, so it may be compacted soon. "
-        "Now, while you still know it, state what must outlive it with holdfast's MCP tool `flush` (objective, facts, "
-        f"decisions, blockers, next step; session `{event.session}`), or with `/memory-update`; then go on."
+        "While you still have it, save the important parts with holdfast's MCP tool `flush` (objective, facts, "
+        f"decisions, blockers, next step; session `{event.session}`), or with `/memory-update`. Then continue."
     )
 
 
 def mark(state: str, session: str) -> str:
-    """The file that says that the agent was asked since the last compaction, with the tokens in the context then."""
+    """The file that marks an agent asked since the last compaction. It holds the number of tokens at that time."""
     return os.path.join(state, "agents", f"{file_stem(session)}.asked")
 
 
 def forget(state: str, session: str) -> None:
-    """The context was compacted: ask again when it is full again."""
+    """Remove the mark after a compaction, so that the agent is asked again when the context fills up."""
     try:
         os.unlink(mark(state, session))
     except OSError:
@@ -93,9 +93,9 @@ def _settings(root: str) -> tuple[float, int]:
 
 
 def _asked_at(path: str) -> int:
-    """Tokens in the context when the agent was asked. 0 when it was not asked, or by a release that did not keep it.
+    """Tokens in the context when the agent was asked. 0 when it was not asked, or by a release that stored no number.
 
-    A context of less than half of it was compacted or rewound, even if no hook saw that.
+    A context of less than half that size was compacted or rewound, even if no hook saw it.
     """
     try:
         text = safeopen.read(path, 32)
@@ -114,8 +114,8 @@ def _make(state: str, path: str, text: str = "") -> None:
 
 
 def _use(event: Event) -> tuple[int, int, str] | None:
-    """Tokens in the context, its window, and the model; None when the tokens are not known. The window is 0 where the
-    client does not name it. No tokens: nothing was said since a compaction, so an older usage says nothing any more."""
+    """Tokens in the context, its window, and the model. None when the tokens are unknown. The window is 0 when the
+    client does not report it. Tokens are 0 right after a compaction, when older usage no longer counts."""
     if event.tokens:
         return event.tokens, event.window, ""
     for path in event.transcripts[:1]:
@@ -129,8 +129,9 @@ def _use(event: Event) -> tuple[int, int, str] | None:
 
 
 def _claude_code_window(root: str, state: str, model: str, used: int) -> tuple[int, bool]:
-    """Tokens of the window, and whether something names it: the user's limit, or the model's name in the transcript,
-    the environment or the client's settings. A model that once held more than the usual window has the large one."""
+    """The window in tokens, and whether it is certain: the user's limit, or a model name with the large window's suffix
+    in the transcript, the environment or the client's settings. A model that once held more than the usual window has
+    the large one."""
     given = os.environ.get(_WINDOW_VARIABLE, "")
     if given.isdecimal() and int(given):
         return int(given), True
@@ -146,7 +147,7 @@ def _claude_code_window(root: str, state: str, model: str, used: int) -> tuple[i
 
 
 def _chosen(root: str) -> str:
-    """The model that Claude Code's settings choose; empty when they choose none."""
+    """The model named in Claude Code's settings, or an empty string."""
     for name in _SETTINGS:
         try:
             text = safeopen.read(os.path.join(root, os.path.expanduser(name)), _SETTINGS_BYTES, private=False)

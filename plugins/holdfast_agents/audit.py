@@ -1,10 +1,10 @@
-"""What a client's summary lost of what was flushed: objective, next step, blockers, pointers.
+"""Finds flushed work that a client's summary lost: objective, next step, blockers, pointers.
 
-The summary goes on as the model's only memory of the conversation, so whatever it dropped is put back in front of the
-model at the next chance. Words decide, not meaning: a text counts as kept when enough of its words stand in the summary
-and all of what cannot be worded otherwise (numbers, names of files, identifiers).
+The summary becomes the model's only memory of the conversation, so lost items are shown to the model again at the next
+chance. The check compares words, not meaning. An item counts as kept when the summary has enough of its words and all
+of its numbers, file names and identifiers, which cannot be reworded.
 
-Between finding and telling, only names of fields are kept (``state/agents/STEM.lost``); the texts come from the
+Until the model has seen them, only field names are stored (``state/agents/STEM.lost``). The values come from the
 handoff.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from holdfast.flush.handoff import Work
 
-#: The parts of a handoff that a summary must not lose, as they are told.
+#: The handoff fields that a summary must not lose, with the labels shown to the model.
 LABELS: Mapping[str, str] = {
     "objective": "Objective",
     "next_action": "Next step",
@@ -36,18 +36,18 @@ _ENOUGH = 0.6
 _WORD = re.compile(r"[\w#][\w./#:@-]*\w|\w", re.UNICODE)
 _EXACT = re.compile(r"\d|[/_#@]|\w\.\w|[a-z][A-Z]")
 _SHORT = 3
-_MOST = 65536  # bytes of the file of names that are read
+_MOST = 65536  # maximum bytes read from the file of names
 
 
 def lost(work: Work, summary: str) -> tuple[str, ...]:
-    """Names of the fields of ``work`` that ``summary`` does not tell of, in the order of :data:`LABELS`."""
+    """Names of ``work``'s fields that ``summary`` lacks, in the order of :data:`LABELS`."""
     told = summary.casefold()
     words = set(_WORD.findall(told))
     return tuple(name for name in LABELS if any(not _is_kept(text, told, words) for text in _texts(work, name)))
 
 
 def tell(work: Work, names: Iterable[str]) -> str:
-    """What is put before the model; empty when there is nothing to tell."""
+    """The lines shown to the model. Empty when nothing was lost."""
     lines = []
     for name in (n for n in LABELS if n in set(names)):
         texts = [" ".join(t.split()) for t in _texts(work, name)]
@@ -57,13 +57,13 @@ def tell(work: Work, names: Iterable[str]) -> str:
 
 
 def keep(state: str, session: str, names: Iterable[str]) -> None:
-    """Remember what was lost until it is told. Raises: Unavailable."""
+    """Store the names of lost fields until the model has seen them. Raises: Unavailable."""
     private.make(state, "agents")
     durable.replace(path_of(state, session), json.dumps(list(names)).encode())
 
 
 def kept(state: str, session: str) -> tuple[str, ...]:
-    """What :func:`keep` remembered; empty when that is nothing."""
+    """The names stored by :func:`keep`."""
     try:
         names = untrusted.from_json(safeopen.read(path_of(state, session), _MOST))
     except (OSError, ValueError):
@@ -72,7 +72,7 @@ def kept(state: str, session: str) -> tuple[str, ...]:
 
 
 def forget(state: str, session: str) -> None:
-    """It was told. Raises: Unavailable."""
+    """Remove the stored names, after the model has seen them. Raises: Unavailable."""
     durable.remove(path_of(state, session))
 
 

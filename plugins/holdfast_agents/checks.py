@@ -1,7 +1,7 @@
-"""What ``holdfast doctor`` says of the clients: hooks installed, trusted AND running, and what goes around them.
+"""``holdfast doctor``'s checks of the clients: hooks installed, trusted and running, and known gaps.
 
-A hook that is not installed, not trusted or switched off says nothing, so besides the settings the heartbeat is looked
-at, and what the client itself recorded since.
+A hook that is not installed, not trusted or switched off is silent. So besides the settings, the checks compare the
+last heartbeat with the client's own recordings.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast_agents.records.heartbeat import Beat
 
-#: A client may write for so long after the last hook: one answer, long in coming.
+#: How long a client may write after the last hook ran. One answer can take that long.
 _SILENCE = timedelta(minutes=10)
-#: What no hook can hold back, by client.
+#: Client -> cases in which its hooks cannot block a compaction.
 _AROUND = {
     "claude-code": "a start in a subfolder or in a git worktree that lacks these settings (`--scope user` guards it); "
     "`/clear`, `--bare`, `--safe-mode`, `--restricted`, `disableAllHooks` and, in its window, a folder "
@@ -44,7 +44,7 @@ _AROUND = {
 
 
 def checks(memory: Holdfast) -> Iterator[Check]:
-    """A few lines for each client that is set up here or has ever given a sign; one line when there is none."""
+    """A few lines for each client that is set up here or whose hooks have ever run. One line when there is none."""
     root = memory.services.root
     beats = {beat.client: beat for beat in heartbeat.beats(memory.services.state)}
     none = True
@@ -58,9 +58,9 @@ def checks(memory: Holdfast) -> Iterator[Check]:
             yield from _installed(client, there, plugins)
             yield from _started_here(client, there, plugins)
             yield _running(client, beats.get(client), installed.since(client, there), root, now)
-            yield _good(client, f"what goes around the hooks: {_AROUND[client]}")
+            yield _good(client, f"not covered by the hooks: {_AROUND[client]}")
     if none:
-        yield _good("agents", f"no client is guarded here; `holdfast install CLIENT` does it ({', '.join(CLIENTS)})")
+        yield _good("agents", f"no client is guarded here. `holdfast install CLIENT` guards one ({', '.join(CLIENTS)})")
 
 
 def _installed(client: str, there: Sequence[Where], plugins: Sequence[Where]) -> Iterator[Check]:
@@ -71,26 +71,26 @@ def _installed(client: str, there: Sequence[Where], plugins: Sequence[Where]) ->
     if not there and not plugins:
         yield _warn(
             client,
-            "Its hooks have run, and they are in no settings of this project or this user.",
-            f"Unless they were for one session: `holdfast install {client}`.",
+            "Its hooks have run, but neither this project's settings nor the user's contain them.",
+            f"Run `holdfast install {client}`, unless they were for one session only.",
         )
     if len(there) + len(plugins) > 1 and not _run_once(client, there, plugins):
         yield _warn(
             client,
-            "It is guarded more than once, by this project, this user or a plugin: each hook runs more than once.",
-            f"`holdfast uninstall {client} --scope user` or `--scope project`.",
+            "It is guarded more than once (project, user or plugin), so each hook runs more than once.",
+            f"Run `holdfast uninstall {client} --scope user` or `--scope project`.",
         )
 
 
 def _run_once(client: str, there: Sequence[Where], plugins: Sequence[Where]) -> bool:
-    """Whether a client that is guarded twice runs each hook once: Claude Code drops a command that it has already."""
+    """Whether a client that is guarded twice runs each hook once. Claude Code drops duplicate commands."""
     return client == claude_code_files.CLIENT and not plugins and len({one.program for one in there}) == 1
 
 
 def _started_here(client: str, there: Sequence[Where], plugins: Sequence[Where]) -> Iterator[Check]:
-    """Whether a client that is started in the working directory reads the settings of this project.
+    """Whether a client started in the working directory reads this project's settings.
 
-    Claude Code reads only those of the folder in which it is started; the others look in the folders above as well. A
+    Claude Code reads only the settings in the folder where it is started. The others also search the parent folders. A
     git worktree has the settings only when they are committed.
     """
     guarding = [*there, *plugins]
@@ -106,7 +106,8 @@ def _started_here(client: str, there: Sequence[Where], plugins: Sequence[Where])
         outcome=Outcome.FAIL,
         message=f"{CLIENTS[client]} started in this folder ({here}) runs none of this project's hooks, so it compacts "
         f"unguarded: its settings are in {guarding[0].root}.",
-        next_step=f"`holdfast install {client} --scope user` guards every folder; or start it in {guarding[0].root}.",
+        next_step=f"Run `holdfast install {client} --scope user` to guard every folder, or start it in "
+        f"{guarding[0].root}.",
     )
 
 
@@ -123,7 +124,7 @@ def _settings(client: str, one: Where) -> Iterable[Check]:
         problems = [*installed.hook_problems(client, one)]
     if client == codex_files.CLIENT:
         problems += installed.trust_problems(one)
-    again = f"`holdfast install {client}{' --scope user' if one.scope == 'user' else ''}` puts it right."
+    again = f"Run `holdfast install {client}{' --scope user' if one.scope == 'user' else ''}` again."
     for problem in problems:
         yield Check(
             name=client,
@@ -138,20 +139,20 @@ def _settings(client: str, one: Where) -> Iterable[Check]:
 
 
 def _running(client: str, beat: Beat | None, since: datetime | None, root: str, now: datetime) -> Check:
-    """Whether hooks run. What the client recorded later than the last sign, or than ``since``, when they were
-    installed, was said unguarded."""
+    """Whether the hooks run. Turns that the client recorded after the last heartbeat, or after ``since``, the
+    installation, were unguarded."""
     written = recorded.last(client, root)
     start = beat.at if beat else since
     if written is not None and start is not None and written - start > _SILENCE:
-        last = f"its hooks ran last {ago(beat.at, now)}" if beat else "no hook of it has run yet"
+        last = f"its hooks last ran {ago(beat.at, now)}" if beat else "its hooks have not run yet"
         return Check(
             name=client,
             outcome=Outcome.FAIL,
-            message=f"{CLIENTS[client]} was used {ago(written, now)}, and {last}.",
-            next_step="It ran without hooks: look for what goes around them below, and start it anew.",
+            message=f"{CLIENTS[client]} was used {ago(written, now)}, but {last}.",
+            next_step="It ran without hooks. Check the cases listed below, then restart it.",
         )
     if beat is None:
-        return _warn(client, f"No hook of {CLIENTS[client]} has run yet.", "Start it, say something, and look again.")
+        return _warn(client, f"No {CLIENTS[client]} hook has run yet.", "Start it, send a message, and check again.")
     return _good(client, f"its hooks run: {beat.event}, {ago(beat.at, now)}")
 
 

@@ -1,7 +1,7 @@
-"""What a client's hook says and what it is answered, free of any client's dialect.
+"""Events from client hooks and the replies to them, independent of any client.
 
-A dialect module turns a payload into an :class:`Event` and a :class:`Reply` into an :class:`Answer`; what happens in
-between knows no client. Part of the hot path: no attrs, nothing imported that is not needed.
+A dialect module turns a payload into an :class:`Event`, and a :class:`Reply` into an :class:`Answer`. The code between
+is the same for all clients. Part of the hot path: no attrs, no unneeded imports.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Dialect(Protocol):
-        """A module that speaks as one client does."""
+        """A module that implements one client's hook protocol."""
 
         @property
         def CLIENT(self) -> str:  # noqa: N802 - a module's constant
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
         @property
         def LIMITS_S(self) -> Mapping[str, float]:  # noqa: N802 - a module's constant
-            """Seconds that the client grants to a kind of event, less what it takes to answer."""
+            """Kind of event -> seconds that the client allows, less the time to answer."""
 
         @property
         def GATED(self) -> tuple[bytes, ...]:  # noqa: N802 - a module's constant
-            """What the payload of a compaction cannot do without, for payloads that cannot be read."""
+            """Bytes that only a compaction's payload contains. They identify an unreadable one."""
 
         def parse(self, payload: Mapping[str, object]) -> Event:
-            """The event that a payload tells of. Never raises: what is missing or of a wrong type is left empty."""
+            """The event in a payload. Never raises: fields that are missing or have a wrong type are left empty."""
 
         def answer(self, kind: str, reply: Reply) -> Answer:
-            """``reply`` as the client wants it."""
+            """``reply`` in the client's form."""
 
 
-#: The kinds of event. Only COMPACTING is a gate; CONFIG is a wish that can be refused.
+#: Kinds of events. Only COMPACTING is a gate. CONFIG is a change of settings that can be refused.
 START, PROMPT, TOOL, STOP, COMPACTING, COMPACTED, END, CONFIG, OTHER = (
     "start",
     "prompt",
@@ -49,20 +49,20 @@ START, PROMPT, TOOL, STOP, COMPACTING, COMPACTED, END, CONFIG, OTHER = (
 )
 
 _MAX_ID_CHARS = 120
-#: How clients begin the line that names an exit status, and how far into a text it can be.
+#: How a line with an exit status begins, and the number of characters of an output that are searched for it.
 _STATUS_MARKS = ("Process exited with code", "Command exited with non-zero status code", "Exit code")
 _STATUS_CHARS = 500
 
 
 class Event(NamedTuple):
-    """One call of a client's hook. What the client did not say is empty.
+    """One call of a client's hook. Fields that the client did not send are empty.
 
-    ``session`` is the id of the holdfast session; ``key`` what the client calls the turn, the same when it delivers an
-    event twice; ``text`` a prompt, what the model said last, or the summary of a compaction; ``source`` what caused
-    the event (startup, resume, clear, compact, manual, auto, ...). ``transcripts`` are paths where the conversation may
-    be recorded, the likeliest first; ``exit_status`` is a command's, where the client names it; ``messages`` is a
-    conversation given in the payload itself. ``parts`` are texts with ids of their own, the same that the transcript
-    has. ``tokens`` are in the context, of the ``window``'s.
+    ``session`` is the holdfast session's id. ``key`` is the client's id of the turn, the same when an event is
+    delivered twice. ``text`` is a prompt, the model's last answer, or a compaction's summary. ``source`` is the cause
+    of the event (startup, resume, clear, compact, manual, auto, ...). ``transcripts`` are paths where the conversation
+    may be recorded, the likeliest first. ``exit_status`` is a command's, where the client reports it. ``messages`` is a
+    conversation in the payload itself. ``parts`` are messages with the ids that the transcript uses. ``tokens`` is the
+    number of tokens in the context, ``window`` the model's limit.
     """
 
     client: str
@@ -90,8 +90,8 @@ class Event(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """``block`` is why not, with what to do about it; ``context`` is put before the model; ``notice`` is shown to the
-    person. Empty where there is nothing to say."""
+    """``block`` is the reason for a refusal, with the next step. ``context`` goes to the model, ``notice`` to the user.
+    Empty strings mean nothing."""
 
     block: str = ""
     context: str = ""
@@ -99,7 +99,7 @@ class Reply(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the process leaves behind."""
+    """The output and exit status of the hook process."""
 
     stdout: str = ""
     stderr: str = ""
@@ -112,7 +112,7 @@ SILENCE = Reply()
 def session_of(client: str, native: str, agent: str = "") -> str:
     """The holdfast session of a client's session, or of a sub-agent in it: ``CLIENT-ID`` or ``CLIENT-ID-agent-ID``.
 
-    Characters that no id can have become ``_``; a very long id is cut and gets a digest. Without an id it is the
+    Characters not allowed in ids become ``_``. A very long id is cut and gets a digest. Without an id it is the
     client's name alone.
     """
     whole = "-".join(filter(None, (client, native, f"agent-{agent}" if agent else "")))
@@ -126,13 +126,13 @@ def session_of(client: str, native: str, agent: str = "") -> str:
 
 
 def refusal(message: str, next_step: str, session: str) -> str:
-    """Why compaction is blocked and what to do, for the person at the client."""
-    way_past = f'`holdfast override --session {session} --reason "..."` lets it go once, unsaved.'
-    return " ".join(filter(None, ["holdfast keeps the context:", message, next_step, way_past]))
+    """The reason why compaction is blocked and the next step, for the client's user."""
+    override = f'`holdfast override --session {session} --reason "..."` lets it go once, unsaved.'
+    return " ".join(filter(None, ["holdfast keeps the context:", message, next_step, override]))
 
 
 def text(payload: Mapping[str, object], *names: str) -> str:
-    """The first of the values that is a text with something in it."""
+    """The first value that is a non-blank string."""
     for name in names:
         value = payload.get(name)
         if isinstance(value, str) and value.strip():
@@ -141,8 +141,8 @@ def text(payload: Mapping[str, object], *names: str) -> str:
 
 
 def exit_status(*places: object) -> int | None:
-    """The exit status of a command that the client names in one of ``places``: a member of an object, or the beginning
-    of a text, like ``Exit code: 1``. None when no place names one."""
+    """A command's exit status as the client reports it in one of ``places``: a member of an object, or the beginning
+    of a string, such as ``Exit code: 1``. None when no place has one."""
     for place in places:
         if isinstance(place, dict):
             values = [place.get(name) for name in ("exit", "exit_code", "exitCode", "exit_status")]
@@ -167,7 +167,7 @@ def _told_status(said: str) -> int | None:
 
 
 def json_text(value: Mapping[str, object]) -> str:
-    """Compact JSON, in ASCII: no client can trip over an encoding."""
+    """Compact JSON in ASCII, so that encodings do not matter."""
     import json
 
     return json.dumps(value, separators=(",", ":"))

@@ -1,7 +1,7 @@
-"""Exit statuses of commands that Codex names in its transcript and not to its hooks.
+"""Exit statuses of commands, which Codex writes to its transcript but does not send to its hooks.
 
-A hook journals the command and its output when it ran. When the agent stops, the status that the transcript names for
-the same call is journalled next to it, as ``{"kind": "exit", "call": ..., "exit": N}``.
+A hook journals the command and its output when it runs. When the agent stops, the status that the transcript has for
+the same call is added to the journal as ``{"kind": "exit", "call": ..., "exit": N}``.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from holdfast_agents import events, turns
 from holdfast_agents.events import Event
 from holdfast_transcripts.rows import is_document, lines
 
-#: Bytes of a transcript's end that are read.
+#: Bytes read from the end of a transcript.
 _TAIL_BYTES = 4 * 1024 * 1024
 _OUTPUTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
 
 
 def learn(state: str, event: Event) -> None:
-    """Journal the exit statuses that the transcript of ``event`` names for calls in the journal, each once.
+    """Journal, once each, the exit statuses that ``event``'s transcript has for calls in the journal.
 
-    An unreadable transcript names none. Raises: Unavailable, Corrupt.
+    An unreadable transcript has none. Raises: Unavailable, Corrupt.
     """
     found = {call: status for path in event.transcripts[:1] for call, status in _named(path)}
     if not found:
@@ -56,7 +56,7 @@ def _named(path: str) -> Iterator[tuple[str, int]]:
 
 
 def _parsed(output: object) -> object:
-    """An output that is an object in a string."""
+    """The object that an output holds as JSON, or None."""
     from holdfast.text import untrusted
 
     if not isinstance(output, str) or not output.startswith("{"):

@@ -1,4 +1,4 @@
-"""Where clients keep their own files, for this user. Hooks import it, so it needs nothing of what installs a client."""
+"""The folders where clients keep this user's files. Hooks import it, so it does not import the installer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def folder(variable: str, *default: str) -> str:
-    """A client's own folder: what its environment variable says, else one below the home folder."""
+    """A client's own folder: the value of its environment variable, or the default below the home folder."""
     return os.path.abspath(os.environ.get(variable) or os.path.join(os.path.expanduser("~"), *default))
 
 

@@ -1,4 +1,4 @@
-"""The events that let context go: before a compaction the gate, after it the audit, at the end the last flush."""
+"""The events that drop context: the gate before a compaction, the audit after it, the last flush at the end."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Final
 
+from holdfast import Session
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import Corrupt, FlushRefused, HoldfastError, Refused
@@ -14,7 +15,6 @@ from holdfast.fs import durable, paths
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
 from holdfast.models import CuratedDecision, Payload
-from holdfast.session.session import Session
 from holdfast.storage import block_marker
 from holdfast_agents import audit, turns
 from holdfast_agents.events import SILENCE, Event, Reply, refusal
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from holdfast.flush.handoff import Work
     from holdfast.session.services import Services
 
-#: What Claude Code's model thought before it wrote the summary.
+#: The reasoning that Claude Code's model writes before the summary.
 _ANALYSIS: Final = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
 _MAX_SUMMARY_CHARS: Final = 20_000
 
 
 def compacting(memory: Holdfast, event: Event) -> Reply:
-    """Flush what was said; blocked unless all of it is durable and verified, or an operator overrode that.
+    """Flush the session. Blocked unless all of it is durable and verified, or an operator overrode that.
 
-    Raises: HoldfastError when not even the session can be opened: that blocks, too.
+    Raises: HoldfastError when the session cannot be opened, which blocks too.
     """
     session = Session(memory.services, event.session)
     failure: HoldfastError | None = None
@@ -42,8 +42,8 @@ def compacting(memory: Holdfast, event: Event) -> Reply:
     try:
         followed = follow(memory.services, session, event)
     except HoldfastError as error:
-        failure = error  # the flush will most likely fail as well, and knows of overrides
-    # What is in context now is not known: by nothing, or not wholly.
+        failure = error  # the flush will probably fail as well, and it handles overrides
+    # The current context is unknown, fully or in part.
     missed = bool(followed.problem) and os.path.exists(turns.gap(memory.services.state, session.id))
     blind = bool(followed.problem) and (not session.messages or followed.unread or missed)
     try:
@@ -61,7 +61,7 @@ def compacting(memory: Holdfast, event: Event) -> Reply:
 
 
 def compacted(memory: Holdfast, event: Event) -> None:
-    """The context is gone: drop it here, too, and look what the summary lost. Raises: HoldfastError."""
+    """The client dropped its context: drop it here too, and find what the summary lost. Raises: HoldfastError."""
     services = memory.services
     session = Session(services, event.session)
     session.compact(0, _payload(event, session))
@@ -76,8 +76,8 @@ def compacted(memory: Holdfast, event: Event) -> None:
 
 
 def _keep(services: Services, session: Session, summary: str, client: str) -> None:
-    """Write the client's own summary into the note of the flush before it, marked with the client's name, once. A
-    summary that a validator refuses is left out. Raises: HoldfastError."""
+    """Write the client's own summary once into the preceding flush's note, marked with the client's name. A summary
+    refused by a validator is left out. Raises: HoldfastError."""
     receipt = session.last_receipt
     if receipt is None or not receipt.flush_id:
         return
@@ -95,13 +95,15 @@ def _keep(services: Services, session: Session, summary: str, client: str) -> No
 
 
 def told(memory: Holdfast, event: Event) -> None:
-    """Journal what the transcript tells of a turn whose end came without its text. Raises: HoldfastError."""
+    """Journal a turn from the transcript when its end event came without its text. Raises: HoldfastError."""
     follow(memory.services, Session(memory.services, event.session), event, patience_s=0.1)
 
 
 def ending(memory: Holdfast, event: Event) -> None:
-    """Flush what is left and close the session. Raises: HoldfastError; the session is then UNSAFE, and the next start
-    tells of it."""
+    """Flush the remaining messages and close the session.
+
+    Raises: HoldfastError. The session is then UNSAFE, and the next start reports it.
+    """
     session = Session(memory.services, event.session)
     try:
         follow(memory.services, session, event, patience_s=0.1)
@@ -118,12 +120,12 @@ def work_of(services: Services, session: str) -> Work | None:
 
 
 def _unknown(followed: Followed, *, journalled: bool, missed: bool) -> Corrupt:
-    """Why it is not known what would be dropped."""
+    """The error that says why the context to be dropped is unknown."""
     why = _uncapitalised(followed.problem).rstrip(".")
     if not journalled:
         return Corrupt(
             f"Nothing of this conversation is journalled, and {why}.",
-            next_step="Say something first, so that it is journalled, or start the client with its transcript.",
+            next_step="Send a message first, so that it is journalled, or start the client with its transcript.",
         )
     if missed:
         return Corrupt(
@@ -131,8 +133,8 @@ def _unknown(followed: Followed, *, journalled: bool, missed: bool) -> Corrupt:
             next_step="Make the client's transcript readable, then compact again.",
         )
     return Corrupt(
-        f"The journal may lack a part of this conversation: {why}.",
-        next_step="Make the transcript readable, or move it away if the journal is enough, then compact again.",
+        f"The journal may lack a part of this conversation, because {why}.",
+        next_step="Make the transcript readable, or move it away if the journal is enough. Then compact again.",
     )
 
 
@@ -141,20 +143,20 @@ def _blocked(error: HoldfastError, session: str) -> Reply:
 
 
 def _payload(event: Event, session: Session) -> Payload | None:
-    """What a sub-agent was given is its parent's work, which has a handoff of its own: nothing is left open for it."""
+    """A sub-agent's task belongs to its parent, which has its own handoff, so it leaves no work open."""
     if not event.agent or not session.unflushed:
         return None
     return Payload(work_open=False, curated=CuratedDecision())
 
 
 def _mark(services: Services, session: str, error: HoldfastError) -> None:
-    """Make it known that this session is UNSAFE although no flush has begun."""
+    """Mark this session UNSAFE although no flush has started."""
     try:
         old = safety.read(services.state, session)
         marker = old or Marker(session=session, at=stamp(services.now()), reason="compaction")
         safety.failed(services.state, marker, error=error.message, next_step=error.next_step, target="transcript")
     except HoldfastError:
-        return  # it is refused all the same
+        return  # the compaction is refused anyway
 
 
 def _uncapitalised(text: str) -> str:

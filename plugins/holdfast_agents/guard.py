@@ -1,7 +1,7 @@
-"""Keeps Claude Code's settings from losing the hook that guards compaction while a session runs.
+"""Keeps the compaction hook in Claude Code's settings while a session runs.
 
-Hooks are live there: editing a settings file takes them away at once. Before that happens ConfigChange asks, and a
-refused change is not taken.
+Claude Code applies a change to its settings at once, hooks included. It fires ConfigChange first, and drops a change
+that the hook refuses.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _USER = "settings.json"
 
 
 def guards(cwd: str) -> tuple[str, ...]:
-    """The settings files that hold our hook before compaction."""
+    """The settings files that contain holdfast's PreCompact hook."""
     return tuple(path for path in _files(cwd) if _holds_hook(_settings(path)))
 
 
 def changed(event: Event, known: tuple[str, ...]) -> Reply:
-    """Refused when the change takes away the last of the ``known`` places that hold the hook, or switches hooks off."""
+    """Refuses a change that removes the hook from the last of the ``known`` files, or that switches hooks off."""
     settings = _settings(event.path) if event.path else {}
     if settings is None:
         return _refused(event, "cannot be read as JSON") if event.path in known else SILENCE
@@ -35,7 +35,7 @@ def changed(event: Event, known: tuple[str, ...]) -> Reply:
 def _refused(event: Event, why: str) -> Reply:
     name = os.path.basename(event.path)
     return Reply(
-        block=f"holdfast: {name} {why}, so this session would compact unguarded; the change is not taken. "
+        block=f"holdfast: {name} {why}, so this session would compact unguarded. The change was refused. "
         "Put the hook back, or run `holdfast uninstall claude-code` and start a new session."
     )
 
@@ -47,7 +47,7 @@ def _files(cwd: str) -> tuple[str, ...]:
 
 
 def _settings(path: str) -> dict[str, object] | None:
-    """What the file says; empty when it is missing, None when it cannot be read."""
+    """The file's settings. Empty when it is missing, None when it cannot be read."""
     try:
         with open(path, encoding="utf-8") as file:
             settings = untrusted.from_json(file.read())

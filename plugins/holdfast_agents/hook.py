@@ -1,8 +1,8 @@
-"""``holdfast hook CLIENT``: what an agent's client starts at every event, with the event as JSON on stdin.
+"""``holdfast hook CLIENT``: the command that a client runs at every event, with the event as JSON on stdin.
 
-At a compaction everything that goes wrong ends in the answer with which that client blocks: broken input, an unforeseen
-error, a hang. Elsewhere it ends in silence, told only in ``state/hook.log``, or to the person where the client shows
-such notices. An event that is not known is answered by nothing.
+At a compaction every failure (broken input, an unexpected error, a hang) gives the answer that makes the client block.
+At other events a failure is only logged in ``state/hook.log``, and shown to the user where the client can. An unknown
+event gets an empty answer.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from holdfast_agents.events import Answer, Dialect
     from holdfast_agents.watchdog import Watchdog
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help section that lists the command, and its line there.
 HEADING = "Guard a client"
-SUMMARY = "what the hooks run: answers one event of a client"
+SUMMARY = "answer one client event; the installed hooks run this"
 
 CLIENTS = ("claude-code", "codex", "opencode")
 _MAX_STDIN_BYTES = 64 * 1024 * 1024
 _HEAD_BYTES = 16_384
-#: Events that bring a part of the conversation; what cannot be read may be one.
+#: Events that carry part of the conversation. An unreadable event may be one of them.
 _JOURNALLED = frozenset({events.PROMPT, events.TOOL, events.STOP, events.OTHER})
 _SPOKEN = frozenset({events.START, events.PROMPT, events.STOP})
 _HEAVY = frozenset({events.START, events.COMPACTING, events.COMPACTED, events.END})
@@ -42,15 +42,13 @@ def configure(parser: ArgumentParser) -> None:
     from holdfast.cli.args import examples
 
     parser.add_argument("client", choices=CLIENTS, metavar="CLIENT", help=", ".join(CLIENTS))
+    parser.add_argument("event", nargs="?", default="", metavar="EVENT", help="the client's name for the event")
     parser.add_argument(
-        "event", nargs="?", default="", metavar="EVENT", help="what it is called for, as the client names it"
-    )
-    parser.add_argument(
-        "--deadline", type=float, metavar="SECONDS", help="answer by then (default: less than the client waits)"
+        "--deadline", type=float, metavar="SECONDS", help="time limit (default: less than the client waits)"
     )
     parser.epilog = (
         examples("holdfast hook claude-code PreCompact || exit 2", "holdfast hook codex < event.json")
-        + "\n\nClients start this, people hardly ever do: `holdfast install CLIENT` writes it into their settings."
+        + "\n\nClients run this, and people rarely do. `holdfast install CLIENT` writes it into the client's settings."
     )
 
 
@@ -59,7 +57,7 @@ def run(args: Namespace) -> int:
 
 
 def quick(words: list[str], root: str | None) -> int | None:
-    """The plain form, parsed by hand. None for anything else, help and mistakes too: that is argparse's to answer."""
+    """Parse the plain form without argparse. None for anything else, help and mistakes included."""
     plain: list[str] = []
     limit_s: float | None = None
     rest = iter(words)
@@ -86,13 +84,13 @@ def _hook(client: str, expected: str, root: str | None, limit_s: float | None) -
     from holdfast_agents.watchdog import Watchdog
 
     if nested.inside():
-        raise SystemExit(0)  # an agent that holdfast runs as a model: its session is not one to remember
+        raise SystemExit(0)  # holdfast runs this agent as a model, so its session is not remembered
     if sys.stdin is not None and sys.stdin.isatty():
         from holdfast.cli.problem import UsageError
 
         raise UsageError(
-            "A client starts this, with an event as JSON on stdin.",
-            next_step=f"Run `holdfast install {client}` to have it started, `holdfast doctor` to see whether it is.",
+            "`holdfast hook` reads an event as JSON from stdin. Clients run it.",
+            next_step=f"Run `holdfast install {client}` to set it up, or `holdfast doctor` to check the setup.",
         )
     call = _Call(_dialect(client), expected, root)
     watchdog = Watchdog(limit_s or call.dialect.LIMITS_S[events.COMPACTING], call.late)
@@ -114,7 +112,7 @@ def _dialect(client: str) -> Dialect:
 
 
 class _Call:
-    """One run of the hook. ``kind`` is what is known of the event so far; nothing known counts as a compaction."""
+    """One run of the hook. ``kind`` is the event's kind as far as known. An unknown event counts as a compaction."""
 
     def __init__(self, dialect: Dialect, expected: str, root: str | None) -> None:
         self.dialect = dialect
@@ -126,7 +124,7 @@ class _Call:
         self.folder = ""
 
     def late(self) -> Answer:
-        """What the watchdog says for us."""
+        """The watchdog's answer when the hook is late."""
         self._missed()
         return self.dialect.answer(self.kind, self._failed("holdfast did not answer in time, so something hangs."))
 
@@ -148,7 +146,7 @@ class _Call:
     # reading
 
     def _event(self) -> Event:
-        """The event on stdin. What cannot be read counts as a compaction if anything says so, else as nothing."""
+        """The event on stdin. An unreadable event counts as a compaction if anything in it says so."""
 
         raw = sys.stdin.buffer.read(_MAX_STDIN_BYTES + 1) if sys.stdin is not None else b""
         payload: object = None
@@ -158,7 +156,7 @@ class _Call:
         except ValueError:
             payload = None
         while len(raw) > _MAX_STDIN_BYTES and sys.stdin.buffer.read(1 << 20):
-            pass  # the client must not meet a broken pipe
+            pass  # drain stdin, so that the client does not get a broken pipe
         if isinstance(payload, dict):
             event = self.dialect.parse(payload)
             return event._replace(kind=self.expected) if self.expected == events.COMPACTING else event
@@ -168,12 +166,12 @@ class _Call:
         if not gated:
             self._unread(raw)
         raise HoldfastError(
-            "What the client sent to the hook cannot be read.",
-            next_step="Compact again; should it stay like this, this version of the client is not supported.",
+            "The client's hook event cannot be read.",
+            next_step="Compact again. If this repeats, this version of the client is not supported.",
         )
 
     def _unread(self, raw: bytes) -> None:
-        """Note the session of a payload that cannot be read, as far as its beginning says it."""
+        """Take the session id from the start or end of an unreadable payload."""
         import re
 
         def given(*names: str) -> str:
@@ -188,7 +186,7 @@ class _Call:
             self.folder = given("cwd", "directory")
 
     def _missed(self) -> None:
-        """Mark the session whose event is not in the journal: its next compaction needs the transcript."""
+        """Mark a session with an event missing from its journal. Its next compaction needs the transcript."""
         if not self.session or self.kind not in _JOURNALLED:
             return
         from holdfast.config import settings
@@ -204,13 +202,13 @@ class _Call:
             private.make(state, "agents")
             durable.replace(turns.gap(state, self.session), b"")
         except (HoldfastError, OSError):
-            return  # where this cannot be written, a flush cannot write either
+            return  # a flush cannot write here either
 
     # answering
 
     def _reply(self, event: Event) -> Reply:
         if event.kind == events.OTHER or (event.agent and event.kind not in (events.COMPACTING, events.COMPACTED)):
-            return SILENCE  # what a sub-agent does comes back to its parent as the result of a tool
+            return SILENCE  # a sub-agent's work returns to its parent as a tool result
         root = _root(event, self.root)
         from holdfast.gate import is_plain
 
@@ -218,7 +216,7 @@ class _Call:
             from holdfast.journal.capture import stored_id
 
             event = event._replace(session=stored_id(root, event.session))
-        # Without its text only the transcript tells what was said.
+        # Without its text the answer is only in the transcript.
         silent = event.kind == events.STOP and not (event.text or event.parts)
         if event.kind in _HEAVY or (silent and (event.transcripts or event.messages)):
             return self._with_store(event, root)
@@ -258,7 +256,7 @@ class _Call:
     def _with_store(self, event: Event, root: str) -> Reply:
         import gc
 
-        gc.disable()  # this process is over before collecting could pay
+        gc.disable()  # the process ends before a collection would pay off
         from holdfast import Holdfast
         from holdfast_agents.records import subagents
 
@@ -266,11 +264,11 @@ class _Call:
             event = subagents.owner(event)
         with Holdfast.open(root, lenient=True) as memory:
             self.state = memory.services.state
-            memory.services.hurried = True  # a client waits for the answer: models are asked by others, later
+            memory.services.hurried = True  # a client waits for the answer, so models are called later
             if event.kind == events.START:
                 from holdfast_agents import restore
 
-                # The brief is the parent's, a sub-agent has its own task.
+                # The brief is for the parent. A sub-agent has its own task.
                 again = event.agent or restore.has_just_started(memory, event)
                 reply = SILENCE if again else restore.start(memory, event)
                 self._beat(event)
@@ -279,7 +277,7 @@ class _Call:
             from holdfast_agents import gated
 
             if event.kind == events.COMPACTING:
-                # Whose context it is may be unknown: then everything that may be dropped must be durable.
+                # The context's owner may be unknown. Then everything that may be dropped must be durable.
                 replies = (gated.compacting(memory, one) for one in (event, *subagents.running(event)))
                 return next((reply for reply in replies if reply.block), SILENCE)
             if event.kind == events.STOP:
@@ -299,7 +297,7 @@ class _Call:
         return SILENCE
 
     def _workflows(self, memory: Holdfast, event: Event) -> str:
-        """End the workflows whose conditions were observed. What goes wrong is logged: they stay open."""
+        """End the workflows whose conditions were observed. On an error they stay open, and the error is logged."""
         from holdfast_agents import exits, turns
 
         try:
@@ -348,8 +346,8 @@ class _Call:
         if self.kind == events.END:
             return Reply(notice=f"holdfast: this session is not saved. {error.message} {error.next_step}".rstrip())
         if self.kind in _SPOKEN:
-            notice = f"holdfast: {error.message} {error.next_step} Until then compaction is held back."
-            cannot = f"holdfast cannot read this project's memory now: {error.message} Do not take it for empty."
+            notice = f"holdfast: {error.message} {error.next_step} Until then compaction is blocked."
+            cannot = f"holdfast cannot read this project's memory now: {error.message} Do not assume that it is empty."
             return Reply(notice=notice, context=cannot if self.kind == events.START else "")
         return SILENCE
 
@@ -359,7 +357,7 @@ class _Call:
         try:
             heartbeat.beat(self.state, event.client, event.name, event.session)
         except HoldfastError:
-            return  # whoever misses it is told that hooks do not run, which will do as well
+            return  # `doctor` then reports that hooks do not run
 
     def _log(self, line: str) -> None:
         if self.state:
@@ -369,7 +367,7 @@ class _Call:
 
 
 def _place(error: BaseException) -> str:
-    """What kind of error and where: its text may quote what somebody said."""
+    """The error's type and location. Its message is left out because it may quote the conversation."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -378,12 +376,12 @@ def _place(error: BaseException) -> str:
 
 
 def _root(event: Event, named: str | None) -> str:
-    """The project: the one that was named, else found from where the client says that it works."""
+    """The project root: the ``--root`` option, or the project found from the client's working folder."""
     from holdfast.config import settings
 
     if named is None:
         for folder in (os.environ.get("CLAUDE_PROJECT_DIR") if event.client == "claude-code" else None, event.cwd):
             if folder and os.path.isdir(folder):
-                os.chdir(folder)  # this process is one call of the hook: the search for the project begins here
+                os.chdir(folder)  # the process handles one event; the search for the project starts here
                 break
     return settings.find_root(named)

@@ -1,8 +1,8 @@
-"""Journals a turn as it happens, the shortest way: no store is opened, nothing heavy is imported.
+"""Journals a turn as it happens, without opening a store or importing anything heavy.
 
-A message gets an id that the same delivery of the same event gets again (users may have installed the hooks twice), and
-a tool's call and result remember which call they are of, so that :mod:`holdfast_agents.records.follow` recognises them
-in the transcript.
+A message's id is the same when the same event is delivered twice, because users may have installed the hooks twice. A
+tool's call and result carry the call's id, so that :mod:`holdfast_agents.records.follow` recognises them in the
+transcript.
 """
 
 from __future__ import annotations
@@ -26,17 +26,16 @@ if TYPE_CHECKING:
 
     from holdfast_agents.events import Event
 
-#: How ids of messages begin that a hook journalled.
+#: Prefix of message ids that a hook assigned.
 MARK = "hook-"
 
 
 def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
-    """Journal an event's text, durably. Returns the private folder, and the error of a
-    project's file that cannot be read.
+    """Journal an event's text durably. Returns the private folder, and the error of an unreadable project file.
 
-    Such a file does not stop the turn from being journalled, because a clone must not keep a turn from being kept.
-    Where the user trusts the project's settings nothing is journalled without them. Text that the gate refuses is left
-    out, and a line in its place says so. Raises: ConfigError, PluginError, Unavailable; then nothing was written.
+    Such a file does not stop the journal, because a clone must not prevent a turn from being saved. Where the user
+    trusts the project's settings, nothing is journalled without them. Text refused by the gate is replaced by a line
+    that names the rule. Raises: ConfigError, PluginError, Unavailable. Nothing was written then.
     """
     broken: ConfigError | None = None
     try:
@@ -74,23 +73,23 @@ def _relies_on_settings(root: str) -> bool:
 
 
 def withheld(refused: Refused) -> str:
-    """What stands in the journal for a text that must not be stored: that it was said, and which rule kept it out."""
+    """The journal's placeholder for a message that must not be stored. It names the rule that refused it."""
     rules = sorted({getattr(f, "rule", "") for f in refused.findings} - {""})
     return f"[a text was withheld: a validator refused it ({', '.join(rules) or 'no rule named'})]"
 
 
 def gap(state: str, session: str) -> str:
-    """The file that marks a session of which an event could not be journalled, until its transcript was read."""
+    """The file that marks a session with an event missing from its journal, until its transcript has been read."""
     return os.path.join(state, "agents", f"{file_stem(session)}.gap")
 
 
 def call_digest(call: str) -> str:
-    """A client's id of a tool call, as it may be stored."""
+    """The stored form of a client's tool call id."""
     return digest(call)
 
 
 def has_open_workflow(state: str) -> bool:
-    """Whether a workflow over the three files is open, without reading more than its record."""
+    """Whether a three-file workflow is open. Reads only the workflow records."""
     folder = os.path.join(state, "workflows")
     try:
         for name in safeopen.names(folder):
@@ -104,8 +103,8 @@ def has_open_workflow(state: str) -> bool:
 
 
 def is_unsafe(state: str, session: str) -> bool:
-    """Whether the session has an UNSAFE marker, a copy of its stated payloads or a note in the reserve, without reading
-    them whole."""
+    """Whether the session has an UNSAFE marker, a copy of its stated payloads or an entry in the reserve. Does not
+    parse them."""
     stem = file_stem(session)
     if any(os.path.exists(os.path.join(state, folder, f"{stem}.json")) for folder in ("unsafe", "stated")):
         return True
@@ -116,12 +115,12 @@ def is_unsafe(state: str, session: str) -> bool:
 
 
 def has_lost(state: str, session: str) -> bool:
-    """Whether the audit found something that the last summary lost, without reading it."""
+    """Whether the audit found losses in the last summary. Does not read them."""
     return os.path.exists(os.path.join(state, "agents", f"{file_stem(session)}.lost"))
 
 
 def _said(event: Event) -> list[tuple[str, str, str]]:
-    """Role, text and, where the client has one, the id of what is to be journalled."""
+    """Role, text and id of each message to journal. The id is empty where the client has none."""
     if event.kind == events.TOOL:
         name = clean(event.tool) or "tool"
         result = ("tool", result_text(event.output, without_injected), "")

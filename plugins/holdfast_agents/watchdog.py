@@ -1,9 +1,9 @@
-"""An answer in time, whatever hangs: a plugin, a disk, a lock.
+"""Answers in time even when a plugin, a disk or a lock hangs.
 
-A client that is kept waiting kills the hook and goes on as if it had allowed. So a thread gives the blocking answer
-when the time is over, and ends the process. Code that holds the interpreter's lock (a runaway regular expression, say)
-could keep that thread from running; behind it stands the C timer of faulthandler, which ends the process with status 1.
-That is no answer any more, but the guard around the installed command makes a block of it.
+A client that waits too long kills the hook and continues as if the hook had allowed the event. So a thread gives the
+blocking answer when the time is up, and ends the process. Code that holds the interpreter's lock, such as a runaway
+regular expression, could keep that thread from running. The fallback is faulthandler's C timer, which ends the process
+with status 1. That is not an answer, but the wrapper around the installed command turns it into a block.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _GRACE_S = 2.0
 
 
 class Watchdog:
-    """Runs from when it is made. Whoever comes first, the hook or the watchdog, gives the one answer."""
+    """Starts when constructed. Either the hook or the watchdog gives the single answer, whichever is first."""
 
     def __init__(self, limit_s: float, late: Callable[[], Answer]) -> None:
         self._began = time.monotonic()
@@ -38,14 +38,14 @@ class Watchdog:
         threading.Thread(target=self._watch, name="holdfast-watchdog", daemon=True).start()
 
     def limit(self, limit_s: float) -> None:
-        """From the start on it may take so long, not longer; known only once the event is."""
+        """Set the time limit, in seconds since the start. It depends on the event, which must be read first."""
         self._until = self._began + limit_s
         self._arm()
         self._changed.set()
 
     def answer(self, answer: Answer) -> NoReturn:
-        """Give the answer and end the process, at once: a thread that a plugin left behind must not hold up the client,
-        nor taking the interpreter apart, which costs a seventh of an ordinary event."""
+        """Give the answer and end the process at once. A plugin's leftover thread must not delay the client, nor must
+        the interpreter's shutdown, which costs a seventh of an ordinary event."""
         if not self._answering.acquire(blocking=False):  # the watchdog is giving its own
             time.sleep(_GRACE_S)
             os._exit(1)
@@ -67,7 +67,7 @@ class Watchdog:
 
 
 def write(answer: Answer) -> None:
-    """Both streams, past all buffers. A client that has gone away is told nothing."""
+    """Write both streams without buffering. A client that has gone away is ignored."""
     for stream, text in ((sys.stderr, answer.stderr), (sys.stdout, answer.stdout)):
         data = text.encode("utf-8", "replace")
         try:

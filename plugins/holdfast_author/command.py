@@ -8,7 +8,7 @@ from holdfast.cli.args import add_json, examples, file_name
 from holdfast.cli.problem import UsageError
 from holdfast.cli.term import Term
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help section that lists the command, and its line there.
 HEADING = "Look after it"
 SUMMARY = "for authors: write a new plugin, or check an installed one"
 

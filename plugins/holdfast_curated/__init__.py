@@ -1,11 +1,10 @@
 """Keeps curated memory curated: sparse, durable, no diary. An ``on_validate`` plugin for MEMORY.md and USER.md.
 
-Settings, in ``[plugins.curated]``: ``bullets`` (true: nothing but ``- `` items under headings), ``max_items`` (200)
-and ``max_chars`` (500 characters an item). What is refused, and what is only reported, is told in
-:mod:`holdfast_curated.check`.
+Settings, in ``[plugins.curated]``: ``bullets`` (true: only ``- `` items under headings), ``max_items`` (200) and
+``max_chars`` (500 characters per item). :mod:`holdfast_curated.check` lists the errors and warnings.
 
-This module runs at every agent event, mostly to say that a text is not its business; everything else is imported when
-there is something to check.
+This module runs at every agent event, mostly to ignore other surfaces. The rest is imported when there is something to
+check.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
-from holdfast.hooks import hookimpl
+from holdfast.hooks import LimitsItems, hookimpl
 
 if TYPE_CHECKING:
     from holdfast.models import Finding
@@ -35,11 +34,11 @@ class _Context(Protocol):
     def settings(self) -> Mapping[str, object]: ...
 
 
-class CuratedMemory:
-    """The plugin. Raises: ConfigError for a setting that it does not know or cannot use."""
+class CuratedMemory(LimitsItems):
+    """The plugin. Raises: ConfigError for an unknown or invalid setting."""
 
     known_settings: ClassVar[tuple[str, ...]] = Limits._fields
-    #: A project may only make it stricter, and not so strict that every write is refused.
+    #: A project may only make the limits stricter, and not so strict that every write is refused.
     project_settings: ClassVar[Mapping[str, Callable[[object, object], bool]]] = {
         "bullets": lambda value, own: value is True or (value is False and own is False),
         "max_items": lambda value, own: _fits(value, own, 50, Limits().max_items),
@@ -48,10 +47,11 @@ class CuratedMemory:
 
     def __init__(self, *, context: _Context) -> None:
         self.limits = _limits(context.settings)
+        self.max_items = self.limits.max_items
 
     @hookimpl
     def on_validate(self, subject: Subject) -> Sequence[Finding]:
-        """Findings for the curated surfaces, in order of line; nothing for any other surface."""
+        """Findings for the curated surfaces, in line order. Empty for other surfaces."""
         if subject.surface not in _SURFACES:
             return ()
         from holdfast_curated.check import check

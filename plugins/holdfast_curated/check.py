@@ -1,14 +1,14 @@
-"""The judgement of a whole curated document.
+"""Checks a whole curated document.
 
-Refused (severity error): diary and transcript lines, guesses, touched branches, open work, machine paths, prose,
-duplicates, items that are too long or too many. Core does not let a line that is stored already stand in the way of a
-new one. Only reported (warning):
+Refused (severity error): diary and transcript lines, guesses, topic branches, open work, machine paths, prose,
+duplicates, items that are too long or too many. Core never lets an already stored line block a new one. Only reported
+(warning):
 
-- in a stored text that is being checked (``holdfast validate``), everything but machine paths. The file is the
-  operator's own and they may have meant it; a path of one machine is wrong on every other;
-- fenced code. What is inside is not judged.
+- everything except machine paths when a stored document is checked (``holdfast validate``). The file is the operator's,
+  who may have meant it. A path of one machine is wrong on all others;
+- fenced code. Its content is not checked.
 
-The text is the document as it will be stored: each entry with its ``- ``.
+The text is the document as it will be stored, each entry with its ``- ``.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from holdfast.subject import Subject
     from holdfast_curated import Limits
 
-#: Characters of a line that the word rules look at; it bounds their time. A longer item is refused for its length
-#: unless the user allowed such items.
+#: Maximum characters of a line that the word rules read, which bounds their time. A longer item is refused for its
+#: length, unless the user allowed such items.
 _JUDGED_CHARS: Final = 2_000
 
-#: A document with more findings than this is not read to its end.
+#: Checking stops after this many findings.
 _MAX_FINDINGS: Final = 1_000
 
 _SHAPES: Final = {
@@ -40,7 +40,7 @@ _SHAPES: Final = {
 
 
 def check(subject: Subject, limits: Limits) -> tuple[Finding, ...]:
-    """Findings in order of line, at most one of the word rules for each; ``()`` when all is well."""
+    """Findings in line order, at most one from the word rules per line."""
     return _Check(subject, limits).run()
 
 
@@ -60,7 +60,7 @@ class _Check:
                 count += 1
                 self._item(line, firsts)
                 if count == self._limits.max_items + 1:
-                    message = f"is one more than the {self._limits.max_items} items that are allowed"
+                    message = f"exceeds the limit of {self._limits.max_items} items"
                     self._add("curated/items", line, message, fix="Merge or remove items before adding one.")
             elif line.kind is not Kind.HEADING and not (line.kind is Kind.TITLE and index == 0):
                 self._shape(line)
@@ -71,10 +71,10 @@ class _Check:
     def _item(self, line: Line, firsts: dict[str, int]) -> None:
         if len(line.text) > self._limits.max_chars:
             message = f"has {len(line.text)} characters, more than {self._limits.max_chars}"
-            self._add("curated/length", line, message, fix="Say it in one sentence, or link to where the detail lives.")
+            self._add("curated/length", line, message, fix="Shorten it to one sentence, or link to the details.")
         first = firsts.setdefault(duplicate_key(line.text), line.number)
         if first != line.number:
-            self._add("curated/duplicate", line, f"repeats line {first}", fix="Keep one of the two.")
+            self._add("curated/duplicate", line, f"repeats line {first}", fix="Remove one of them.")
 
     def _shape(self, line: Line) -> None:
         if line.kind is Kind.UNCLOSED:
@@ -91,8 +91,8 @@ class _Check:
 
     def _content(self, line: Line) -> None:
         if path := rules.machine_path(line.text):
-            message = f"holds a path that only one machine has: {path}"
-            fix = "Give it relative to the project, or as a URL."
+            message = f"contains a path that exists on one machine only: {path}"
+            fix = "Use a path relative to the project, or a URL."
             self._add("curated/machine-path", line, message, fix=fix, warning=False)
         text = rules.prepare(line.text[:_JUDGED_CHARS])
         if line.kind in (Kind.TITLE, Kind.HEADING):

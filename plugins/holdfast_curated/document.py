@@ -1,4 +1,4 @@
-"""Curated Markdown as lines with a kind. Fenced code and HTML comments are not memory and are marked as such."""
+"""Parses curated Markdown into lines of a kind. Fenced code and HTML comments are not memory."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _OTHER_BULLET: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 
 
 class Kind(Enum):
-    """What a line is."""
+    """The kind of a line."""
 
     TITLE = "title"
     HEADING = "heading"
     ITEM = "item"
     PROSE = "prose"
     FENCE = "fence"
-    """The line that opens fenced code; what is inside is left out."""
+    """The line that opens fenced code. The code itself is left out."""
     UNCLOSED = "unclosed"
-    """A fence or comment that never ends, and so would hide the rest of the document."""
+    """A fence or comment without an end, which would hide the rest of the document."""
 
 
 class Line(NamedTuple):
-    """A line that says something. ``number`` is 1-based; ``text`` is without marker, comments and outer blanks."""
+    """A non-blank line. ``number`` is 1-based. ``text`` has no marker, comments or surrounding blanks."""
 
     kind: Kind
     number: int
@@ -35,7 +35,7 @@ class Line(NamedTuple):
 
 
 def read(text: str) -> Iterator[Line]:
-    """The lines of ``text`` in order, without blank ones, comments and the inside of fenced code."""
+    """The lines of ``text`` in order, without blank lines, comments and the content of fenced code."""
     fence = ""  # the marker that opened the code block we are in
     opened = 0  # the line where the last fence or comment began
     comment = False
@@ -87,6 +87,6 @@ def _classify(visible: str, number: int) -> Line:
     if heading := _HEADING.match(visible):
         text = _CLOSING_HASHES.sub("", f" {heading[2] or ''}").strip()
         return Line(Kind.TITLE if len(heading[1]) == 1 else Kind.HEADING, number, text)
-    # Prose is judged as well, without whatever marker it has: a diary under "*" bullets is still a diary.
+    # Prose is checked too, without its marker, because a diary with "*" bullets is still a diary.
     marker = _OTHER_BULLET.match(visible)
     return Line(Kind.PROSE, number, visible[marker.end() if marker else 0 :].strip())

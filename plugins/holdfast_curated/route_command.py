@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help section that lists the command, and its line there.
 HEADING = "Look after it"
 SUMMARY = "which layer a fact belongs to"
 
@@ -20,7 +20,7 @@ def configure(parser: ArgumentParser) -> None:
         "--horizon", choices=[h.name.lower() for h in Horizon], required=True, help="how long it stays true"
     )
     parser.add_argument("--category", choices=[c.value for c in Category], default="knowledge", help="what kind it is")
-    parser.add_argument("--validated", action="store_true", help="it was checked; repetition is no check")
+    parser.add_argument("--validated", action="store_true", help="the fact was checked; repetition is not a check")
     add_json(parser)
     parser.epilog = examples(
         "holdfast route --horizon standing --category preference --validated", "holdfast route --horizon unsure"

@@ -1,4 +1,4 @@
-"""Where a piece of knowledge belongs (R105-R107, R151-R159, reading A46). If unsure, log first and promote later."""
+"""Finds the surface for a fact (R105-R107, R151-R159, reading A46). If unsure, log first and promote later."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _USER = {Category.PREFERENCE, Category.BEHAVIOR, Category.GOAL, Category.CORRECT
 
 
 def promotion_target(category: str) -> Surface:
-    """USER.md for what concerns the operator (preference, behavior, goal, correction), MEMORY.md for the rest
-    (knowledge, context). Raises: ValueError for an unknown category."""
+    """USER.md for facts about the operator (preference, behavior, goal, correction), MEMORY.md for the rest (knowledge,
+    context). Raises: ValueError for an unknown category."""
     return Surface.USER if Category(category) in _USER else Surface.MEMORY
 
 
 def route(horizon: Horizon, *, category: str = "knowledge", validated: bool = False) -> Surface:
-    """The surface for a fact: curated memory only for what is standing *and* validated, the daily log otherwise.
+    """The surface for a fact: curated memory only for a standing *and* validated fact, otherwise the daily log.
     Repetition is not validation. Raises: ValueError for an unknown horizon or category."""
     target = promotion_target(category)
     return target if Horizon(horizon) is Horizon.STANDING and validated else Surface.DAILY

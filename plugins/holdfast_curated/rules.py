@@ -1,7 +1,7 @@
-"""What one line of curated memory may not be. Each rule takes a line and says what is wrong with it, or "".
+"""The word rules for a line of curated memory. Each rule returns the problem with a line, or "".
 
-The rules prefer to let a doubtful line pass: a diary line that slips in is seen by the next reader, a fact that is
-refused is lost. Each looks at a line of bounded length (the caller cuts it), so that none can take long.
+The rules let a doubtful line pass, because the next reader sees a diary line that slipped in, but a refused fact is
+lost. The caller limits a line's length, so that no rule takes long.
 Source: R108, R154-R156, R158, R173, R176.
 """
 
@@ -19,8 +19,8 @@ def _re(pattern: str) -> re.Pattern[str]:
 
 
 class Text(NamedTuple):
-    """A line in the two forms that rules look at: ``plain`` without bold markers; ``bare`` also without inline code
-    and quoted words, which are talked about rather than said."""
+    """A line in the two forms that rules use. ``plain`` has no bold markers. ``bare`` also has no inline code and no
+    quoted words, because they are mentioned rather than stated."""
 
     plain: str
     bare: str
@@ -104,10 +104,12 @@ _SOME_DAY = _re(rf"\b(?:{_PAST_DAY}|{_THIS_DAY})\b(?!['’-])")
 _DAY_LAST = _re(rf"\b(?:{_PAST_DAY}|{_THIS_DAY})\W*$")
 _HAPPENED = _re(r"\b(?:was|were|has been|have been|failed|broke|crashed|went|came|got)\b")
 _DESCRIBED = _re(rf"\b(?:{w.CONDITIONS}|{w.RELATIVES}|lists?|shows?|counts?|many)\b")
+_ONE_DAY = "describes the work of one day"
+_ONE_SESSION = "describes the work of one session"
 
 
 def chronology(text: Text) -> str:
-    """An entry of a diary: stamped with a date, day or time, or telling what somebody did."""
+    """A diary entry: stamped with a date, day or time, or describing one person's work."""
     line = text.bare
     if (first := _DATE_FIRST.match(line)) and not (_RANGE.match(line, first.end())):
         rest = line[first.end() :]
@@ -115,7 +117,7 @@ def chronology(text: Text) -> str:
             if _ACTION_FIRST.match(rest) or not _STANDING_DATE.search(rest):
                 return "is stamped with a date like a diary entry"
         elif _NARRATED.match(rest):
-            return "tells what was done on one day"
+            return _ONE_DAY
     if (
         (first := _CLOCK_FIRST.match(line))
         and (end := _CLOCK_ENDS.match(line, first.end()))
@@ -124,24 +126,24 @@ def chronology(text: Text) -> str:
     ):
         return "is stamped with a time like a diary entry"
     if (first := _PAST_DAY_FIRST.match(line)) and not _NOT_NARRATED.match(line, first.end()):
-        return "tells what was done on one day"
+        return _ONE_DAY
     if any(rule.match(line) for rule in (_THIS_DAY_FIRST, _WEEKDAY_FIRST, _DID_THEN, _DID_TRAILING)):
-        return "tells what was done on one day"
+        return _ONE_DAY
     if _NUMBERED_FIRST.match(line) or _SEQUENCE_FIRST.match(line):
-        return "tells what was done in one session"
+        return _ONE_SESSION
     if _TALLY.search(line) or (_SESSION_FIRST.match(line) and not _REASONED.search(line)):
-        return "tells what was done in one session"
+        return _ONE_SESSION
     return _day_at_end(line)
 
 
 def _day_at_end(line: str) -> str:
-    """ "Deployed v2 today", "The build broke last night", and not "Lists the jobs that failed last night"."""
+    """Matches "Deployed v2 today" and "The build broke last night", but not "Lists the jobs that failed last night"."""
     if not (day := _SOME_DAY.search(line)):
         return ""
     if (_DID_FIRST.match(line) or _WE_DID_FIRST.match(line)) and not _DESCRIBED.search(line, 0, day.start()):
-        return "tells what was done on one day"
+        return _ONE_DAY
     if (day := _DAY_LAST.search(line)) and not _DESCRIBED.search(line, 0, day.start()):
-        return "tells what happened on one day" if _HAPPENED.search(line, 0, day.start()) else ""
+        return "describes an event of one day" if _HAPPENED.search(line, 0, day.start()) else ""
     return ""
 
 
@@ -153,8 +155,8 @@ _DIARY_HEADING = _re(
 
 
 def diary_heading(text: Text) -> str:
-    """A heading that only a diary has: a date, a day, a session."""
-    return "is the heading of a diary" if _DIARY_HEADING.fullmatch(text.bare.strip()) else ""
+    """A heading typical of a diary: a date, a day, a session."""
+    return "is a diary heading" if _DIARY_HEADING.fullmatch(text.bare.strip()) else ""
 
 
 # --- transcript -----------------------------------------------------------------------------------------------
@@ -175,7 +177,7 @@ def transcript(text: Text) -> str:
     if speaker := _SPEAKER.match(line):
         rest = line[speaker.end() :]
         named = _NAME.fullmatch(rest) and not rest.endswith((".", "!")) and not _INTERJECTION.match(rest)
-        # "User: prefers tabs" and "Operator: Ada Lovelace" are facts about a person, not what one said.
+        # "User: prefers tabs" and "Operator: Ada Lovelace" are facts about a person, not quotes.
         if not named and not _ABOUT_SPEAKER.match(rest):
             return "is a raw line of a session"
     return ""
@@ -224,7 +226,7 @@ _MENTION = _re(rf"\b(?:{w.MENTIONS})\b(?:\W+\w+){{0,2}}\W*$")
 
 
 def speculation(text: Text) -> str:
-    """A guess, or a question that is still open. A hedge inside a rule ("if it seems to hang, ...") is none."""
+    """A guess or an open question. A hedge inside a rule ("if it seems to hang, ...") is not a guess."""
     line = text.bare
     guess = "is a guess, not a validated fact"
     first = _HEDGE_FIRST.match(line)
@@ -258,14 +260,14 @@ def _belongs_to_rule(line: str, hedge: re.Match[str]) -> bool:
 
 # --- machine paths --------------------------------------------------------------------------------------------
 
-# Behind a letter, a host or a scheme it is a URL, an API route or a path on some server; "file:" and "=" are not.
+# After a letter, a host or a scheme it is a URL, an API route or a server's path. "file:" and "=" are exceptions.
 _UNIX_PATH = re.compile(rf"(?:(?<![\w.~/:\\%<>{{}}$*-])|(?<=file:)|(?<=file://))/(?:{w.UNIX_FOLDERS})/[\w.@+~-]+")
 _WINDOWS_PATH = _re(rf"(?<![\w])[a-z]:[\\/]+(?:{w.WINDOWS_FOLDERS})[\\/]+[^\s\\/<%{{$]|\\\\wsl(?:\$|\.localhost)\\\w")
 _ROUTE = _re(r"(?:\b(?:get|post|put|patch|delete|head|routes?|endpoints?|urls?|pages?|resources?)\b\W*(?:`\W*)?)$")
 
 
 def machine_path(text: str) -> str:
-    """The absolute path in ``text`` that exists on one machine only, or ""; inline code counts, URLs do not."""
+    """An absolute path in ``text`` that exists on one machine only, or "". Inline code counts, URLs do not."""
     if "/" not in text and "\\" not in text:
         return ""
     for found in _UNIX_PATH.finditer(text):
@@ -300,9 +302,9 @@ _CONVENTION = _re(
 
 
 def branch(text: Text) -> str:
-    """A branch somebody touched, which is gone next month. Long-lived branches and naming rules are facts."""
+    """A topic branch, which will be gone next month. Long-lived branches and naming rules are facts."""
     line = text.plain
-    touched = "notes a branch that was touched"
+    touched = "names a topic branch"
     if _CHECKED_OUT.match(line) or _TOUCHED.match(line):
         return touched
     if ("/" not in line and "branch" not in line.lower()) or _CONVENTION.search(line):
@@ -317,7 +319,7 @@ def branch(text: Text) -> str:
 def _is_topic(ref: str, said: str) -> bool:
     if _LONG_LIVED.fullmatch(ref) or _FILE.fullmatch(ref):
         return False
-    # "on branch protection": only something that looks like a ref is one.
+    # Not "on branch protection": a topic branch must look like a ref.
     return any(c in ref for c in "/-_#") or any(c.isdigit() for c in ref) or "`" in said
 
 
@@ -330,25 +332,25 @@ _OPEN_WORK = _re(
 
 
 def open_work(text: Text) -> str:
-    """What is still to do belongs to the daily note and the handoff (R159)."""
+    """Open work, which belongs in the daily note and the handoff (R159)."""
     return "is open work" if _OPEN_WORK.match(text.plain) else ""
 
 
 class Rule(NamedTuple):
-    """``check`` says what is wrong with an item; ``fix`` where it belongs instead."""
+    """``check`` returns the problem with an item, ``fix`` is the place where it belongs."""
 
     id: str
     check: Callable[[Text], str]
     fix: str
 
 
-_DAILY = "Keep it in the daily note; promote only what is still true next month."
+_DAILY = "Keep it in the daily note. Promote only facts that are still true next month."
 
 RULES: Final = (
     Rule("curated/transcript", transcript, _DAILY),
-    Rule("curated/branch", branch, "Name the branch in the handoff; here only standing branches and naming rules."),
+    Rule("curated/branch", branch, "Name it in the handoff. Only standing branches and naming rules belong here."),
     Rule("curated/chronology", chronology, _DAILY),
     Rule("curated/open-work", open_work, "Put it into the handoff or the daily note."),
-    Rule("curated/speculation", speculation, "Log it in the daily note, and promote it when it is verified."),
+    Rule("curated/speculation", speculation, "Log it in the daily note, and promote it once it is verified."),
 )
-"""In this order; the first that says something is enough for a line."""
+"""In order. Only the first match in a line is reported."""

@@ -1,7 +1,7 @@
-"""The English word lists behind the rules. Other languages are not covered: their diaries pass unseen.
+"""The rules' English word lists. Other languages are not covered, so their diary lines pass.
 
-A word is here only when it tells something about the *line*; words that standing facts use as well ("added",
-"moved", "released", "founded") are left out on purpose, since a false refusal costs the user a fact.
+A word is listed only when it says something about the *line*. Words that standing facts also use ("added", "moved",
+"released", "founded") are left out, because a false refusal costs the user a fact.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ MONTHS: Final = (
 WEEKDAYS: Final = "(?:mon|tues?|wednes|thurs?|fri|satur|sun)day"
 DAYS: Final = rf"(?:{WEEKDAYS}|mon|tue|wed|thu|fri|sat|sun)\.?"
 
-#: What somebody did at one time: in front of a line and with a date, a log entry.
+#: Actions at one time. At the start of a line with a date they mark a log entry.
 ACTIONS: Final = (
     "applied|checked|chatted|cleaned|closed|committed|completed|continued|debugged|deployed|discussed|finished|fixed"
     "|found|implemented|installed|investigated|looked|merged|met|noticed|opened|paired|patched|posted|pushed|ran|re-?ran"
     "|rebased|rebooted|refactored|reported|restarted|reverted|reviewed|rolled back|saw|shipped|spent|spoke|talked"
     "|tested|tried|updated|upgraded|verified|worked on"
 )
-#: With "on 2024-03-01" these may begin a standing fact ("Created on ..."); with "yesterday" they do not.
+#: With "on 2024-03-01" these may begin a standing fact ("Created on ..."), but not with "yesterday".
 LOOSE_ACTIONS: Final = (
     "added|asked|changed|created|decided|got|learned|made|moved|released|removed|replaced|sent|set up|started"
     "|switched|told|turned|worked|wrote"
 )
 
-#: Actions that make "I ..." or "We ..." a diary even without a time: nobody needs them next month.
+#: Actions that make "I ..." or "We ..." a diary line even without a time.
 SESSION_ACTIONS: Final = (
     r"ran|re-?ran|tried|debugged|investigated|rebooted|restarted|fixed|committed|rebased|noticed|reran|patched"
     r"|looked (?:at|into|through)|checked out|merged (?:pr|mr|pull request|branch|#|the (?:pr|branch|fix))"
@@ -40,19 +40,19 @@ SESSION_ACTIONS: Final = (
 #: English words in -ed that are not a past tense.
 NOT_PAST: Final = "need|feed|seed|speed|exceed|proceed|succeed|embed|bleed|breed|heed|weed|indeed|shed|agreed|based"
 
-#: Says that a date in front of a line is the fact itself and not the time of an entry.
+#: Marks a leading date as part of the fact, not the time of an entry.
 STANDING_DATE: Final = (
     r"expir\w+|end[ -]of[ -](?:life|support|sale)|eol|sunset\w*|renew\w*|deadline|due|cut-?off|valid|freeze|holidays?"
     r"|birthday|anniversary|(?:release|launch|start|end|expiry|due|go-live) date|go-live"
 )
 
-#: Says that a time of day is a schedule and not the time of an entry.
+#: Marks a time of day as a schedule, not the time of an entry.
 SCHEDULE: Final = (
     r"daily|nightly|weekly|monthly|hourly|every|each|always|never|cron|schedule\w*|window|backups?|maintenance"
     r"|meetings?|stand-?ups?|office hours|is|are|runs?|starts?|begins?|ends?|opens?|closes?|weekdays?"
 )
 
-#: What has to be in a line (in lower case) for the hedges, and for what is not settled, to be looked for at all.
+#: A lower-case line without any of these has no hedge, or nothing unsettled. Checked first, to save time.
 HEDGE_HINTS: Final = (
     "maybe", "perhaps", "ably", "supposedly", "apparently", "possibly", "might", " be ", "seem", "appear", "likely",
     " think", "believe", "guess", "suspect", "assume", "sure", "uncertain", "unclear",
@@ -69,19 +69,19 @@ UNSETTLED_HINTS: Final = (
     "(?",
 )
 
-#: Between these and a hedge, the hedge belongs to a condition or a rule and not to the fact.
+#: After one of these a hedge belongs to a condition or rule, not to the fact.
 CONDITIONS: Final = r"if|when|whenever|unless|whether|until|in case|wherever|while|once|what|how|anything"
 RELATIVES: Final = r"that|which|who|where|whatever|whichever|everything|something|code|steps?|commands?"
 RULES: Final = r"must|never|always|do not|don't|should|so|avoid|only|forbidden|need|needs|cannot"
 
-#: Somebody talks about the hedging word itself.
+#: Marks a hedging word as mentioned rather than used.
 MENTIONS: Final = (
     r"words?|say|says|saying|write|writes|writing|avoid|phrases?|phrasing|types?|class|monad|called|named|like|no"
     r"|without|answers?|label|labels|marked|tag|tagged|status|state"
 )
 
 #: Folders on one machine. Infrastructure such as /etc, /srv, /opt, /usr and /var/lib or /var/log is not among them.
-#: Each needs something below it: "/tmp is a tmpfs" names no file of anybody's.
+#: Each needs a path below it: "/tmp is a tmpfs" does not name a user's file.
 UNIX_FOLDERS: Final = (
     r"home|Users|root|tmp|var/tmp|var/folders|dev/shm|run/user|workspaces?|private/(?:tmp|var)|mnt/[a-z]/Users"
     r"|Volumes|github/workspace|export/home"
@@ -90,19 +90,19 @@ WINDOWS_FOLDERS: Final = (
     r"users|documents and settings|temp|tmp|windows[\\/]+temp|dev|work|workspaces?|projects?|repos?|src|source|code|git"
 )
 
-#: What a topic branch begins with, before its slash.
+#: Prefixes of topic branches, before the slash.
 TOPICS: Final = (
     "feature|feat|fix|bugfix|hotfix|chore|refactor|wip|topic|spike|experiment|perf|docs|test|task|issue|dependabot"
     "|renovate|codex|claude|agent|users?"
 )
-#: Those of them that are hardly ever the name of a folder.
+#: The prefixes that are rarely folder names.
 PLAIN_TOPICS: Final = "feature|feat|fix|bugfix|hotfix|chore|wip|spike"
-#: Branches that stand for years.
+#: Long-lived branches.
 LONG_LIVED: Final = (
     "main|master|trunk|develop(?:ment)?|dev|next|staging|stage|stable|prod(?:uction)?|gh-pages|release[-/].*|v?\\d.*"
 )
 
-#: What a fact about a person begins with: "User: prefers tabs".
+#: First words of a fact about a person: "User: prefers tabs".
 STATES: Final = (
     "always|answers|asks|dislikes|expects|has|hates|is|knows|likes|lives|needs|never|owns|prefers?|reads|replies"
     "|responds|runs|speaks|trusts|uses|values|wants|works|writes"

@@ -13,10 +13,9 @@ from holdfast.cli import receipt
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from holdfast import Holdfast, Session
     from holdfast.cli.term import Term
-    from holdfast.engine import Holdfast
     from holdfast.models import Message, Payload
-    from holdfast.session.session import Session
 
 #: So many messages stay after each compaction.
 KEEP = 4

@@ -21,10 +21,9 @@ from holdfast_demo.stage import Stage
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from holdfast import Holdfast, Session
     from holdfast.cli.term import Term
-    from holdfast.engine import Holdfast
     from holdfast.models import Message, Payload
-    from holdfast.session.session import Session
     from holdfast_demo.forge import Practice
 
 PLUGIN = "gitea_trail"

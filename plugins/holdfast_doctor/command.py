@@ -8,7 +8,7 @@ from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term
 from holdfast.cli.words import count
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help section that lists the command, and its line there.
 HEADING = "Look after it"
 SUMMARY = "check that everything works, and repair what can be repaired"
 
@@ -19,7 +19,7 @@ def configure(parser: ArgumentParser) -> None:
         "--repair",
         dest="repair",
         action="store_true",
-        help="repair damaged and missing files; nothing is thrown away",
+        help="repair damaged and missing files, without losing data",
     )
     add_json(parser)
     parser.epilog = examples("holdfast doctor", "holdfast doctor --fix", "holdfast doctor --json")

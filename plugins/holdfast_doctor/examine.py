@@ -1,7 +1,7 @@
-"""Whether everything works, found out by trying it: each check is one line, with the next step when it is not well.
+"""Checks whether everything works by trying it. Each check is one line, with the next step after a failure.
 
-Plugins look after what is theirs: see :mod:`holdfast.plugin.checks`. What one of them raises becomes a failed check, so
-that it cannot hide the others.
+Plugins check their own parts, see :mod:`holdfast.plugin.checks`. An exception becomes a failed check, so that it cannot
+hide the others.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, cast
 from holdfast.config import inforce, provenance, settings
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.flush import capped, curated, handoff
+from holdfast.flush import handoff
 from holdfast.flush.publish.forge import Forge
 from holdfast.fs import durable, private
 from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
 from holdfast.plugin.checks import Check, Outcome
-from holdfast.session.status import owner
+from holdfast.session.status import nearly_full, owner
 
 if TYPE_CHECKING:
-    from holdfast.engine import Holdfast
+    from holdfast import Holdfast
 
 #: A temporary file older than this, in seconds, belongs to no write that is still going on.
 _STALE_S = 3600.0
@@ -38,7 +38,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
     """Check the project at ``root``. With ``repair``, damaged journals are mended (the damaged file is kept), old
     temporary files removed and the private folder closed to others. Documents are never changed. Raises nothing that a
     project can cause."""
-    from holdfast.engine import Holdfast
+    from holdfast import Holdfast
 
     checks = [_config(root)]
     if checks[0].outcome is Outcome.FAIL:
@@ -178,7 +178,7 @@ def _journals(state: str, *, repair: bool) -> Iterator[Check]:
                 left_out = one.repair() if repair else 0
                 if not left_out:
                     raise
-                kept = f"{one.shown} goes on without {left_out:,} damaged bytes; the damaged file is kept beside it"
+                kept = f"{one.shown} continues without {left_out:,} damaged bytes; the damaged file was kept next to it"
                 yield _good("journals", kept, repaired=True)
         except HoldfastError as error:
             broken += 1
@@ -222,11 +222,11 @@ def _provenance(memory: Holdfast) -> Iterator[Check]:
 def _stored(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
     """Whether what receipts, journals and the store acknowledged is still there."""
     from holdfast.flush import losses
-    from holdfast_doctor import mending
+    from holdfast.session import mending
 
     found = losses.every(memory.services)
     if not found:
-        yield _good("stored", "all that was acknowledged is there")
+        yield _good("stored", "all acknowledged data is there")
     if not repair:
         for loss in found:
             yield Check(name="stored", outcome=Outcome.FAIL, message=loss.message, next_step=loss.next_step)
@@ -256,13 +256,8 @@ def _handoff(memory: Holdfast) -> Iterator[Check]:
 
 def _curated(memory: Holdfast) -> Iterator[Check]:
     """Whether curated memory is nearly full. Nothing is said while it is not."""
-    most = memory.config.curated_limit
-    for surface in (Surface.MEMORY, Surface.USER):
-        name = memory.services.layout.name(surface)
-        document = memory.store.read(name)
-        told = capped.warning(len(curated.bullets(document.text)), most, name) if document else ""
-        if told:
-            yield _warn("curated", told, f"Merge or remove lines of {name}, or `holdfast dream`.")
+    for name, sentence in nearly_full(memory.services):
+        yield _warn("curated", sentence, f"Merge or remove lines of {name}, or `holdfast dream`.")
 
 
 def _clock(memory: Holdfast) -> Iterator[Check]:
@@ -320,7 +315,7 @@ def _outbox(memory: Holdfast) -> Iterator[Check]:
 
 
 def _forges(memory: Holdfast) -> Iterator[Check]:
-    """Whether forges can be used. One that cannot keeps nobody from working, so it is never more than a warning."""
+    """Whether forges can be used. A failure is only a warning, because work can continue without a forge."""
     for forge in memory.services.dispatch.offering(Forge).values():
         try:
             told = forge.check()

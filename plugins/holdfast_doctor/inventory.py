@@ -13,7 +13,7 @@ from holdfast.plugin.manager import Dispatch, PluginSettings
 
 def inventory(root: str) -> list[Status]:
     """Every installed or enabled plugin and backend, sorted by kind, name and distribution. Raises: ConfigError."""
-    from holdfast.engine import Holdfast
+    from holdfast import Holdfast
 
     try:
         with Holdfast.open(root) as memory:

@@ -1,4 +1,4 @@
-"""Putting together what a git merge left in two versions: notes, the handoff and the facts. A copy is kept before."""
+"""Merges both sides of a git conflict in notes, the handoff and the facts, after making a backup."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def look(services: Services, *, repair: bool) -> Iterator[Found]:
             text = _together(surface, name, document.text)
             text = services.gate.admit(text, surface=surface, name=name, previous=document.text)
             services.store.replace(surface, name, text, document.revision)
-            yield Found(message=f"{name} has both sides of the merge now; the file as it was is kept", repaired=True)
+            yield Found(message=f"{name} now has both sides of the merge; a backup was kept", repaired=True)
     yield from _facts(services, repair=repair)
 
 
@@ -65,7 +65,7 @@ def _facts(services: Services, *, repair: bool) -> Iterator[Found]:
         return
     keep(services, services.config.storage.facts, damage.data)
     backend.repair_facts()
-    message = f"{services.config.storage.facts} can be read again; the file as it was is kept"
+    message = f"{services.config.storage.facts} can be read again; a backup was kept"
     yield Found(message=message, repaired=True)
 
 

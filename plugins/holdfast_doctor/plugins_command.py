@@ -1,4 +1,4 @@
-"""``holdfast plugins``: what is installed, what became of it, and why."""
+"""``holdfast plugins``: the installed plugins, their status, and the reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.cli.term import Term
 _STYLES = {"loaded": "green", "off": "dim", "failed": "red", "missing": "red"}
 
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help section that lists the command, and its line there.
 HEADING = "Look after it"
 SUMMARY = "plugins and backends, what became of each and why"
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.models import Finding
 
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help section that lists the command, and its line there.
 HEADING = "Look after it"
 SUMMARY = "judge every stored document; exit code 1 when there is an error"
 
@@ -27,7 +27,7 @@ SUMMARY = "judge every stored document; exit code 1 when there is an error"
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("names", metavar="NAME", nargs="*", help="a document, or its path; without one all are checked")
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
-    parser.add_argument("--fix", action="store_true", help="add what is missing, after showing it; nothing else")
+    parser.add_argument("--fix", action="store_true", help="show and add missing anchors; change nothing else")
     parser.add_argument("--yes", action="store_true", help="with --fix: do not ask")
     add_json(parser)
     parser.epilog = (
@@ -59,7 +59,7 @@ def run(args: Namespace) -> int:
 
 
 def _document(memory: Holdfast, name: str) -> str:
-    """The document's name; hooks and editors give its path instead, as ``where`` tells it."""
+    """The document's name. Hooks and editors pass its path instead, relative to ``where``."""
     name = name.replace("\\", "/").removeprefix("./")
     known = {memory.store.backend.where(n): n for n in memory.store.names()}
     prefix = memory.config.storage.path.strip("/") + "/"
@@ -91,7 +91,7 @@ def _show(out: Term, result: Validation, rows: Sequence[dict[str, Any]]) -> None
 
 
 def _fix(memory: Holdfast, names: list[str], args: Namespace) -> list[str]:
-    """Show what would be added, ask, add it. Returns the documents that were changed."""
+    """Show the additions, ask, and write them. Returns the changed documents."""
     found = memory.repairs(names)
     err = Term(sys.stderr)
     for repair in found:
@@ -117,11 +117,11 @@ def _diff(err: Term, memory: Holdfast, repair: Repair) -> None:
 
 
 def _agreed(err: Term, number: int) -> bool:
-    """Ask. Raises: UsageError when there is nobody to ask."""
+    """Ask the user. Raises: UsageError when stdin is not a terminal."""
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
-            f"{count(number, 'document')} would be changed, and nobody is there to agree; nothing was changed.",
-            next_step="Look at what is shown above, then add --yes.",
+            f"{count(number, 'document')} would change, but stdin is not a terminal to ask on. Nothing was changed.",
+            next_step="Check the changes above, then add --yes.",
         )
     err.stream.write(f"Add this to {count(number, 'document')}? [y/N] ")
     err.stream.flush()

@@ -383,7 +383,7 @@ class _Run:
         self, items: Sequence[dreamtext.Item], before: Sequence[str], record: Mapping[str, Confirmation]
     ) -> list[dreamtext.Item]:
         """The items that fit. The result names the archived items, and warns when little room is left."""
-        settled, most = self.services.config.dream, self.services.config.curated_limit
+        settled, most = self.services.config.dream, self.services.curated_limit
         kept, archived = consolidate.within(items, before, record, most=most, chars=settled.max_memory_chars - 200)
         if archived:
             place = f"now in {self.services.layout.archive}"

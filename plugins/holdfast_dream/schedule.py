@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from enum import StrEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
-from xml.sax.saxutils import escape
 
 from attrs import field, frozen
 
@@ -137,21 +136,19 @@ def _systemd(name: str, command: Sequence[str], at: str, root: str) -> Plan:
 
 
 def _launchd(name: str, command: Sequence[str], hour: int, minute: int) -> Plan:
+    import plistlib
+
     path = os.path.join(os.path.expanduser("~"), "Library", "LaunchAgents", f"{name}.plist")
-    words = "".join(f"    <string>{escape(word)}</string>\n" for word in command)
-    text = (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        '<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">\n'
-        f'<plist version="1.0">\n<dict>\n  <key>Label</key>\n  <string>{escape(name)}</string>\n'
-        f"  <key>ProgramArguments</key>\n  <array>\n{words}  </array>\n  <key>StartCalendarInterval</key>\n  <dict>\n"
-        f"    <key>Hour</key>\n    <integer>{hour}</integer>\n    <key>Minute</key>\n    <integer>{minute}</integer>\n"
-        "  </dict>\n</dict>\n</plist>\n"
-    )
+    table = {
+        "Label": name,
+        "ProgramArguments": list(command),
+        "StartCalendarInterval": {"Hour": hour, "Minute": minute},
+    }
     domain = f"gui/{os.getuid() if sys.platform != 'win32' else 0}"
     return Plan(
         kind=Kind.LAUNCHD,
         name=name,
-        files={path: text},
+        files={path: plistlib.dumps(table, sort_keys=False).decode()},
         install=[("launchctl", "bootstrap", domain, path)],
         remove=[("launchctl", "bootout", f"{domain}/{name}")],
         status=("launchctl", "print", f"{domain}/{name}"),

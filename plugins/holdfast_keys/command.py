@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help section that lists the command, and its line there.
 HEADING = "Look after it"
 SUMMARY = "keys of model providers and forges, kept in the system's keyring, each for one server"
 
@@ -74,7 +74,7 @@ def run(args: Namespace) -> int:
 
 
 def _checked(url: str) -> str:
-    """The origin of a URL that a person typed. Raises: UsageError."""
+    """A typed URL's origin. Raises: UsageError."""
     from holdfast.errors import ConfigError
     from holdfast_keys import origins
 

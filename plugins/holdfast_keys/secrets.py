@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 SERVICE: Final = "holdfast"
-#: The variables that a provider's own tools read, beside ``HOLDFAST_<NAME>_KEY``, which comes first.
+#: The variables that a provider's own tools read. ``HOLDFAST_<NAME>_KEY`` takes precedence.
 USUAL_VARIABLES: Final[Mapping[str, Sequence[str]]] = {
     "openai": ("OPENAI_API_KEY",),
     "anthropic": ("ANTHROPIC_API_KEY",),
@@ -148,7 +148,7 @@ def stored(name: str) -> dict[str, str]:
 
 
 def store(name: str, secret: str, origin: str = "") -> None:
-    """Keep the key for ``origin`` in the keyring, in place of the one that it has.
+    """Store the key for ``origin`` in the keyring, replacing any stored key.
 
     Raises: BadValue for a blank key; KeyringUnusable.
     """
@@ -248,6 +248,6 @@ def _keyring() -> ModuleType:
 
 def _silent(error: Exception) -> KeyringUnusable:
     return KeyringUnusable(
-        f"The keyring did not do what was asked ({type(error).__name__}).",
+        f"The keyring failed ({type(error).__name__}).",
         next_step="Unlock it, or set the key in the environment as `HOLDFAST_<NAME>_KEY`.",
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help section that lists the command, and its line there.
 HEADING = "Guard a client"
 SUMMARY = "serve tools and documents to an MCP client, on stdin and stdout"
 
@@ -19,7 +19,7 @@ def configure(parser: ArgumentParser) -> None:
         "--session",
         metavar="ID",
         default="",
-        help="the session that `flush` writes (default: the one that the client's hooks speak of)",
+        help="the session that `flush` writes (default: the session of the client's hooks)",
     )
     parser.epilog = (
         examples(
@@ -27,7 +27,7 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast --root ~/work/shop mcp --session shop",
             "claude mcp add holdfast --scope project -- holdfast mcp",
         )
-        + "\n\nA client starts it: requests on stdin until that is closed, answers on stdout, the log on stderr."
+        + "\n\nClients start it. Requests on stdin until it is closed, answers on stdout, the log on stderr."
         '\nNeeds the SDK: pip install "holdfast[mcp]".'
     )
 
@@ -49,7 +49,7 @@ def run(args: Namespace) -> int:
 
 
 def _not_installed(error: ImportError) -> Exception:
-    """The error for a missing or too old SDK, or for another package that it needs; ``error`` for a module of ours."""
+    """The error for a missing or outdated SDK. ``error`` itself when one of holdfast's own modules is missing."""
     from importlib import metadata
 
     from holdfast.errors import PluginLoadFailed
@@ -58,17 +58,17 @@ def _not_installed(error: ImportError) -> Exception:
     if missing.startswith("holdfast"):
         return error
     try:
-        problem = f"version {metadata.version('mcp')} is installed and {missing or 'one of its packages'} is missing"
+        problem = f"version {metadata.version('mcp')} is installed, but {missing or 'one of its packages'} is missing"
     except metadata.PackageNotFoundError:
         problem = "it is not installed"
     return PluginLoadFailed(
-        f"`holdfast mcp` needs the MCP SDK, version 2 or newer; {problem}.",
+        f"`holdfast mcp` needs the MCP SDK, version 2 or newer, and {problem}.",
         next_step=f'Install it for the Python that runs holdfast: `{_python()} -m pip install "holdfast[mcp]"`.',
     )
 
 
 def _python() -> str:
-    """This interpreter for a command line, quoted where it has to be."""
+    """This interpreter's path, quoted for a command line where needed."""
     import shlex
     import sys
 
@@ -76,7 +76,7 @@ def _python() -> str:
 
 
 def _log_to_stderr(*, debug: bool) -> None:
-    """stdout belongs to the protocol. Warnings are worth a line in the client's log of its servers."""
+    """Log to stderr, which clients keep in a log. stdout belongs to the protocol."""
     import logging
     import sys
 

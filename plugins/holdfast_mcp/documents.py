@@ -15,12 +15,12 @@ MIME_TYPE: Final = "text/markdown"
 
 
 def uri_of(name: str) -> str:
-    """The address of a document."""
+    """A document's URI."""
     return PREFIX + quote(name)
 
 
 def names(root: str) -> list[str]:
-    """Every stored document that may be read, sorted. Raises: any HoldfastError."""
+    """All stored documents that are not withheld, sorted. Raises: any HoldfastError."""
     from holdfast import Holdfast
 
     with Holdfast.open(root) as memory:
@@ -28,9 +28,10 @@ def names(root: str) -> list[str]:
 
 
 def read(root: str, uri: str) -> str:
-    """The document's text, masked as any text that goes to a model, and fenced as data.
+    """The document's text, masked like everything sent to a model, and fenced as data.
 
-    Raises: NotFound for another address or no such document; Refused for a name that is not allowed; any HoldfastError.
+    Raises: NotFound for another URI or a missing document; Refused for a withheld document or a name that is not
+    allowed; any HoldfastError.
     """
     from holdfast import Holdfast
 
@@ -39,13 +40,13 @@ def read(root: str, uri: str) -> str:
     name = unquote(uri.removeprefix(PREFIX))
     with Holdfast.open(root) as memory:
         layout = memory.services.layout
-        # Where the store's folder is the project itself, the layout's folders are all that is ours.
+        # Where the store's folder is the project itself, only the layout's folders are holdfast's.
         document = memory.store.read(name) if name.startswith(tuple(layout.prefixes())) else None
         if document is None:
             raise _unknown(uri)
         if memory.store.is_withheld(name):
             raise Refused(
-                "This document is withheld: this machine did not write it, so it may have come with a clone.",
+                "This document is withheld because this machine did not write it. It may have come with a clone.",
                 next_step=provenance.NEXT_STEP,
             )
         return recall.fence(memory.services.shown(document).text.removeprefix(BOM))

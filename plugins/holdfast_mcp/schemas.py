@@ -1,4 +1,4 @@
-"""What each tool takes, as JSON Schema; and the check of what a client sends, with errors that a model can act on."""
+"""Each tool's arguments as JSON Schema, and the check of a client's arguments, with errors that a model can act on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.models import MutationKind
 Schema = Mapping[str, Any]
 
 REASONS: Final = ("compaction", "end", "handoff", "switch", "manual")
-#: What a client shows of one result before it cuts it; the smallest known limit is near 10,000.
+#: Maximum characters of one result. The smallest known limit of a client is near 10,000.
 LOAD_CHARS: Final = 9_000
 
 _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
@@ -58,30 +58,30 @@ FLUSH: Final = _object(
     session=_text("Which session this is. Leave it out unless an error asks for it."),
     reason=_text("Why now.", enum=list(REASONS), default="manual"),
     objective=_text("What this session is about."),
-    facts=_texts("What was learned or changed. [] when nothing."),
-    decisions=_texts("What was decided, each with its reason. [] when nothing."),
-    blockers=_texts("What is in the way, and questions that are open. [] when nothing."),
+    facts=_texts("Things learned or changed. [] when none."),
+    decisions=_texts("Decisions, each with its reason. [] when none."),
+    blockers=_texts("Blockers and open questions. [] when none."),
     next_step=_text("The exact next step, or `none`."),
     artifacts=_texts("Proof: relative paths, URLs, issue or pull request numbers. Never absolute paths."),
-    follow_ups=_texts("What was promised to somebody. [] when nothing."),
-    needs_operator=_texts("What only the operator can do or decide. Leave it out when nothing."),
+    follow_ups=_texts("Promises made to people. [] when none."),
+    needs_operator=_texts("Work only the operator can do or decide. Leave it out when none."),
     state_mutations={
         "type": "array",
-        "description": "What changed on the forge: status, review, assignment, merge or decision. [] when nothing.",
+        "description": "Changes on the forge: status, review, assignment, merge or decision. [] when none.",
         "items": _object(
             ("kind", "target", "summary"),
             kind=_text("The kind of state.", enum=[str(k) for k in MutationKind]),
-            target=_text("Like owner/repo#12."),
-            summary=_text("What changed."),
+            target=_text("For example owner/repo#12."),
+            summary=_text("The change."),
         ),
     },
     work_open={
         "type": "boolean",
-        "description": "Whether work goes on. When left out, a next step means that it does.",
+        "description": "Whether work continues. When left out, a next step means that it does.",
     },
     handoff={
         **_object(HANDOFF_FIELDS, **{name: _text("Not blank; `none` is an answer.") for name in HANDOFF_FIELDS}),
-        "description": "Needed while work is open: what another agent must know to go on.",
+        "description": "Needed while work is open: everything another agent needs to continue.",
     },
     curated={
         "description": "The decision about lasting memory: `none`, or standing lines for MEMORY.md and USER.md.",
@@ -97,34 +97,34 @@ LOAD: Final = _object(
         "type": "integer",
         "minimum": 200,
         "default": LOAD_CHARS,
-        "description": "At most so many characters; what matters most comes first.",
+        "description": "Maximum number of characters. The most important parts come first.",
     },
 )
 
 WORK: Final = _object(
-    action=_text("What to do.", enum=["list", "show", "close", "reopen"], default="list"),
-    id=_text("With show, close and reopen: the session's id, as the list shows it."),
-    because=_text("With close and reopen: the reason, for the daily note."),
+    action=_text("The action.", enum=["list", "show", "close", "reopen"], default="list"),
+    id=_text("For show, close and reopen: the session's id from the list."),
+    because=_text("For close and reopen: the reason, for the daily note."),
 )
 
 REMEMBER: Final = _object(
     ("content",),
-    content=_text("One fact, in one sentence that is understood without this conversation. No secrets."),
-    category=_text("What kind of fact.", enum=list(CATEGORIES), default=DEFAULT_CATEGORY),
+    content=_text("One fact, in one sentence that makes sense without this conversation. No secrets."),
+    category=_text("The kind of fact.", enum=list(CATEGORIES), default=DEFAULT_CATEGORY),
     confidence={
         "type": "number",
         "minimum": 0,
         "maximum": 1,
         "default": DEFAULT_CONFIDENCE,
-        "description": "How sure it is.",
+        "description": "The confidence in it.",
     },
-    source=_text("Where it comes from: a path, a link, a person's role."),
+    source=_text("Its origin: a path, a link, a person's role."),
 )
 
 SEARCH_FACTS: Final = _object(
-    query=_text("Words that the fact holds, all of them, in any order. Left out: the surest facts."),
-    category=_text("Only of this kind.", enum=list(CATEGORIES)),
-    limit={"type": "integer", "minimum": 1, "maximum": 100, "default": 20, "description": "At most so many."},
+    query=_text("Words that a fact must contain, in any order. When left out, all facts match."),
+    category=_text("Only this kind.", enum=list(CATEGORIES)),
+    limit={"type": "integer", "minimum": 1, "maximum": 100, "default": 20, "description": "Maximum number of facts."},
 )
 
 SEARCH: Final = _object(
@@ -156,15 +156,15 @@ STATUS: Final = _object()
 
 
 def check(arguments: Mapping[str, object], schema: Schema, tool: str) -> None:
-    """Names, and the types of plain values; what is inside of lists and tables, the core checks with better words.
+    """Check names and the types of plain values. Core checks the content of lists and tables, with better messages.
 
-    Missing keys are not checked here: what a flush lacks may be derived. Raises: BadValue.
+    Missing keys are not checked here, because a flush may derive them. Raises: BadValue.
     """
     properties: Mapping[str, Schema] = schema["properties"]
     known = ", ".join(properties) or "no arguments"
     for name, value in arguments.items():
         if name not in properties:
-            raise BadValue(f"`{name[:60]}`", f"is no argument of `{tool}`", next_step=f"It takes {known}.")
+            raise BadValue(f"`{name[:60]}`", f"is not an argument of `{tool}`", next_step=f"It takes {known}.")
         _check_value(name, value, properties[name])
 
 
@@ -175,7 +175,7 @@ def _check_value(name: str, value: object, one: Schema) -> None:
     if not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and kind != "boolean"):
         raise BadValue(f"`{name}`", f"is not of type {kind}", next_step=one.get("description", ""))
     if "enum" in one and value not in one["enum"]:
-        raise BadValue(f"`{name}`", "is none of those known", next_step=f"Use one of: {', '.join(one['enum'])}.")
+        raise BadValue(f"`{name}`", "is not a known value", next_step=f"Use one of: {', '.join(one['enum'])}.")
     if isinstance(value, int | float) and not one.get("minimum", value) <= value <= one.get("maximum", value):
         least, most = one.get("minimum"), one.get("maximum")
         span = f"from {least} to {most}" if most is not None else f"of {least} or more"

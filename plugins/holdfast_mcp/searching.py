@@ -93,7 +93,7 @@ def _lines(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
 
 
 def _messages(memory: Holdfast, session: str, place: str, around: int) -> list[str]:
-    from holdfast.cli.commands.sessions import messages
+    from holdfast.cli.session_lookup import messages
 
     found = messages(memory, session, around=place, span=around)
     return [f"{one['role']} {one['at']} {one['id']}: {one['text']}" for one in found]

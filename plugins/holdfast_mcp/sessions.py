@@ -1,4 +1,4 @@
-"""Which session a client means. A wrong guess would mark as flushed what nobody wrote down, so a doubt is an error."""
+"""Finds the session that a client means. A wrong guess would mark unsaved turns as flushed, so doubt is an error."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast_agents.records.heartbeat import Beat
 
-#: A session in which nothing was said for so long is not the one that calls.
+#: A session without a turn for this long is not the calling one.
 _ACTIVE: Final = timedelta(hours=12)
 _SHOWN: Final = 5
 _CLIP: Final = 80
 
 
 def choose(memory: Holdfast, *, given: str, configured: str, client: str, beat: Beat | None) -> str:
-    """The id: what the caller names, else what the server was started with, else the session of the client's own hooks
-    when no other is active. A client without hooks has one session in a project, of its own name.
+    """The session id: the caller's, or the server's ``--session``, or the session of the client's hooks if no other is
+    active. A client without hooks has one session per project, named after itself.
 
-    Raises: BadValue for an id that no session has, since a mistyped one would be reported as safe while the real
-    session is not; and when two sessions are active, showing the last request of each.
+    Raises: BadValue for an unknown id, because a mistyped session would be reported as safe while the real one is not;
+    and when several sessions are active, with the last request of each.
     """
     own = "-".join(re.findall(r"[a-z0-9]+", client.casefold()))[:40] or "default"
     if given:

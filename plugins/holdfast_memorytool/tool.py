@@ -20,7 +20,7 @@ from holdfast.storage import ABSENT, check_name
 from holdfast_memorytool import filetext
 
 if TYPE_CHECKING:
-    from holdfast.engine import Holdfast
+    from holdfast import Holdfast
 
 ROOT: Final = "/memories"
 TOOL: Final[Mapping[str, str]] = {"type": "memory_20250818", "name": "memory"}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 
+from holdfast import Session
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError, NotFound
@@ -23,7 +24,6 @@ from holdfast.fs import durable, private
 from holdfast.journal import journal
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.journal.safety import State
-from holdfast.session.session import Session
 from holdfast_privacy import text_search
 from holdfast_privacy.selectors import day_of
 from holdfast_privacy.sweep import Walk, forget_derived, last_said

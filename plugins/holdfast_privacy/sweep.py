@@ -22,7 +22,7 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.flush.losses import FORGOTTEN, note_forgotten, rewrite
-from holdfast.fs import durable, private, records, safeopen, statemark
+from holdfast.fs import durable, private, records, safeopen
 from holdfast.journal import journal, safety
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.storage import Capability
@@ -41,7 +41,7 @@ TOMBSTONES, TOMBSTONE_KEY, UNFINISHED = "tombstones.jsonl", "tombstones.key", "p
 _OWN: Final = frozenset(
     {
         ".gitignore",
-        statemark.FILE,
+        private.MARK,
         private.INDEX_SEEN,
         TOMBSTONES,
         TOMBSTONE_KEY,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast_recall.methods import Found, SearchHit
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help section that lists the command, and its line there.
 HEADING = "Go on"
 SUMMARY = "find what was said, decided and noted, in every session"
 

@@ -4,7 +4,7 @@
 >>> redact("nothing to hide")
 'nothing to hide'
 
-Everything is imported when it is used: this package is loaded at every agent event. See docs/redaction.md.
+Modules are imported on first use, because this package is loaded at every agent event. See docs/redaction.md.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ __all__ = ["Redaction", "redact"]
 
 
 def redact(text: str) -> str:
-    """``text`` with every secret and identifier of a person that the default rules find masked.
+    """``text`` with all secrets and personal identifiers masked that the default rules find.
 
-    A placeholder is ``[REDACTED:rule:xxxx]``; equal secrets get the same one within a process, and redacting again
-    changes nothing. Raises: RedactionFailed when a rule cannot be run to its end.
+    A placeholder is ``[REDACTED:rule:xxxx]``. Equal secrets get the same one within a process, and redacting again
+    changes nothing. Raises: RedactionFailed when a rule does not finish.
     """
     from holdfast_redaction.default import default_redactor
 

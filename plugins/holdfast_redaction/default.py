@@ -1,4 +1,4 @@
-"""The redactor behind ``redact``: default rules, all kinds, placeholders under a key of this process."""
+"""The redactor of ``redact``: default rules, all kinds, placeholders with this process's key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @lru_cache(1)
 def default_redactor() -> Callable[[str], str]:
-    """The same function each time, so that expressions are compiled once."""
+    """The shared function, so that expressions are compiled once."""
     scanner = Scanner()
     marker = Marker()
 

@@ -1,4 +1,4 @@
-"""The search through all layers, and the masking of what it finds."""
+"""Searches text with all layers and masks the hits."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
     from holdfast_redaction.layers.sieve import Sieve
     from holdfast_redaction.rules.loader import UserRules
 
-#: How often a text is searched again after masking, at most. The second search finds nothing in all but odd texts.
+#: Maximum searches after masking. The second one finds nothing, except in odd texts.
 ROUNDS = 4
-#: Characters before and behind a change in which something new may be found: no format is longer than the first, and
-#: no search looks further back than the second. A private key may be longer: a text with one is searched whole.
+#: Characters before and after a change that are searched again. No format is longer than the first number, and no
+#: search looks further back than the second. A private key may be longer, so text with one is searched as a whole.
 _REACH, _BACK = 24_000, 400
-#: Of how many secrets of a text the repetitions are looked for: each costs a pass over the text.
+#: Maximum secrets whose repetitions are searched. Each costs a pass over the text.
 _REPEATED = 100
-#: A secret as long as this is masked inside of a longer word too.
+#: A secret of at least this length is also masked inside a longer word.
 _UNMISTAKABLE = 12
 _PERSONAL = frozenset(KINDS[1:])
-#: Characters of a portion, see :meth:`Scanner.in_portions`.
+#: Characters per portion, see :meth:`Scanner.in_portions`.
 PORTION_CHARS = 200_000
-#: Characters that a process has searched before google-re2 is imported: what that costs is what they cost without it.
+#: Characters that a process searches before it imports google-re2. The import costs as much as searching them without.
 WORTH_IMPORTING = 100_000
 
 
 class Scanner:
-    """Finds secrets and personal data. Keeps the expressions that it compiled; otherwise without state.
+    """Finds secrets and personal data. Stateless except for compiled expressions.
 
-    ``disabled`` names rules that are left out; ``kinds`` the personal data to look for; ``extra`` finds by a user's
-    own rules; ``allowed`` says of a value that it is no secret here.
+    ``disabled`` names rules to leave out, ``kinds`` the personal data to find. ``extra`` searches with a user's own
+    rules. ``allowed`` returns whether a value is not a secret in this project.
     """
 
     def __init__(
@@ -60,24 +60,24 @@ class Scanner:
         self._searched: int | None = 0
 
     def find(self, text: str) -> list[Hit]:
-        """What there is to mask, in order of the text, without overlaps.
+        """All hits in text order, without overlaps.
 
-        Raises: RedactionFailed when a rule took too long: the text is not known to be clean.
+        Raises: RedactionFailed when a rule took too long, because the text may hold more.
         """
         return self.search(text, None, None)[0]
 
     def search(
         self, text: str, areas: list[tuple[int, int]] | None, keywords: Keywords | None
     ) -> tuple[list[Hit], Keywords | None]:
-        """The same, of what begins in one of ``areas``; None is everywhere. ``keywords`` are those that may occur, if
-        that is known; they come back for a search after masking, which adds none. Raises: as ``find``."""
+        """Hits that begin in one of ``areas``, or everywhere with None. ``keywords`` are the ones that may occur, if
+        known. They are returned for the search after masking, which adds none. Raises: like ``find``."""
         hits, keywords = self._searched_for(text, areas, keywords)
         return self._judged(text, hits), keywords
 
     def in_portions(self, text: str, size: int = PORTION_CHARS) -> Iterator[list[Hit]]:
-        """:meth:`find` in steps, so that a caller can see that a long text goes on: empty lists, then all hits.
+        """:meth:`find` in steps, so that a caller sees progress in a long text: empty lists, then all hits.
 
-        A portion says where a hit begins; the whole text is looked at around it. Raises: as ``find``.
+        A hit begins in its portion but may extend beyond it. Raises: like ``find``.
         """
         hits: list[Hit] = []
         start = 0
@@ -114,13 +114,13 @@ class Scanner:
         return hits, keywords
 
     def _judged(self, text: str, hits: list[Hit]) -> list[Hit]:
-        """``hits`` with those of the user's rules and the repetitions of secrets, in order and without overlaps."""
+        """``hits`` plus the user's rules' hits and the repetitions of secrets, in order and without overlaps."""
         if self._extra:
             hits += self._extra.find(text, Budget(len(text), self._seconds))
         if not hits:
             return hits
         settled = self._settled(text, hits)
-        # Before they were settled, too: a neighbour that overlaps a secret makes one long hit of both.
+        # Also from before they were merged, because a neighbour that overlaps a secret becomes one long hit with it.
         again = _repeated(text, settled, hits)
         return self._settled(text, settled + again) if again else settled
 
@@ -136,7 +136,7 @@ class Scanner:
             hits += pii.find(text, lower, self._kinds, budget, pii.EVERY, start, end)
 
     def _sifted(self, sieve: Sieve, text: str, areas: list[tuple[int, int]] | None, hits: list[Hit]) -> None:
-        """The same, but in each piece only what the sieve says may find something."""
+        """The same, but runs in each piece only the searches that the sieve selects."""
         lower = ""
         budget: Budget | None = None
         keys = False
@@ -160,7 +160,7 @@ class Scanner:
                 hits += pii.find(text, lower, self._kinds, budget, possible, start, end)
 
     def _settled(self, text: str, hits: list[Hit]) -> list[Hit]:
-        """Without what is switched off, allowed or masked already; overlapping hits become one."""
+        """The hits without disabled, allowed or already masked ones. Overlapping hits are merged."""
         starts, ends = _marks(text) if values.MARK in text else ((), ())
         merged: list[Hit] = []
         for hit in sorted(hits, key=_place) if len(hits) > 1 else hits:
@@ -178,8 +178,8 @@ class Scanner:
 
 
 def cut(text: str, start: int, size: int) -> int:
-    """The end of the portion of about ``size`` characters that begins at ``start``: after a line where there is one in
-    its second half, else after a word, else anywhere."""
+    """The end of a portion of about ``size`` characters from ``start``: after a line that ends in its second half, or
+    else after a word, or else anywhere."""
     stop = start + size
     if stop >= len(text):
         return len(text)
@@ -196,14 +196,14 @@ def _place(hit: Hit) -> tuple[int, int]:
 
 
 def _overlaps(hit: Hit, starts: Sequence[int], ends: Sequence[int]) -> bool:
-    """Whether the hit overlaps one of the earlier redactions, which are apart and in order."""
+    """Whether the hit overlaps an earlier redaction. Those are in order and do not touch."""
     before = bisect_right(starts, hit.end - 1)
     return before > 0 and ends[before - 1] > hit.start
 
 
 def _repeated(text: str, settled: list[Hit], hits: list[Hit]) -> list[Hit]:
-    """The same secrets where nothing says that they are one: "password=X", and later a bare X. Without those that
-    ``settled`` holds already, under a name as good."""
+    """Repetitions of known secrets without a name: "password=X", and later a bare X. Without the ones already in
+    ``settled`` under an equally good name."""
     if len(hits) == 1 and text.count(text[hits[0].start : hits[0].end]) < 2:
         return []
     known = {text[h.start : h.end]: h for h in settled + hits if h.kind == "secret" and 8 <= h.end - h.start <= 200}
@@ -226,7 +226,7 @@ def _repeated(text: str, settled: list[Hit], hits: list[Hit]) -> list[Hit]:
 
 
 def mask(text: str, hits: list[Hit], placeholder: Callable[[str, str], str]) -> tuple[str, list[tuple[int, int]]]:
-    """``text`` with each hit replaced by ``placeholder(rule, secret)``, and where the placeholders lie in it."""
+    """``text`` with each hit replaced by ``placeholder(rule, secret)``, and the placeholders' positions."""
     out: list[str] = []
     places = []
     at = length = 0
@@ -241,7 +241,7 @@ def mask(text: str, hits: list[Hit], placeholder: Callable[[str, str], str]) -> 
 
 
 def redact_with(scanner: Scanner, text: str, placeholder: Callable[[str, str], str]) -> str:
-    """Mask until nothing more is found. Raises: RedactionFailed, also when masking does not come to rest."""
+    """Mask until nothing more is found. Raises: RedactionFailed, also when masking did not converge."""
     areas = keywords = None
     for _ in range(ROUNDS):
         hits, keywords = scanner.search(text, areas, keywords)
@@ -252,12 +252,12 @@ def redact_with(scanner: Scanner, text: str, placeholder: Callable[[str, str], s
     if scanner.find(text):
         from holdfast_redaction.failure import RedactionFailed
 
-        raise RedactionFailed("Masking the text does not come to rest.", next_step="Report the rule to its author.")
+        raise RedactionFailed("Masking did not converge.", next_step="Report the rule to its author.")
     return text
 
 
 def _around(text: str, places: list[tuple[int, int]]) -> list[tuple[int, int]] | None:
-    """Where in ``text`` something new may be found after a change at ``places``; None for everywhere."""
+    """The areas of ``text`` to search again after changes at ``places``. None for everywhere."""
     if len(text) <= _REACH or "-----BEGIN " in text:
         return None
     areas: list[tuple[int, int]] = []
@@ -278,7 +278,7 @@ def _lower(text: str) -> str:
 
 
 def _marks(text: str) -> tuple[list[int], list[int]]:
-    """Where earlier redactions begin, and where they end."""
+    """The start and end offsets of earlier redactions."""
     starts, ends = [], []
     at = text.find(values.MARK)
     while at >= 0:

@@ -1,4 +1,4 @@
-"""What redaction raises when it cannot vouch for a text."""
+"""The error for text that redaction could not search completely."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from holdfast.errors import Refused
 
 
 class RedactionFailed(Refused):
-    """A rule failed or ran too long, so the text was not searched to its end and must not be stored.
+    """A rule failed or took too long, so the text was not searched completely and must not be stored.
 
-    The message names the rule and never the text.
+    The message names the rule, never the text.
     """

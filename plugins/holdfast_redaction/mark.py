@@ -1,7 +1,7 @@
-"""The placeholder ``[REDACTED:rule:xxxx]``: equal secrets of one store get the same one, nobody can tell which.
+"""The placeholder ``[REDACTED:rule:xxxx]``. Equal secrets of one store get the same one, without revealing the secret.
 
-``xxxx`` is the start of a hash under a key that lies in the store's private folder. A bare hash would let anybody who
-reads the memory test a guess.
+``xxxx`` is the start of a hash with a key from the store's private folder. With a plain hash, any reader of the memory
+could test a guess.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ KEY_BYTES = 32
 
 
 class Marker:
-    """Writes placeholders. The key is read, or made, when the first secret is found.
+    """Creates placeholders. The key is read or created when the first secret is found.
 
-    ``folder`` is the private folder of the store; without one the key lives as long as this object.
+    ``folder`` is the store's private folder. Without one the key lives as long as this object.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
@@ -27,7 +27,7 @@ class Marker:
         self._keyed: blake2s | None = None
 
     def placeholder(self, rule: str, secret: str) -> str:
-        """The placeholder for ``secret``. Raises: OSError or Unavailable when the key can be neither read nor made."""
+        """The placeholder for ``secret``. Raises: OSError, Unavailable when the key cannot be read or created."""
         if self._keyed is None:
             from hashlib import blake2s
 
@@ -39,7 +39,7 @@ class Marker:
 
 
 def _shared_key(folder: str) -> bytes:
-    """The store's key. Of two processes that need one at the same time, one makes it and both use it."""
+    """The store's key. If two processes need one at the same time, one creates it and both use it."""
     path = os.path.join(folder, KEY_FILE)
     key = _read_key(path)
     if key:
@@ -68,6 +68,6 @@ def _damaged(path: str) -> bytes:
     from holdfast_redaction.failure import RedactionFailed
 
     raise RedactionFailed(
-        f"The key file {os.path.basename(path)} of the redaction placeholders is damaged.",
-        next_step="Delete it from the private state folder: a new one is made, and equal secrets get new placeholders.",
+        f"The key file {os.path.basename(path)} for redaction placeholders is damaged.",
+        next_step="Delete it from the private state folder. A new one is created, and secrets get new placeholders.",
     )

@@ -1,17 +1,17 @@
-"""What a rule is, and what is found with one. Plain classes: this module is loaded at every agent event, where
-importing ``typing`` or ``attrs`` would cost more than the search."""
+"""Rules and hits. Plain classes, because this module is loaded at every agent event, where importing ``typing`` or
+``attrs`` would cost more than the search."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from math import log2
 
-#: Kinds of findings, for the policy. The first is a secret, the others are personal data.
+#: Kinds of findings for the policy: secrets, and kinds of personal data.
 KINDS = ("secret", "email", "phone", "card", "iban", "government", "ip", "mac")
 
 
 class Rule:
-    """A format of the table; the fields are described at the head of ``rules.toml``.
+    """A format in the table. The head of ``rules.toml`` describes the fields.
 
     ``check`` is one of "", "check", "random" and "secretlike".
     """
@@ -44,8 +44,8 @@ class Rule:
 
 
 class Hit:
-    """Something to mask: offsets into the text and the rule that found it. Where hits overlap the lowest ``rank``
-    names them."""
+    """A string to mask: its offsets and the rule that found it. Overlapping hits take the name of the lowest
+    ``rank``."""
 
     __slots__ = ("end", "kind", "rank", "rule", "start")
 
@@ -58,7 +58,7 @@ class Hit:
 
 
 def entropy(text: str) -> float:
-    """Shannon entropy in bits per character; 0 for an empty text."""
+    """Shannon entropy in bits per character, 0 for an empty string."""
     size = len(text)
     return log2(size) - sum(map(_weighted, map(text.count, set(text)))) / size if size else 0.0
 

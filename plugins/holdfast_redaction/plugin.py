@@ -1,4 +1,4 @@
-"""The plugin: settings, the policy for each surface and kind, and findings for core to act on."""
+"""The plugin: settings, the policy for each surface and kind, and findings for core."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _KEYS = ("policy", "surfaces", "rules", "disable", "allow", "budget_s")
 
 
 class Redaction:
-    """Finds secrets and personal data in every text on its way to storage.
+    """Finds secrets and personal data in all text before it is stored.
 
-    Settings, all optional, of ``[plugins.redaction]``: ``policy``, a table of kind -> mask, refuse or allow;
-    ``surfaces``, a table of surface -> such a table; ``rules``, files of a user's own rules; ``disable``, ids of
-    rules; ``allow``, values that are no secrets here; ``budget_s``, seconds for one rule. See docs/redaction.md.
-    Raises: ConfigError for a setting that cannot be used.
+    Settings in ``[plugins.redaction]``, all optional: ``policy``, a table of kind -> mask, refuse or allow;
+    ``surfaces``, a table of surface -> such a table; ``rules``, files with a user's own rules; ``disable``, ids of
+    rules; ``allow``, values that are not secrets in this project; ``budget_s``, seconds for one rule. See
+    docs/redaction.md. Raises: ConfigError for an invalid setting.
     """
 
     known_settings: ClassVar[tuple[str, ...]] = _KEYS
-    #: A project may only make it stricter. Its own rules are not among these: one that matches everything, or takes
-    #: long, would destroy or refuse every text.
+    #: A project may only make the policy stricter. It may not add rules, because a rule that matches everything or
+    #: takes long would destroy or refuse all text.
     project_settings: ClassVar[Mapping[str, Callable[[object, object], bool]]] = {
         "policy": lambda value, own: _is_stricter(value, own),  # noqa: PLW0108 - it is defined below
         "surfaces": lambda value, own: (
@@ -73,8 +73,8 @@ class Redaction:
 
     @hookimpl
     def on_validate(self, subject: Subject) -> Sequence[Finding] | Portions:
-        """A finding for each secret or identifier, with the span to mask, or without a replacement where the policy
-        refuses it; of a long text in portions. A rule that fails or takes too long raises, which core counts as a
+        """A finding for each secret or identifier, in portions for a long text. It has the span to mask, or no
+        replacement where the policy refuses it. A rule that fails or takes too long raises, which core counts as a
         refusal."""
         if len(subject.text) > PORTION_CHARS:
             from holdfast.subject import Portions
@@ -84,7 +84,7 @@ class Redaction:
         return self._findings(subject, hits) if hits else ()
 
     def redact(self, text: str) -> str:
-        """``text`` with everything masked that the rules find, whatever the policy; placeholders are the store's."""
+        """``text`` with all hits masked, whatever the policy, with the store's placeholders."""
         from holdfast_redaction.engine import redact_with
 
         return redact_with(self._scanner, text, self._marker.placeholder)
@@ -118,7 +118,7 @@ class Redaction:
 
 
 def _is_stricter(table: object, own: object) -> bool:
-    """Whether a policy masks or refuses everywhere, and where the user's ``own`` refuses anything only refuses."""
+    """Whether a policy allows nothing, and refuses wherever the user's ``own`` policy refuses."""
     if not isinstance(table, Mapping):
         return False
     refuses = isinstance(own, Mapping) and REFUSE in own.values()
@@ -152,7 +152,7 @@ def _texts(settings: Mapping[str, object], key: str) -> list[str]:
 def _inside(root: str, name: str) -> str:
     path = os.path.realpath(os.path.join(root, name))
     if os.path.commonpath((path, os.path.realpath(root))) != os.path.realpath(root):
-        raise _wrong("rules", f"{name} lies outside of the project")
+        raise _wrong("rules", f"{name} is outside the project")
     return path
 
 

@@ -14,8 +14,8 @@ from attrs import frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
-from holdfast.flush.derived import Derived
 from holdfast.flush.publish.forge import Forge
+from holdfast.flush.validation import unsupported
 from holdfast.models import Severity
 from holdfast_report.report import SECTIONS, Line, Report, report
 
@@ -98,9 +98,7 @@ def _findings(services: Services, files: Report, happened: list[Line]) -> Iterat
     """Claims in the window's summaries that no source supports."""
     days = (files.first_day, files.last_day)
     names = [services.layout.name(s, day) for day in days for s in (Surface.DAILY, Surface.TRAIL, Surface.REPORT)]
-    there = set(services.store.names())
-    derived = Derived(services, also="\n".join(line.text for line in happened))
-    for one in (finding for name in names if name in there for finding in derived.findings(name)):
+    for one in unsupported(services, names, also="\n".join(line.text for line in happened)):
         if one.severity is Severity.ERROR:
             where = services.store.backend.where(one.name)
             yield Line(text=f"{one.name} {one.message}. {one.fix}", pointer=f"{where}, line {one.line}")

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from holdfast.config.layout import Surface
 from holdfast.flush import handoff, notes
-from holdfast.flush.publish.outbox import Outbox
+from holdfast.flush.publish.forge import waiting
 from holdfast.journal import safety
 from holdfast_report import automation
 
@@ -160,7 +160,7 @@ def _from_automation(services: Services, window: Iterable[date], found: dict[str
 
 def _from_outbox(services: Services, found: dict[str, list[Line]]) -> None:
     """Add items waiting to be published, and their errors."""
-    items = Outbox(services.state).items()
+    items = waiting(services.state)
     if items:
         why = " ".join(dict.fromkeys(f"{item.error} {item.next_step}".strip() for item in items)).strip()
         where = ", ".join(dict.fromkeys(item.target for item in items if item.target))

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, frozen
 
-from holdfast.config.serde import moment
+from holdfast import Session
+from holdfast.config.serde import flushed_payload, moment
 from holdfast.errors import HoldfastError
-from holdfast.flush import proof
 from holdfast.models import Payload
-from holdfast.session.session import Session
 from holdfast.text import asked, ending
 from holdfast.text.openwork import is_none
 from holdfast_workflow import observed, update
@@ -127,7 +126,7 @@ def _stated(services: Services, record: Record, session: Session | None) -> Payl
     try:
         if not kept or moment(str(kept["at"])) < record.started_at:
             return Payload()
-        payload = proof.payload_of(kept)
+        payload = flushed_payload(kept)
     except (KeyError, TypeError, ValueError, HoldfastError):
         return Payload()
     return payload.evolve(**dict.fromkeys(payload.derived), derived=())

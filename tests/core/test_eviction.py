@@ -16,7 +16,7 @@ import pytest
 from holdfast import Holdfast
 from holdfast.config.values import Config, FactsConfig, StorageConfig
 from holdfast.errors import Unavailable
-from holdfast.facts.facttrail import Departure
+from holdfast.facts.audit_log import Departure
 from holdfast.facts.lifecycle import Facts
 from holdfast.fs import userdir
 from holdfast.models import AddOutcome, Fact

@@ -13,7 +13,7 @@ from holdfast.flush import dreamlog, losses
 from holdfast.flush.dreamlog import DreamResult, Status
 from holdfast.flush.publish.outbox import Item, Outbox
 from holdfast.fs import private, tally
-from holdfast_doctor import mending
+from holdfast.session import mending
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

@@ -14,6 +14,7 @@ import signal
 import sys
 import tracemalloc
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -24,6 +25,7 @@ from hypothesis import strategies as st
 from tests.fuzz.mutations import deep, mutated
 
 from holdfast.cli import main
+from holdfast.errors import HoldfastError
 from holdfast.fs import records
 from holdfast.journal import journal
 from holdfast_agents import hook
@@ -66,6 +68,7 @@ class Project:
         ]
         self.run("flush", "--session", "fuzz", *words)
         self.run("add", "user", "And one turn that no flush covers.", "--session", "fuzz")
+        self.run("search", "login")
         self.before = self._files()
 
     def run(self, *words: str, stdin: bytes = b"") -> tuple[int, str]:
@@ -84,8 +87,8 @@ class Project:
         assert code in EXITS, (code, text)
         return code, text
 
-    def measure(self, *words: str) -> int:
-        """The most bytes that a command held at one time, without what it printed."""
+    def measure(self, *words: str) -> tuple[int, int]:
+        """A command's exit code, and the most bytes that it held at one time, without its output."""
         with (
             open(os.devnull, "w", encoding="utf-8") as nowhere,
             contextlib.redirect_stdout(nowhere),
@@ -95,8 +98,8 @@ class Project:
             logging.disable()  # pytest keeps every record
             tracemalloc.start()
             try:
-                main(["--root", str(self.root), *words])
-                return tracemalloc.get_traced_memory()[1]
+                code = main(["--root", str(self.root), *words])
+                return code, tracemalloc.get_traced_memory()[1]
             finally:
                 tracemalloc.stop()
                 logging.disable(logging.NOTSET)
@@ -185,6 +188,20 @@ TARGETS: dict[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "heartbeat": (".holdfast/state/heartbeats/claude-code.json", (("status",), ("doctor",))),
     "memo": (".holdfast/state/agents/x.json", (("status",), ("doctor",))),
     "index of sessions": (".holdfast/state/safe.jsonl", (("status",), ("load",), ("doctor",))),
+    "written": (".holdfast/state/written", (("status",), ("load",), ("facts", "list"), ("doctor",))),
+    "stored": (".holdfast/state/stored", (("status",), ("load",), ("doctor",))),
+    "facts mark": (
+        ".holdfast/state/facts.mark",
+        (("facts", "list"), ("remember", "new", "--category", "goal"), ("doctor",)),
+    ),
+    "reserve": (
+        ".holdfast/state/unsafe.reserve",
+        (("status",), ("flush", "--session", "fuzz"), ("load",), ("doctor",)),
+    ),
+    "search index": (
+        ".holdfast/state/derived/search.sqlite",
+        (("search", "login"), ("add", "user", "one more", "--session", "fuzz"), ("search", "more")),
+    ),
     "mark": (".holdfast/state/owner", (("status",), ("add", "user", "one more", "--session", "fuzz"), ("doctor",))),
 }
 SEEDS = {
@@ -245,6 +262,63 @@ def test_a_transcript__damaged_in_any_way__is_flushed_or_refused(client: str, ma
         try:
             path.write_bytes(data)
             made.run("flush", "--session", "new", "--transcript", str(path))
+            assert made.elsewhere() == outside
+        finally:
+            made.put_back()
+
+    fuzz()
+
+
+def test_a_workflow__damaged_in_any_way__is_answered_by_every_command_that_reads_it(made: Project) -> None:
+    (made.root / "holdfast.toml").write_text('[layout]\npreset = "opencode"\n', encoding="utf-8")
+    made.run("init")
+    made.run("workflow", "start", "build")
+    path = made.path(".opencode/state/workflows/build.json")
+    seed = path.read_bytes()
+    made.before = made._files()
+    outside = made.elsewhere()
+
+    @FEW
+    @given(data=st.one_of(mutated(seed), mutated(seed), deep()))
+    def fuzz(data: bytes) -> None:
+        try:
+            path.write_bytes(data)
+            for words in (
+                ("workflow", "status"),
+                ("workflow", "start", "build"),
+                ("workflow", "end", "build"),
+                ("doctor",),
+            ):
+                made.run(*words)
+            assert made.elsewhere() == outside
+        finally:
+            made.put_back()
+
+    fuzz()
+
+
+_SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=40))
+_JSON = st.recursive(
+    _SCALARS, lambda of: st.one_of(st.lists(of, max_size=4), st.dictionaries(st.text(max_size=12), of, max_size=4))
+)
+
+
+@pytest.mark.parametrize(
+    "tool", ["flush", "load", "work", "remember", "search_facts", "search", "open", "forget", "status"]
+)
+def test_an_mcp_call__with_any_arguments__answers_or_names_what_is_wrong(tool: str, made: Project) -> None:
+    from holdfast_mcp import tools
+
+    caller = tools.Caller(client="Some Editor", started=datetime.now(UTC))
+    names = list(tools.TOOLS[tool].schema["properties"]) or ["none"]
+    outside = made.elsewhere()
+
+    @FEW
+    @given(arguments=st.dictionaries(st.sampled_from([*names, "other"]), _JSON, max_size=5))
+    def fuzz(arguments: dict[str, Any]) -> None:
+        try:
+            with _alarm(), contextlib.suppress(HoldfastError):
+                assert isinstance(tools.call(str(made.root), tool, arguments, caller), str)
             assert made.elsewhere() == outside
         finally:
             made.put_back()
@@ -324,7 +398,21 @@ def test_a_file_of_ours__of_some_megabytes__costs_no_more_than_twenty_times_its_
         made.run(*words)  # what is imported and made once does not count
         path.write_bytes(data)
         try:
-            peak = made.measure(*words)
+            _, peak = made.measure(*words)
         finally:
             made.put_back()
         assert peak < _BASE + _FACTOR * len(data), (words, peak // len(data))
+
+
+def test_a_dream__over_a_memory_of_distinct_words__succeeds_within_a_fixed_bound(made: Project) -> None:
+    """A dream reads at most ``[dream] max_chars``, so its memory has a bound for any input, see docs/dream.md."""
+    words = [f"{n:x}".translate(str.maketrans("0123456789", "ghijklmnop")) for n in range(4096, 4096 + 2_400)]
+    items = [f"- {' '.join(words[n : n + 12])}\n" for n in range(0, len(words), 12)]
+    path = made.path(".holdfast/MEMORY.md")
+    path.write_text("# Memory\n\n" + "".join(items), encoding="utf-8")
+    made.run("dream", "--dry-run", "--force")
+
+    code, peak = made.measure("dream", "--dry-run", "--force")
+
+    assert code == 0
+    assert peak < 64 << 20

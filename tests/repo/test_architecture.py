@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import grimp
 import pytest
 
 
 @pytest.fixture(scope="module")
-def tables(root: Path) -> dict[str, Any]:
-    return tomllib.loads((root / "tests" / "repo" / "architecture.toml").read_text(encoding="utf-8"))
+def public(root: Path) -> dict[str, list[str]]:
+    """The public modules by subject."""
+    text = (root / "tests" / "repo" / "architecture.toml").read_text(encoding="utf-8")
+    found: dict[str, list[str]] = tomllib.loads(text)["public"]
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -34,26 +37,47 @@ def test_imports__of_all_modules__form_no_circle(graph: grimp.ImportGraph) -> No
 
 
 def test_plugins_and_backends__import_of_core__only_its_public_surface(
-    graph: grimp.ImportGraph, tables: dict[str, Any]
+    graph: grimp.ImportGraph, public: dict[str, list[str]]
 ) -> None:
-    """The exceptions only shrink: add none, and remove each that is no longer needed."""
-    private: dict[str, set[str]] = {}
-    for package, imported in _imports_of_core(graph):
-        if imported not in tables["public"]:
-            private.setdefault(package, set()).add(imported)
-    exceptions = {package: set(modules) for package, modules in tables["exceptions"].items()}
-    assert private == exceptions
+    """No exceptions. A module that a plugin needs is public, with a place in the table, or belongs to the plugin."""
+    listed = {module for modules in public.values() for module in modules}
+    private = {(package, module) for package, module in _imports_of_core(graph) if module not in listed}
+    assert sorted(private) == []
 
 
-def test_public_surface__every_module_of_it__exists(graph: grimp.ImportGraph, tables: dict[str, Any]) -> None:
-    assert [module for module in tables["public"] if module not in graph.modules] == []
+def test_public_surface__every_module_of_it__exists_once(
+    graph: grimp.ImportGraph, public: dict[str, list[str]]
+) -> None:
+    listed = [module for modules in public.values() for module in modules]
+    assert [module for module in listed if module not in graph.modules] == []
+    assert len(listed) == len(set(listed))
 
 
-def test_public_surface__in_the_documentation__is_the_same_list(root: Path, tables: dict[str, Any]) -> None:
-    page = " ".join((root / "docs" / "hooks.md").read_text(encoding="utf-8").split())
-    said = page.partition("imports from core: ")[2].partition("Other modules may")[0]
-    named = {f"holdfast.{name.removeprefix('holdfast.')}" for name in re.findall(r"`([\w.]+)`", said)}
-    assert named - {"holdfast.holdfast"} == set(tables["public"]) - {"holdfast"}
+def test_public_surface__in_the_documentation__is_the_same_table(root: Path, public: dict[str, list[str]]) -> None:
+    page = (root / "docs" / "hooks.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|`]+) \| ((?:`[\w.]+`(?:, )?)+) \|$", page, re.MULTILINE)
+    table = {subject: [_full(name) for name in re.findall(r"`([\w.]+)`", modules)] for subject, modules in rows}
+    assert table == public
+
+
+def _full(name: str) -> str:
+    return name if name.startswith("holdfast") else f"holdfast.{name}"
+
+
+def test_core__its_strings__name_no_plugin_of_this_distribution(root: Path) -> None:
+    """What core needs to know of a plugin, the distribution or the plugin declares."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    groups = project["entry-points"]
+    # `file` is the default of a setting, and `curated` a field of the payload.
+    names = {*groups["holdfast.plugins"], *groups["holdfast.backends"]} - {"file", "curated"}
+    found = []
+    for path in sorted((root / "core" / "holdfast").rglob("*.py")):
+        constants = (
+            n.value for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Constant)
+        )
+        dotted = (one for one in constants if isinstance(one, str) and re.fullmatch(r"[\w.]+", one))
+        found += [(path.name, one) for one in dotted if not names.isdisjoint(one.split("."))]
+    assert found == []
 
 
 def _imports_of_core(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:

@@ -43,6 +43,7 @@ ELSEWHERE = {
     "plugins/holdfast_redaction/rules/build.py": "sources of the table of rules",
     "plugins/holdfast_redaction/rules/loader.py": "a rules file that the user names",
     "plugins/holdfast_transcripts/__init__.py": "a client's recording",
+    "plugins/holdfast_web/site.py": "installed stylesheet and script",
     "plugins/holdfast_workflow/commands/update.py": "installed text",
     "plugins/holdfast_workflow/commands/updating.py": "a file that the user names",
     "backends/holdfast_file/facts.py": "a descriptor that is open already",

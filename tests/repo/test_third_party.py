@@ -193,6 +193,14 @@ def test_acme__its_check__is_a_line_of_the_doctor_while_it_is_enabled(installed:
     assert "codenames" not in installed.run("holdfast", "doctor", cwd=project).stdout
 
 
+def test_acme__key_in_its_table__refused_because_it_declares_one(installed: Environment, project: Path) -> None:
+    (project / "holdfast.toml").write_text('[plugins.acme]\ntoken = "s3cret"\n', encoding="utf-8")
+    done = installed.run("holdfast", "status", cwd=project)
+    assert done.returncode != 0
+    assert "plugins.acme.token: a key does not belong in the settings" in " ".join(done.stderr.split())
+    assert "s3cret" not in done.stdout + done.stderr
+
+
 def test_tutorial__what_it_shows_of_a_backend__is_in_the_generated_tests(root: Path) -> None:
     page = (root / "docs" / "tutorial-plugin.md").read_text(encoding="utf-8")
     (shown,) = (b.text for b in blocks(page.partition("## 6. A backend of your own")[2]) if b.language == "py")

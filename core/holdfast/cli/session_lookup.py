@@ -1,8 +1,8 @@
-"""Naming a session that is there."""
+"""Find a session by its id, and read its messages."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import FlushRefused, NotFound
 
@@ -58,6 +58,29 @@ def has_begun(memory: Holdfast, session_id: str) -> bool:
     state = memory.services.state
     session_id = memory.services.gate.identifier(session_id)
     return Journal(state, session_id).exists() or safety.read(state, session_id) is not None
+
+
+def messages(memory: Holdfast, session: str, *, around: str | None = None, span: int = 0) -> list[dict[str, Any]]:
+    """The records of a session's messages, in order, as stored. Mask them before showing them.
+
+    With ``around``, only the message with that id and ``span`` messages before and after it. Raises: NotFound;
+    Unavailable.
+    """
+    from holdfast.journal.journal import Journal
+
+    journal = Journal(memory.services.state, session)
+    if not journal.exists():
+        raise NotFound(f"There is no session {session!r}.", next_step="`holdfast sessions` lists them.")
+    found = [entry.record for entry in journal.of_kinds("message")]
+    if around is None:
+        return found
+    at = next((number for number, one in enumerate(found) if one["id"] == around), -1)
+    if at < 0:
+        raise NotFound(
+            f"Session {session!r} has no message {around!r}.",
+            next_step=f"`holdfast sessions show {session}` lists them all.",
+        )
+    return found[max(at - span, 0) : at + span + 1]
 
 
 def _which(memory: Holdfast, session_id: str) -> str:

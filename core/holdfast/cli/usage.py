@@ -135,19 +135,10 @@ def _sentence(text: str) -> str:
 
 def say_version() -> int:
     """``holdfast --version``."""
-    Term().say(f"holdfast {version()}")
+    from holdfast import __version__
+
+    Term().say(f"holdfast {__version__}")
     return 0
-
-
-def version() -> str:
-    """The installed version."""
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as installed
-
-    try:
-        return installed("holdfast")
-    except PackageNotFoundError:
-        return "(not installed)"
 
 
 def _unknown(command: str) -> UsageError:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     #: Whether a value is harmless. The second argument maps dotted keys to their values in force without the project.
     Check: TypeAlias = Callable[[object, Mapping[str, Any]], bool]
 
-#: Backends that write only in the layout preset's folder.
-LOCAL_BACKENDS = ("file", "sqlite")
 #: Each layout preset's store folder and facts file, as in :data:`holdfast.config.layout.PRESETS`.
 _STORES = {
     "default": (".holdfast", "facts.jsonl"),
@@ -82,9 +80,20 @@ def _zone(value: object, base: Mapping[str, Any]) -> bool:
     return True
 
 
+def _declared(key: str) -> tuple[str, ...]:
+    """Values of ``key`` that this distribution declares as harmless: backends that write only in the layout preset's
+    folder, and dream plugins that send nothing."""
+    from holdfast.plugin import discovery
+
+    prefix = f"{key}."
+    names = discovery.declared("harmless")
+    return tuple(name.removeprefix(prefix) for name in names if name.startswith(prefix))
+
+
 def _backend(value: object, base: Mapping[str, Any]) -> bool:
     # A clone must not move a user's memory from elsewhere into the project's folder.
-    return value in LOCAL_BACKENDS and base.get("storage.backend", "file") in LOCAL_BACKENDS
+    local = _declared("storage.backend")
+    return value in local and base.get("storage.backend", "file") in local
 
 
 def _own(key: str, index: int) -> Check:
@@ -156,7 +165,7 @@ CORE: Mapping[str, Check] = {
     "dream.every_hours": _between(12, 8_760, whole=False),
     "dream.at": _time,
     "dream.apply": _apply,
-    "dream.plugin": _one_of("offline"),
+    "dream.plugin": lambda value, base: value in _declared("dream.plugin"),
     "dream.judge": _one_of(""),
     "dream.min_chars": _between(1, 10_000),
     "dream.max_chars": _between(1_000, 200_000),

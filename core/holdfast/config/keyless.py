@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.errors import ConfigError
+from holdfast.plugin import discovery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,18 +12,12 @@ if TYPE_CHECKING:
 _NAMES = frozenset(
     ("key", "apikey", "api_key", "token", "apitoken", "api_token", "auth_token", "access_token", "secret", "password")
 )
-#: Tables that name a server that needs a key, and the name under which that key is stored.
-_TABLES = {
-    "storage": "gitea",
-    "plugins.anthropic": "anthropic",
-    "plugins.gitea_trail": "gitea",
-    "plugins.openai": "openai",
-}
 
 
 def check(data: Mapping[str, object]) -> None:
-    """Refuse settings that contain a key. Raises: ConfigError, without the key's value."""
-    for path, name in _TABLES.items():
+    """Refuse a key in any table for which a distribution declares a ``stored-key``. Raises: ConfigError, without the
+    key's value."""
+    for path, name in discovery.declared("stored-key", own=False).items():
         table: object = data
         for part in path.split("."):
             table = table.get(part) if isinstance(table, dict) else None
@@ -31,7 +26,7 @@ def check(data: Mapping[str, object]) -> None:
 
 
 def check_table(path: str, table: Mapping[str, object], name: str) -> None:
-    """The same for the table at ``path``, whose key is stored under ``name``. Raises: ConfigError."""
+    """Refuse a key in the table at ``path``, whose key belongs in the keyring under ``name``. Raises: ConfigError."""
     for key in table:
         if key.lower().replace("-", "_") in _NAMES:
             raise ConfigError(

@@ -241,6 +241,15 @@ def payload_from(data: object, source: str = "The payload") -> Payload:
     return structure(data, Payload, what=source)
 
 
+def flushed_payload(record: Mapping[str, Any]) -> Payload:
+    """The complete payload of a flush as the journal recorded it, with its ``derived`` and ``sources``.
+
+    Raises: ConfigError when it cannot be read.
+    """
+    made = payload_from(record["payload"])
+    return attrs.evolve(made, derived=record["derived"], sources=record.get("sources", ()))
+
+
 def payload_from_json(text: str, source: str = "The payload") -> Payload:
     """A payload from JSON text. Raises: ConfigError with line and column when it is not JSON."""
     try:

@@ -224,12 +224,6 @@ class Config:
         return self.plugins.get(name) or PluginConfig(enabled=name in discovery.defaults())
 
     @property
-    def curated_limit(self) -> int:
-        """Maximum items in a curated document: the lower of the dream's and the validator's limits."""
-        own = self.plugin("curated").settings.get("max_items", 200)
-        return min(self.dream.max_items, own) if isinstance(own, int) else self.dream.max_items
-
-    @property
     def enabled_plugins(self) -> tuple[str, ...]:
         """Names of the plugins to load, sorted."""
         unmentioned = set(discovery.defaults()) - self.plugins.keys()

@@ -19,7 +19,7 @@ from holdfast.models import AddOutcome, AddResult, Category, Fact
 
 if TYPE_CHECKING:
     from holdfast.config.values import FactsConfig
-    from holdfast.facts.facttrail import FactTrail
+    from holdfast.facts.audit_log import FactTrail
     from holdfast.session.services import Services
 
 logger = logging.getLogger(__name__)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import TypeAlias
 
+    from holdfast.facts.audit_log import FactTrail
     from holdfast.facts.factfile import ImportReport
-    from holdfast.facts.facttrail import FactTrail
     from holdfast.models import AddResult, Fact, FactCandidate
     from holdfast.session.services import Services
     from holdfast.storage import FactOrder
@@ -55,7 +55,7 @@ class Facts:
     @property
     def trail(self) -> FactTrail:
         """The removals from the store, and the changes, with their reasons."""
-        from holdfast.facts.facttrail import FactTrail
+        from holdfast.facts.audit_log import FactTrail
 
         return FactTrail(self._services.state)
 

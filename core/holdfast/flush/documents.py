@@ -169,7 +169,7 @@ class Documents:
                 many = "its least confirmed line" if len(gone) == 1 else f"its {len(gone)} least confirmed lines"
                 self.warnings.append(f"{name} was full: {many} moved to {services.layout.archive}.")
             elif stored_now := services.store.read(name):
-                near = capped.warning(len(curated.bullets(stored_now.text)), services.config.curated_limit, name)
+                near = capped.warning(len(curated.bullets(stored_now.text)), services.curated_limit, name)
                 self.warnings += [near] if near else []
 
     def _updating(
@@ -198,11 +198,11 @@ class Documents:
         """Move the surplus lines of the document to the archive; returns them. The enabled validators
         enforce the limit."""
         services = self.services
-        if "curated" not in services.config.enabled_plugins:
+        if not services.validator_limits:
             return []
         stored = services.store.read(name)
         after = curated.apply(stored.text if stored else None, entries, surface)
-        gone = capped.surplus(after, services.config.curated_limit, services.state, [one.text for one in entries])
+        gone = capped.surplus(after, services.curated_limit, services.state, [one.text for one in entries])
         if gone:
             self._to_archive(*capped.block(gone, name, flush_id, at))
         return gone

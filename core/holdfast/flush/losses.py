@@ -106,13 +106,13 @@ def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
 
 def flushes(services: Services) -> list[tuple[Receipt, Payload]]:
     """The flushes whose receipt and payload the journals hold, oldest first. Raises: Unavailable."""
-    from holdfast.flush.proof import payload_of
+    from holdfast.config.serde import flushed_payload
 
     found: dict[str, tuple[Receipt, Payload]] = {}
     for record in _checkpoints(services):
         receipt = receipt_from(record["receipt"])
         if record.get("flush") and receipt.summary != PURGED:
-            found[receipt.flush_id] = receipt, payload_of(record["flush"])
+            found[receipt.flush_id] = receipt, flushed_payload(record["flush"])
     return sorted(found.values(), key=lambda pair: pair[0].at)
 
 

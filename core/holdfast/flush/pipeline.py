@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from attrs import define, evolve, field
 
 from holdfast.config.layout import Surface
-from holdfast.config.serde import moment, stamp, unstructure
+from holdfast.config.serde import flushed_payload, moment, stamp, unstructure
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.facts import extract
 from holdfast.flush import attribution, backlog, contract, notes, proof, stated, uncommitted
 from holdfast.flush.documents import Documents
 from holdfast.flush.publish import delivery
 from holdfast.fs import durable, paths, private
-from holdfast.journal import background, safety, summaries
+from holdfast.journal import background, refusals, safety, summaries
 from holdfast.journal.journal import file_stem
 from holdfast.journal.safety import Marker, Stated
 from holdfast.models import Evidence, Finding, Payload, Receipt, payload_of, turns_of
@@ -73,6 +73,7 @@ def flush(
         session.unmarked = refused.target == "state"
         if session.unmarked and one is not None and payload is not None:
             session.unwritten.append(stated.kept(services, one, payload, refused))
+        refusals.note(session.journal, services.now(), reason, refused.target)
         raise
     except HoldfastError as error:
         raise _not_begun(services, session, work, error) from error
@@ -263,7 +264,7 @@ class _Flush:
             try:
                 begun = (
                     marker,
-                    proof.payload_of(pending),
+                    flushed_payload(pending),
                     str(pending["summary"]),
                     moment(pending["at"]).astimezone(self.services.config.tz),
                 )

@@ -11,10 +11,10 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from holdfast.config.layout import Surface
-from holdfast.config.serde import payload_from
+from holdfast.config.serde import flushed_payload
 from holdfast.errors import HoldfastError, Refused
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import capped, closings, curated, handoff, notes
@@ -58,11 +58,6 @@ def check(services: Services, receipt: Receipt, flushed: dict[str, Any] | None) 
     return Proof(whole=whole, lost=lost)
 
 
-def payload_of(flushed: dict[str, Any]) -> Payload:
-    """The complete payload of a recorded flush. Raises: ConfigError when it cannot be read."""
-    return evolve(payload_from(flushed["payload"]), derived=flushed["derived"], sources=flushed.get("sources", ()))
-
-
 def _is_whole(services: Services, receipt: Receipt, flushed: dict[str, Any] | None, written: Written) -> bool:
     if receipt.summary == _PURGED:
         return True  # purged data must not come back
@@ -71,7 +66,7 @@ def _is_whole(services: Services, receipt: Receipt, flushed: dict[str, Any] | No
         return _is_past(services, receipt.at, written.surface)
     if written.surface in _BLOCKS:
         return _has_block(document.text, receipt, flushed, written)
-    payload = payload_of(flushed) if flushed is not None else None
+    payload = flushed_payload(flushed) if flushed is not None else None
     if written.surface == Surface.HANDOFF:
         return _has_entry(services, handoff.parse(document.text, written.name), receipt, payload)
     if written.surface in _CURATED and payload is not None and payload.curated is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
@@ -93,6 +93,16 @@ def validate(services: Services, names: Iterable[str] = ()) -> Validation:
             found += _crowded(name, document.text)
         findings += sorted(found, key=lambda f: f.line or 0)
     return Validation(checked=tuple(checked), findings=tuple(findings))
+
+
+def unsupported(services: Services, names: Iterable[str], *, also: str = "") -> Iterator[Finding]:
+    """Lines of the summaries, reports and notes ``names`` without a source, in order; names of missing documents are
+    skipped. ``also`` is a further source, such as a forge's answer. Raises: Unavailable."""
+    derived = Derived(services, also=also)
+    there = set(services.store.names())
+    for name in names:
+        if name in there:
+            yield from derived.findings(name)
 
 
 def three_files(services: Services, stored: Iterable[str]) -> dict[str, Surface]:

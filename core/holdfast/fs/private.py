@@ -21,6 +21,8 @@ INDEX_SEEN = "git-index"
 DERIVED = "derived"
 _IGNORE = ".gitignore"
 _TO_IGNORE = b"*\n"
+#: Name of the file that marks the folder as made by this user on this machine.
+MARK = statemark.FILE
 #: Suffix after the name of a folder that was put aside.
 ASIDE = ".foreign-"
 _WAIT_S = 10.0

@@ -18,6 +18,7 @@ from holdfast.fs import durable, private, safeopen, statemark
 from holdfast.fs.safeopen import Folder
 from holdfast.journal import journal, reserve
 from holdfast.journal.journal import Journal
+from holdfast.plugin import discovery
 
 _SESSIONS = "sessions"
 #: Not adopted, because they are meaningless elsewhere, rebuilt on demand, or unsafe. An intent to append may name any
@@ -26,8 +27,6 @@ _OF_ITS_PLACE = frozenset(
     {".gitignore", statemark.FILE, private.INDEX_SEEN, "append.intent", "facts.mark", "safe.jsonl", provenance.REGISTER}
 )
 _OF_ITS_PLACE_ENDS = (".lock", ".hint", ".mark", durable.TEMP_SUFFIX)
-#: The present state's own versions are used, and the others are not needed.
-_REPLACEABLE = ("heartbeats/", "agents/", "redaction.key")
 
 
 @frozen(kw_only=True)
@@ -132,9 +131,15 @@ def _take(state: str, aside: str, name: str) -> str:
         lines = [line for line in data.splitlines() if line and line not in known]
         with private.lock(target):
             durable.replace(target, b"".join(line + b"\n" for line in lines) + safeopen.read(target))
-    elif not name.startswith(_REPLACEABLE):
+    elif not _is_rebuilt(name):
         return "This user's state has one of its own"
     return ""
+
+
+def _is_rebuilt(name: str) -> bool:
+    """Whether a package declares the file, or a folder above it, as rebuilt on demand. The present state's own version
+    is then used, and the other is not needed."""
+    return any(name == one or name.startswith(f"{one}/") for one in discovery.declared("rebuilt-state", own=False))
 
 
 def _add_session(state: str, path: str, data: bytes) -> None:

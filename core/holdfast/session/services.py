@@ -11,6 +11,7 @@ from attrs import define, evolve
 from holdfast.config.layout import Layout, Surface
 from holdfast.config.values import Config
 from holdfast.gate import Gate
+from holdfast.hooks import LimitsItems
 from holdfast.plugin.manager import Dispatch
 from holdfast.session.store import Store
 from holdfast.storage import Document
@@ -47,6 +48,16 @@ class Services:
         """Mask a stored document, like everything that leaves the store. Raises: PluginError."""
         surface = str(self.layout.surface_of(document.name) or Surface.DAILY)
         return evolve(document, text=self.gate.outgoing(document.text, surface=surface, name=document.name))
+
+    @property
+    def validator_limits(self) -> tuple[int, ...]:
+        """The limits of the enabled validators that limit a curated document's items."""
+        return tuple(one.max_items for one in self.dispatch.offering(LimitsItems).values())
+
+    @property
+    def curated_limit(self) -> int:
+        """Maximum items in a curated document: the lowest of the dream's and the validators' limits."""
+        return min((self.config.dream.max_items, *self.validator_limits))
 
     def now(self) -> datetime:
         """The current time in the configured zone."""

@@ -7,11 +7,13 @@ the journal changes. Markers are read every time. Nothing else is written.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, stamp
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush import losses
@@ -237,6 +239,18 @@ def ended_session(path: str) -> SessionStatus | None:
         last_flush_id=receipt["flush_id"],
         provider=record["provider"],
     )
+
+
+def nearly_full(services: Services) -> Iterator[tuple[str, str]]:
+    """Curated documents close to their limit: name, and a sentence about it. Raises: Corrupt, Unavailable."""
+    from holdfast.flush import capped, curated
+
+    for surface in (Surface.MEMORY, Surface.USER):
+        name = services.layout.name(surface)
+        document = services.store.read(name)
+        said = capped.warning(len(curated.bullets(document.text)), services.curated_limit, name) if document else ""
+        if said:
+            yield name, said
 
 
 def owner(path: str) -> str:

@@ -15,9 +15,9 @@ from attrs import evolve
 
 from holdfast.config import provenance
 from holdfast.config.layout import Surface
-from holdfast.config.serde import receipt_from, stamp
+from holdfast.config.serde import flushed_payload, receipt_from, stamp
 from holdfast.errors import BadValue, Conflict, HoldfastError, NotFound
-from holdfast.flush import closings, handoff, notes, proof
+from holdfast.flush import closings, handoff, notes
 from holdfast.flush.documents import Documents
 from holdfast.flush.handoff import Work
 from holdfast.fs import paths
@@ -147,7 +147,7 @@ class WorkList:
         receipt = receipt_from(row["receipt"])
         note = next((w.name for w in receipt.written if w.surface == Surface.DAILY), "")
         work = handoff.of(
-            proof.payload_of(row["flush"]),
+            flushed_payload(row["flush"]),
             session=session_id,
             flush=receipt.flush_id,
             note=note,

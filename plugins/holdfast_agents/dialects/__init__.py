@@ -1,1 +1,1 @@
-"""How each client talks to its hooks: the events that it sends, and the answers that it understands."""
+"""The hook protocol of each client: the events that it sends and the answers that it understands."""

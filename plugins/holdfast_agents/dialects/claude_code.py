@@ -1,7 +1,7 @@
-"""How Claude Code talks to its hooks: payloads, and what each answer does there.
+"""Claude Code's hook protocol: payloads, and the effect of each answer.
 
-Source: observed with 2.1.330 and 2.1.197. At PreCompact stdout is text for the summariser and truncated JSON counts as
-text, so a block is exit 2 with the reason on stderr, and allowing prints nothing. Elsewhere exit 0 and one JSON object.
+Source: observed with 2.1.330 and 2.1.197. At PreCompact stdout is text for the summariser, and truncated JSON counts as
+text. So a block is exit 2 with the reason on stderr, and allowing prints nothing. Elsewhere exit 0 and one JSON object.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _KINDS = {
 
 
 def parse(payload: Mapping[str, object], client: str = CLIENT) -> Event:
-    """The event of a payload; kind ``other`` when its name is not known, or when it is not the conversation's."""
+    """The event in a payload. Kind ``other`` when its name is unknown or it is not part of the conversation."""
     name = text(payload, "hook_event_name")
     kind = _KINDS.get(name, events.OTHER)
     native, agent = text(payload, "session_id"), text(payload, "agent_id")
@@ -52,9 +52,9 @@ def parse(payload: Mapping[str, object], client: str = CLIENT) -> Event:
         kind = events.OTHER  # the summariser itself is a sub-agent without a name
     prompt = text(payload, "prompt")
     if kind == events.PROMPT and prompt.lstrip().startswith(_OWN):
-        kind = events.OTHER  # asks holdfast, not for work
+        kind = events.OTHER  # a command for holdfast, not work
     given = background_result(prompt) if kind == events.PROMPT else None
-    if given is not None:  # comes like a prompt, and nobody has said it
+    if given is not None:  # sent like a prompt, but not by the user
         return Event(
             client=client,
             kind=events.TOOL if given else events.OTHER,
@@ -90,8 +90,8 @@ def parse(payload: Mapping[str, object], client: str = CLIENT) -> Event:
 
 
 def _exit_status(payload: Mapping[str, object], name: str) -> int | None:
-    """The exit status of a command. Claude Code sends PostToolUse for 0 alone, and for a command that goes on in the
-    background or whose other status it takes for no failure; both say so in the response."""
+    """A command's exit status. Claude Code sends PostToolUse for 0, for a command that continues in the background, and
+    for a status that it does not consider a failure. The response marks the last two."""
     told = payload.get("tool_response")
     if name == "PostToolUseFailure":
         return None if payload.get("is_interrupt") is True else events.exit_status(payload.get("error"))
@@ -102,7 +102,7 @@ def _exit_status(payload: Mapping[str, object], name: str) -> int | None:
 
 
 def _transcripts(payload: Mapping[str, object], agent: str) -> tuple[str, ...]:
-    """Where the conversation is recorded: a sub-agent's in a file of its own, or among the rows of the whole."""
+    """The transcripts of the conversation. A sub-agent has its own file, or its rows are in the parent's."""
     path = text(payload, "transcript_path")
     stem, dot, suffix = path.rpartition(".")
     plain = agent.replace("-", "").replace("_", "").isalnum()
@@ -112,7 +112,7 @@ def _transcripts(payload: Mapping[str, object], agent: str) -> tuple[str, ...]:
 
 
 def answer(kind: str, reply: Reply) -> Answer:
-    """Blocked: exit 2 and the reason on stderr; otherwise JSON for the events that take it, or nothing."""
+    """A block is exit 2 with the reason on stderr. Otherwise JSON for the events that take it, or nothing."""
     if kind in (events.COMPACTING, events.CONFIG):
         return Answer(stderr=f"{reply.block}\n", code=2) if reply.block else Answer()
     if kind == events.END:  # stderr of a failed hook is shown at the end, by `claude -p` too, and changes nothing else
@@ -121,7 +121,7 @@ def answer(kind: str, reply: Reply) -> Answer:
 
 
 def spoken(kind: str, reply: Reply) -> Answer:
-    """What SessionStart, UserPromptSubmit and Stop may say without blocking anything. Codex understands the same."""
+    """The non-blocking answer to SessionStart, UserPromptSubmit and Stop. Codex understands the same."""
     told: dict[str, object] = {}
     if reply.context and kind in _NAMES:
         told["hookSpecificOutput"] = {"hookEventName": _NAMES[kind], "additionalContext": reply.context}

@@ -1,7 +1,7 @@
-"""How Codex talks to its hooks. Payloads are nearly Claude Code's; answers are not.
+"""Codex's hook protocol. Payloads are nearly Claude Code's, but answers are not.
 
-Source: observed with 0.169.0. At PreCompact any exit code but 0, and any key but ``continue``, ``stopReason``,
-``suppressOutput`` and ``systemMessage``, lets the compaction go on, so a block is exit 0 with exactly two keys.
+Source: observed with 0.169.0. At PreCompact any exit code except 0, and any key except ``continue``, ``stopReason``,
+``suppressOutput`` and ``systemMessage``, lets the compaction continue. So a block is exit 0 with exactly two keys.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 CLIENT = "codex"
 GATED = claude_code.GATED
-#: Codex cuts the time of SessionEnd to 3 s, whatever its settings say.
+#: Codex limits SessionEnd to 3 s, whatever its settings say.
 LIMITS_S = {**claude_code.LIMITS_S, events.END: 2.6}
 _ELSEWHERE = frozenset({events.CONFIG})
 
 
 def parse(payload: Mapping[str, object]) -> Event:
-    """The event of a payload; kind ``other`` when its name is not known."""
+    """The event in a payload. Kind ``other`` when its name is unknown."""
     event = claude_code.parse(payload, CLIENT)
     return event._replace(kind=events.OTHER) if event.kind in _ELSEWHERE else event
 
 
 def answer(kind: str, reply: Reply) -> Answer:
-    """Blocked: exit 0 and ``{"continue": false, "stopReason": ...}``, nothing else."""
+    """A block is exit 0 with ``{"continue": false, "stopReason": ...}`` and nothing else."""
     if kind == events.COMPACTING:
         if not reply.block:
             return Answer()

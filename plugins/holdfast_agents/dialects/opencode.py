@@ -1,7 +1,6 @@
-"""How opencode's plugin talks to ``holdfast hook opencode``: one process an event, JSON on stdin.
+"""The protocol between opencode's plugin and ``holdfast hook opencode``: one process per event, JSON on stdin.
 
-opencode has no command hooks. Its plugin (JavaScript, in this package) spawns the command and this is all it has to
-know:
+opencode has no command hooks. Its plugin (JavaScript, in this package) runs the command with this payload:
 
     {"event": EVENT, "sessionID": ID, "directory": FOLDER, ...}
 
@@ -15,11 +14,11 @@ know:
 | ``compacted`` | event ``session.compacted`` | ``messages``, or ``summary``: the text of the summary |
 | ``dispose`` | ``dispose`` | ``messages`` |
 
-``tokens`` are those of the last answer since a compaction, and ``window`` is the model's limit.
+``tokens`` is the usage of the last answer since a compaction, and ``window`` is the model's limit.
 
-``messages`` is what ``client.session.messages`` returned in ``data``: the path of a file that holds it (one JSON array,
-or a message a line), or the array itself. It may be left out anywhere; at ``compacting`` the journal then stands alone,
-and when that holds nothing either, compaction is blocked.
+``messages`` is the ``data`` that ``client.session.messages`` returned: the array itself, or the path of a file with it
+(one JSON array, or one message per line). It is always optional. At ``compacting`` without it, only the journal is
+used, and if that is empty too, compaction is blocked.
 
 | the process | means |
 |---|---|
@@ -28,10 +27,10 @@ and when that holds nothing either, compaction is blocked.
 | stdout | text for the system prompt (``start``: the brief; ``message``: a summary's losses, a request), else empty |
 | stderr | at ``compacting`` the reason, for a toast and the error; elsewhere a notice for a toast, else empty |
 
-The plugin's own time-out should be 60 s at ``compacting``; the process answers by itself after 50 s at the latest. The
-command may be given the event as a second word (``holdfast hook opencode compacting``), so that it knows what to refuse
-when stdin cannot be read. Keys and events that are not known are passed over. The names and keys of the other clients
-(``hook_event_name``, ``session_id``, ``transcript_path``) are understood, too.
+The plugin's own time-out should be 60 s at ``compacting``. The process answers within 50 s. The event may be passed as
+a second argument (``holdfast hook opencode compacting``), so that an unreadable payload is refused. Unknown keys and
+events are ignored. The other clients' names and keys (``hook_event_name``, ``session_id``, ``transcript_path``) are
+understood too.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ _KINDS = {
 
 
 def parse(payload: Mapping[str, object]) -> Event:
-    """The event of a payload; kind ``other`` when its name is not known."""
+    """The event in a payload. Kind ``other`` when its name is unknown."""
     name = text(payload, "event", "hook_event_name")
     native, agent = text(payload, "sessionID", "session_id"), text(payload, "agentID", "agent_id")
     given = payload.get("messages")
@@ -109,7 +108,7 @@ def parse(payload: Mapping[str, object]) -> Event:
 
 
 def answer(kind: str, reply: Reply) -> Answer:
-    """Blocked: exit 2 and the reason on stderr. Otherwise text for the model on stdout and for the person on stderr."""
+    """A block is exit 2 with the reason on stderr. Otherwise text for the model on stdout, for the user on stderr."""
     if kind == events.COMPACTING:
         return Answer(stderr=f"{reply.block}\n", code=2) if reply.block else Answer()
     return Answer(stdout=_line(reply.context), stderr=_line(reply.notice))

@@ -1,1 +1,1 @@
-"""What the hooks read and remember: transcripts of the clients, and small files of their own."""
+"""The clients' transcripts, and the hooks' own small files."""

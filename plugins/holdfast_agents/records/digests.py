@@ -1,9 +1,9 @@
-"""Short digests for telling things apart, without the 3 ms that loading OpenSSL costs."""
+"""Short digests for comparing data, without the 3 ms that loading OpenSSL costs."""
 
 from __future__ import annotations
 
 try:
-    from _blake2 import blake2b  # what hashlib.blake2b is, without the rest of hashlib
+    from _blake2 import blake2b  # the same function as hashlib.blake2b, without the rest of hashlib
 except ImportError:
     from hashlib import blake2b
 
@@ -11,7 +11,7 @@ _BYTES = 10
 
 
 def digest(*parts: str | bytes) -> str:
-    """20 hexadecimal digits. Parts are kept apart: ("ab", "c") and ("a", "bc") differ."""
+    """20 hexadecimal digits. Part boundaries count: ("ab", "c") and ("a", "bc") differ."""
     taken = blake2b(digest_size=_BYTES)
     for part in parts:
         data = part.encode("utf-8", "replace") if isinstance(part, str) else part

@@ -1,9 +1,9 @@
-"""Journals what a client's transcript has and the session's journal lacks, from where the last reading ended.
+"""Journals the transcript messages that the session's journal lacks, starting where the last reading ended.
 
-Hooks journal prompts, tool calls and answers as they happen, under ids of their own. The transcript has the same
-messages, later, under the client's. A message of the transcript is recognised as one of those by the client's id of
-the tool call and what it says, otherwise by role and text. Each journalled message matches at most one message of the
-transcript, so that the same words said twice are two messages.
+Hooks journal prompts, tool calls and answers as they happen, under their own ids. The transcript later has the same
+messages under the client's ids. A transcript message matches a journalled one by tool call id and content, or else by
+role and text. Each journalled message matches at most one transcript message, so the same words said twice are two
+messages.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from holdfast_agents.records.digests import digest
 from holdfast_transcripts import opencode, read
 
 if TYPE_CHECKING:
+    from holdfast import Session
     from holdfast.models import Message
     from holdfast.session.services import Services
-    from holdfast.session.session import Session
     from holdfast_agents.events import Event
     from holdfast_agents.records.memo import Memo
 
-#: A client's file lags behind by some 100 ms: so long, in seconds, is waited for results of calls that were made.
+#: Seconds to wait for the results of finished calls. A client writes its file with a delay of about 100 ms.
 PATIENCE_S = 0.5
 _PAUSE_S = 0.02
 _CHUNK = 500
 _HEAD_BYTES = 512
-#: The number of a line, before its text.
+#: A line number at the start of a line.
 _NUMBERED = re.compile(r"^\s*\d+(?:→|\t)")
 
 
 class Followed(NamedTuple):
-    """``problem`` says why no transcript could be read, empty when one was; ``said`` is how many messages it had.
+    """``problem`` is the reason why no transcript could be read, or empty. ``said`` is its number of messages.
 
-    ``unread`` is true when there is a transcript with something in it that could not be read."""
+    ``unread`` is true when a non-empty transcript exists that could not be read."""
 
     problem: str
     said: int = 0
@@ -55,9 +55,9 @@ class Followed(NamedTuple):
 
 
 def follow(services: Services, session: Session, event: Event, *, patience_s: float = PATIENCE_S) -> Followed:
-    """Bring the session's journal up to the transcript that ``event`` names.
+    """Bring the session's journal up to date with the transcript that ``event`` names.
 
-    Raises: PluginError, Unavailable; what was journalled until then stays, and the next call goes on from there.
+    Raises: PluginError, Unavailable. Messages journalled until then stay, and the next call continues from there.
     """
     memo = memos.read(services.state, session.id)
     if event.messages:
@@ -77,7 +77,7 @@ def follow(services: Services, session: Session, event: Event, *, patience_s: fl
 
 
 def _holds_something(path: str) -> bool:
-    """Whether there is anything at ``path`` but an empty file."""
+    """Whether ``path`` exists and is not an empty file."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
@@ -122,8 +122,8 @@ def _given(event: Event) -> Transcript:
 
 
 def _settled(path: str, memo: Memo, event: Event, patience_s: float) -> tuple[Transcript, str]:
-    """What the file holds beyond the memo's offset, once no call waits for its result and the file has stopped growing,
-    or patience is at its end. Raises: ConfigError, Corrupt."""
+    """The file's content after the memo's offset, once no call waits for its result and the file has stopped growing,
+    or after ``patience_s``. Raises: ConfigError, Corrupt."""
     until = time.monotonic() + patience_s
     head = _head(path)
     offset = memo.offset if (memo.transcript, memo.head) == (path, head) else 0
@@ -139,12 +139,12 @@ def _settled(path: str, memo: Memo, event: Event, patience_s: float) -> tuple[Tr
 
 
 def _head(path: str) -> str:
-    """A digest of the file's beginning. Appending never changes it, but for files shorter than that."""
+    """A digest of the file's first line, up to a limit. Appending does not change it once the line is complete."""
     try:
         with open(path, "rb") as file:
             first = file.readline(_HEAD_BYTES)
     except (OSError, ValueError):
-        return ""  # reading it tells the reason better
+        return ""  # reading the file gives a better error
     return digest(first)
 
 
@@ -156,7 +156,7 @@ def _has_grown(path: str, transcript: Transcript) -> bool:
 
 
 def _awaits(transcript: Transcript) -> bool:
-    """Whether a call at the very end has no result yet. One further up was interrupted: nothing will come of it."""
+    """Whether a call at the very end has no result yet. An earlier call without a result was interrupted."""
     results: set[str] = set()
     for message in reversed(transcript.messages):
         call = transcript.calls.get(message.id)
@@ -185,7 +185,7 @@ def _joined(first: Transcript, more: Transcript) -> Transcript:
 def _unknown(
     services: Services, session: Session, transcript: Transcript, matched_to: int
 ) -> tuple[list[Message], int]:
-    """The messages that the journal lacks, and the end of the last record that was met."""
+    """The messages that the journal lacks, and the end of the last matched record."""
     known: set[str] = set()
     waiting: dict[tuple[str, str], deque[tuple[int, str]]] = defaultdict(deque)
     for entry in session.journal.entries(matched_to):
@@ -194,10 +194,10 @@ def _unknown(
             known.add(record["id"])
             if record["id"].startswith(turns.MARK):
                 waiting[_key_of_record(record)].append((entry.end, record["text"]))
-    # The event after the compaction hands the summary over, see `gated.compacted`.
+    # The event after the compaction brings the summary, see `gated.compacted`.
     left = [m for m in transcript.kept if m.id not in known and m.tool != SUMMARY]
     met = matched_to
-    # What was said is compared as it is, then as the gate lets it through: only texts with secrets differ.
+    # Messages are compared unchanged, then as admitted by the gate. Only messages with secrets differ.
     for texts in (_plain, _admitted):
         wanted = {role for (role, _), ends in waiting.items() if ends}
         if not wanted:
@@ -220,15 +220,15 @@ def _unknown(
 
 
 def _says(recorded: str, told: str) -> bool:
-    """Whether a record of a call holds what the transcript says of it. A hook gets a result as the tool made it, the
-    transcript as the model saw it, with numbered lines, say."""
+    """Whether a recorded result contains the transcript's version. A hook gets the tool's raw result, the transcript
+    the one shown to the model, for example with numbered lines."""
     if told == NO_OUTPUT or told in recorded:
         return True
     return all(_NUMBERED.sub("", line).strip() in recorded for line in told.splitlines())
 
 
 def _calls(recorded: str, told: str) -> bool:
-    """The same for a call, whose tool and arguments may have other names in the transcript."""
+    """The same for a call. Its tool and arguments may have other names in the transcript."""
     return told in recorded or all((line.partition(": ")[2] or line) in recorded for line in told.splitlines())
 
 
@@ -253,8 +253,8 @@ def _admitted(services: Services, messages: Sequence[Message]) -> Iterable[str]:
 
 
 def _add(session: Session, messages: Sequence[Message]) -> None:
-    """Journal them, many at once. Of one that the gate refuses only that it was said: it would be refused again at
-    every try, and hold the session for ever. Raises: PluginError, Unavailable."""
+    """Journal the messages in chunks. A message refused by the gate is replaced by a placeholder, because it would be
+    refused at every try and block the session forever. Raises: PluginError, Unavailable."""
     for start in range(0, len(messages), _CHUNK):
         chunk = messages[start : start + _CHUNK]
         try:

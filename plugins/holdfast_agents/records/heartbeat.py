@@ -1,7 +1,7 @@
-"""When a client's hooks were last seen to run: ``state/heartbeats/CLIENT.json``, one small file a client.
+"""The last time a client's hooks ran: ``state/heartbeats/CLIENT.json``, one small file per client.
 
-Hooks that are not installed, not trusted or switched off say nothing, so their silence is the only sign. Whoever must
-know (``holdfast doctor``, ``status``, an MCP tool's reply) reads it here. Part of the hot path: no attrs.
+Hooks that are not installed, not trusted or switched off are silent, so a missing heartbeat is the only sign.
+``holdfast doctor``, ``status`` and the MCP tools read it. Part of the hot path: no attrs.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from holdfast.fs import durable, private, safeopen
 from holdfast.text import untrusted
 
 _FOLDER = "heartbeats"
-_MOST = 65536  # bytes of one that are read
+_MOST = 65536  # maximum bytes read from a heartbeat
 
 
 class Beat(NamedTuple):
-    """The last sign of one client: its event's name, the session, and when, in UTC."""
+    """One client's last heartbeat: the event's name, the session, and the time in UTC."""
 
     client: str
     event: str
@@ -28,7 +28,7 @@ class Beat(NamedTuple):
 
 
 def beat(state: str, client: str, event: str, session: str) -> None:
-    """Record that a hook of ``client`` runs now. Losing one in a crash is harmless, so it is not flushed to the disk.
+    """Record that ``client``'s hook runs now. Not flushed to disk, because losing it in a crash is harmless.
 
     Raises: Unavailable.
     """
@@ -39,7 +39,7 @@ def beat(state: str, client: str, event: str, session: str) -> None:
 
 
 def beats(state: str) -> list[Beat]:
-    """The last sign of every client that gave one, the newest first. A file that cannot be read counts as no sign."""
+    """The last heartbeat of each client, the newest first. Unreadable files are ignored."""
     folder = os.path.join(state, _FOLDER)
     found = []
     try:

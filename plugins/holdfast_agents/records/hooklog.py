@@ -1,4 +1,4 @@
-"""``state/hook.log``: what went wrong in hooks where a client must hear nothing. Bounded in size, no memory text."""
+"""``state/hook.log``: errors in hooks that must not reach the client. Bounded in size, without memory text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WAIT_S = 0.5
 
 
 def log(state: str, client: str, kind: str, problem: str) -> None:
-    """Add a line; a log that cannot be written is no reason to fail."""
+    """Add a line. An unwritable log is not an error."""
     line = " ".join(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {client} {kind}: {problem}".split())[:_MAX_LINE]
     try:
         path = os.path.join(private.make(state), "hook.log")

@@ -1,6 +1,6 @@
-"""What the hooks remember of a session between two events: ``state/agents/STEM.json``. No memory text stands in it.
+"""The hooks' record of a session between two events: ``state/agents/STEM.json``. It holds no memory text.
 
-Losing it loses nothing: the transcript is then read from its beginning, and what the journal has already is recognised.
+Losing it loses nothing. The transcript is then read from its beginning, and journalled messages are recognised.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _FOLDER = "agents"
 _KEPT = 200
-_MOST = 1 << 20  # bytes of one that are read
+_MOST = 1 << 20  # maximum bytes read from a memo
 
 
 def _strings(values: Iterable[object]) -> tuple[str, ...]:
@@ -31,10 +31,10 @@ def _strings(values: Iterable[object]) -> tuple[str, ...]:
 
 @frozen(kw_only=True)
 class Memo:
-    """``transcript`` was read up to byte ``offset``; ``head`` tells it from one that took its place.
+    """``transcript`` was read up to byte ``offset``. ``head`` distinguishes it from a file that replaced it.
 
-    Of the journal, ``journal`` is the first line's digest, and behind ``matched_to`` no message that a hook journalled
-    has been met in the transcript. ``guards`` are the client's settings files that held our hook at the beginning.
+    ``journal`` is the digest of the journal's first line. No message journalled by a hook after ``matched_to`` has been
+    found in the transcript yet. ``guards`` are the client's settings files that contained holdfast's hook at the start.
     """
 
     client: str = ""
@@ -53,18 +53,18 @@ def path_of(state: str, session: str) -> str:
 
 
 def read(state: str, session: str) -> Memo:
-    """The session's memo; an empty one when there is none that can be read."""
+    """The session's memo. Empty when it is missing or unreadable."""
     return _read(path_of(state, session)) or Memo(session=session)
 
 
 def write(state: str, memo: Memo) -> None:
-    """Replace the memo, all at once. Raises: Unavailable."""
+    """Replace the memo atomically. Raises: Unavailable."""
     private.make(state, _FOLDER)
     durable.replace(path_of(state, memo.session), json.dumps(asdict(memo)).encode())
 
 
 def newest(state: str) -> Iterator[Memo]:
-    """The memos of the newest sessions, the one written last first. Older ones are removed, as far as that goes."""
+    """The memos of the newest sessions, the last written first. Older memos are removed where possible."""
     folder = os.path.join(state, _FOLDER)
     try:
         with Folder(folder) as opened:

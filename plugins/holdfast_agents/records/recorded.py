@@ -11,20 +11,20 @@ from typing import Any
 from holdfast.text import untrusted
 from holdfast_agents.folders import codex_home, folder
 
-#: Recordings that may belong to another project: this many of the newest are read, this many rows of each.
+#: Limits for recordings that may belong to another project: the newest N files, and the first N rows of each.
 _NEWEST, _FIRST = 50, 10
 
 
 def last(client: str, root: str) -> datetime | None:
-    """The time of the last change, in UTC; None when there is no recording, or none that can be told apart."""
+    """The time of the last change, in UTC. None when no recording can be attributed to the project."""
     times = [_changed(path) for path in _recordings(client, root)]
     return datetime.fromtimestamp(max(times), UTC) if times else None
 
 
 def is_of(client: str, path: str, root: str) -> bool:
-    """Whether ``path`` is a recording that the client keeps in its own folder, of a session in ``root`` or below.
+    """Whether ``path`` is a recording in the client's own folder of a session in ``root`` or below.
 
-    A path that was stored is read only when this holds: it could name another project's conversation, or any file.
+    A stored path is read only when this holds, because it could name another project's conversation or any file.
     """
     real = os.path.realpath(path)
     if client == "claude-code":
@@ -37,7 +37,7 @@ def is_of(client: str, path: str, root: str) -> bool:
     if client == "codex":
         sessions = os.path.join(os.path.realpath(codex_home()), "sessions", "")
         return real.startswith(sessions) and _is_in(real, root)
-    return False  # opencode's events bring their messages with them
+    return False  # opencode's events contain their messages
 
 
 def _claude_name(root: str) -> str:
@@ -48,14 +48,14 @@ def _recordings(client: str, root: str) -> list[str]:
     if client == "claude-code":
         projects = os.path.join(glob.escape(folder("CLAUDE_CONFIG_DIR", ".claude")), "projects")
         name = _claude_name(root)
-        below = glob.glob(os.path.join(projects, f"{name}-*", "*.jsonl"))  # a subfolder's, or of a project named alike
+        below = glob.glob(os.path.join(projects, f"{name}-*", "*.jsonl"))  # a subfolder, or a similarly named project
         newest = sorted(below, key=_changed)[-_NEWEST:]
         return glob.glob(os.path.join(projects, name, "*.jsonl")) + [path for path in newest if _is_in(path, root)]
     if client == "codex":
         sessions = os.path.join(glob.escape(codex_home()), "sessions", "*", "*", "*", "rollout-*.jsonl")
         newest = sorted(glob.glob(sessions), key=_changed)[-_NEWEST:]
         return next(([path] for path in reversed(newest) if _is_in(path, root)), [])
-    return []  # opencode keeps all of them in one database
+    return []  # opencode keeps them all in one database
 
 
 def _changed(path: str) -> float:
@@ -66,12 +66,12 @@ def _changed(path: str) -> float:
 
 
 def _is_in(path: str, root: str) -> bool:
-    """Whether one of the session's first rows says that it was held in ``root`` or below."""
+    """Whether one of the session's first rows names a folder at or below ``root``."""
     return any(_is_inside(cwd, root) for cwd in _folders(path))
 
 
 def _folders(path: str) -> list[str]:
-    """The working folders that the session's first rows name."""
+    """The working folders named in the session's first rows."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             lines = [file.readline(1_000_000) for _ in range(_FIRST)]

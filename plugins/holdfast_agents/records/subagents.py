@@ -1,8 +1,8 @@
-"""Whose context a compaction drops where the client does not say so.
+"""Finds the sub-agent whose context a compaction drops, where the client does not name it.
 
-Claude Code 2.1.197 names a sub-agent's ``agent_id`` at its tools and neither at its PreCompact, nor at the SessionStart
-and PostCompact that follow: all three look like the parent's. Source: observed. A sub-agent there runs inside of a tool
-call of its parent, which waits for it; next to each sub-agent's transcript, ``agent-ID.meta.json`` names that call.
+Claude Code 2.1.197 sends a sub-agent's ``agent_id`` with its tool events but not with its PreCompact, nor with the
+SessionStart and PostCompact that follow. All three look like the parent's. Source: observed. A sub-agent runs inside a
+tool call of its parent, which waits for it. Next to each sub-agent's transcript, ``agent-ID.meta.json`` names the call.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def running(event: Event) -> list[Event]:
-    """``event`` as one of each sub-agent whose call has no result in any transcript yet; the last one to write first.
+    """``event`` once for each sub-agent whose call has no result in any transcript yet, the last to write first.
 
-    Empty for an event that names its agent, and for a client that keeps no such files.
+    Empty for an event that names its agent, and for a client without such files.
     """
     path = next(iter(event.transcripts), "")
     folder = os.path.join(path.rpartition(".")[0], "subagents")
@@ -35,8 +35,8 @@ def running(event: Event) -> list[Event]:
 
 
 def owner(event: Event) -> Event:
-    """``event`` as the one of the sub-agent that it is about: one is running and has written after its parent, which
-    waits for it. Else ``event``."""
+    """``event`` as a sub-agent's when one is running and wrote after its parent, which waits for it. Otherwise
+    ``event``."""
     for one in running(event):
         own, parent = one.transcripts
         return one if _changed(own) >= _changed(parent) else event
@@ -53,7 +53,7 @@ def _of(event: Event, stem: str) -> Event:
 
 
 def _call(path: str) -> str:
-    """The id of the call that started the sub-agent; empty when the file does not name one."""
+    """The id of the call that started the sub-agent, or an empty string."""
     try:
         with open(path, encoding="utf-8") as file:
             told = untrusted.from_json(file.read())

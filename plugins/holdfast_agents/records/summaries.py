@@ -1,4 +1,4 @@
-"""The text of the last compaction's summary, from the transcript of a client that does not hand it to its hook."""
+"""The last compaction's summary, from the transcript of a client that does not pass it to its hook."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TAIL_BYTES = 4 * 1024 * 1024
 
 
 def last_summary(event: Event) -> str:
-    """The newest summary that the transcript of ``event`` holds, or that came with it; empty when there is none."""
+    """The newest summary in ``event`` or its transcript. Empty when there is none."""
     found = _newest(event.messages)
     for path in event.transcripts if not found else ():
         try:

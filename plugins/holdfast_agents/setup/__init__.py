@@ -1,1 +1,1 @@
-"""Putting holdfast into a client and taking it out again, without touching what is the user's."""
+"""Installs holdfast in a client and removes it, without touching the user's own settings."""

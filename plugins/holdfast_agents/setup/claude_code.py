@@ -1,9 +1,9 @@
 """Claude Code: hooks in settings.json, the ``/memory-update`` command, the skill, a rule and the MCP server.
 
 Source of the hooks: observed with 2.1.330 and 2.1.197. Before a compaction a small script runs holdfast with a time
-limit and turns every failure into exit 2, which blocks on every version; 2.1.197 ignores ``onFailure``. The script is a
-file because Claude Code shows the whole command before the reason of each block. Without a time of its own SessionEnd
-is killed after 1.4 s.
+limit and turns every failure into exit 2, which blocks on every version. 2.1.197 ignores ``onFailure``. The script is a
+file because Claude Code shows the whole command before each block's reason. Without its own time limit SessionEnd is
+killed after 1.4 s.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from holdfast_agents.setup.parts import Hooks, Part, Values, Whole, is_server
 from holdfast_agents.setup.placing import Place
 
 CLIENT = "claude-code"
-#: The name of the plugin, and of the marketplace that holds nothing else.
+#: The name of the plugin, and of its marketplace, which holds only this plugin.
 PLUGIN = "holdfast"
-#: The file that names a plugin, in its folder.
+#: The plugin's manifest, relative to its folder.
 MANIFEST = ".claude-plugin/plugin.json"
-#: Event -> what its hook says. Seconds.
+#: Event -> its hook's settings. Time limits in seconds.
 EVENTS: dict[str, dict[str, Any]] = {
     "PreCompact": {
         "command": "sh {guard} {program} hook claude-code PreCompact || exit 2",
@@ -64,29 +64,27 @@ def needed(where: Where) -> Needed:
     ]
     by_hand = []
     if where.in_project:
-        by_hand.append(
-            "Open `claude` in this folder once and accept that you trust it: before that no hook runs in its window."
-        )
+        by_hand.append("Open `claude` in this folder once and trust the folder. Before that it runs no hooks.")
         if where.server:
             by_hand.append(
-                "Its window then asks about the MCP server `holdfast`, with `continue without` preselected: choose to "
+                "Claude Code then asks about the MCP server `holdfast`, with `continue without` preselected. Choose to "
                 "use it if you want its tools. The hooks do not need it."
             )
         by_hand.append(
             "Start `claude` in this folder. In a subfolder, or in a git worktree without these files, Claude Code runs "
-            "none of these hooks and compacts unguarded; `holdfast install claude-code --scope user` guards every "
+            "none of these hooks and compacts unguarded. `holdfast install claude-code --scope user` guards every "
             "folder."
         )
         if where.server:
             places.append(place(_server(where.program), "the MCP server", ".mcp.json", below=base))
     else:
         started = shlex.join([*where.program, "mcp"])
-        by_hand.append(f"For holdfast's MCP tools: `claude mcp add holdfast --scope user -- {started}`.")
+        by_hand.append(f"For holdfast's MCP tools, run `claude mcp add holdfast --scope user -- {started}`.")
     return Needed(client=CLIENT, places=tuple(places), by_hand=tuple(by_hand))
 
 
 def hooks(words: tuple[str, ...], guard_path: str) -> Hooks:
-    """The hooks, started by the program ``words``; ``guard_path`` is the guard script, spelled for a shell."""
+    """The hooks, which start the program ``words``. ``guard_path`` is the guard script, quoted for a shell."""
 
     def command_of(template: str) -> str:
         return program.command(template, words).replace("{guard}", guard_path)
@@ -99,24 +97,24 @@ def hooks(words: tuple[str, ...], guard_path: str) -> Hooks:
 
 
 def guard(without: str) -> str:
-    """The guard script; ``without`` says, as an imperative, how to work without holdfast."""
+    """The guard script. ``without`` is an imperative clause: how to work without holdfast."""
     text = texts.data("claude-guard.sh")
     return text.replace("INSTALL", program.INSTALL).replace("WITHOUT", shlex.quote(without))
 
 
 def command() -> str:
-    """The text of ``/memory-update``."""
+    """The ``/memory-update`` command."""
     return texts.memory_update(argument_hint="[what to stress]", allowed_tools=_TOOLS)
 
 
 def plugin(words: tuple[str, ...], folder: str, *, server: bool) -> tuple[Place, ...]:
     """The same as a plugin directory in ``folder``. ``claude --plugin-dir DIR`` takes it for one session, and it is a
     marketplace of that one plugin. ``server`` includes the MCP server."""
-    from holdfast.cli.usage import version
+    from holdfast import __version__
 
     manifest: dict[tuple[str, ...], object] = {
         ("name",): PLUGIN,
-        ("version",): version() if version()[:1].isdigit() else "0.0.0",
+        ("version",): __version__ if __version__[:1].isdigit() else "0.0.0",
         ("description",): "Memory that survives compaction: nothing is dropped until it is durable.",
         ("author",): {"name": "holdfast"},
         ("license",): "MIT",
@@ -147,7 +145,7 @@ def plugin(words: tuple[str, ...], folder: str, *, server: bool) -> tuple[Place,
 
 
 def _guard_path(where: Where, inside: str) -> str:
-    """Where the guard script is, for a shell: settings that git shares name no folder of this machine."""
+    """The guard script's path for a shell. Settings shared through git must not name a folder of this machine."""
     if where.in_project:
         return f'"$CLAUDE_PROJECT_DIR"/{"/".join((".claude", *_GUARD))}'
     return program.spelled((os.path.join(inside, *_GUARD),))

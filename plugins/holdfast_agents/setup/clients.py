@@ -1,5 +1,4 @@
-"""What a client needs to be guarded: files in a project or in the user's own settings, and steps that no program may do
-for the user."""
+"""The setup that guards a client: files in a project or the user's own settings, and steps only the user can do."""
 
 from __future__ import annotations
 
@@ -20,8 +19,8 @@ SCOPES: Final = ("project", "user")
 
 @frozen(kw_only=True)
 class Where:
-    """Where to install: ``root`` is the project; ``program`` starts holdfast; ``handoff`` is the file that holds the
-    restart point, relative to the project, where there is such a file; ``server`` includes the MCP server."""
+    """Where to install. ``root`` is the project, ``program`` the command that starts holdfast. ``handoff`` is the
+    handoff file relative to the project, or empty. ``server`` includes the MCP server."""
 
     root: str
     scope: str
@@ -36,7 +35,7 @@ class Where:
 
 @frozen(kw_only=True)
 class Needed:
-    """Everything for one client. ``by_hand`` are sentences with what still has to be done, in order."""
+    """The files for one client. ``by_hand`` are sentences with the user's remaining steps, in order."""
 
     client: str
     places: tuple[Place, ...]
@@ -66,14 +65,14 @@ def where(root: str, scope: str) -> Where:
 
 
 def needed(client: str, where: Where) -> Needed:
-    """What ``client``, one of :data:`CLIENTS`, needs."""
+    """The setup of ``client``, one of :data:`CLIENTS`."""
     module = import_module(f"holdfast_agents.setup.{client.replace('-', '_')}")
     return cast("_Files", module).needed(where)
 
 
 def worktrees(client: str) -> str:
-    """The step by hand for a client that reads the settings of the folders above the one where it is started."""
+    """The manual step for a client that also reads settings in parent folders."""
     return (
-        f"Commit these files: a git worktree without them is not guarded; `holdfast install {client} --scope user` "
-        "guards every folder."
+        f"Commit these files, because a git worktree without them is not guarded. "
+        f"`holdfast install {client} --scope user` guards every folder."
     )

@@ -1,8 +1,8 @@
 """Codex: hooks.json, skills, a section of AGENTS.md and the MCP server in config.toml.
 
-Source: what 0.169.0 was seen to do. Only exit 0 with exactly ``{"continue":false,"stopReason":...}`` blocks, and
-Codex's own time-out lets the compaction go on; so a shell around the program turns every failure and every delay into
-that answer. SessionEnd gets 3 s, whatever is asked for.
+Source: observed with 0.169.0. Only exit 0 with exactly ``{"continue":false,"stopReason":...}`` blocks, and Codex's own
+time-out lets the compaction continue. So a shell around the program turns every failure and delay into that answer.
+SessionEnd gets 3 s, whatever the settings say.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ EVENTS = {
     "SessionEnd": 3,
 }
 _PLAIN = "{program} hook codex"
-_GATE = f"{_PLAIN} PreCompact"  # told beside the event, so that an event that cannot be read is refused, too
-#: The reasons that the shell gives where holdfast cannot. Without quotes and backticks, which a shell would read.
+_GATE = f"{_PLAIN} PreCompact"  # named on the command line, so that an unreadable event is refused too
+#: The shell's reasons when holdfast cannot answer. Without quotes and backticks, which a shell would interpret.
 MISSING = (
     "holdfast keeps the context: the program holdfast is not installed here, or not on the PATH of Codex. Install it "
     f"with {program.INSTALL}, then compact again. To work without holdfast, take its hooks out of .codex/hooks.json."
@@ -40,8 +40,8 @@ FAILED = (
     "holdfast keeps the context: it gave no answer in 55 seconds, or ended with an error. Run holdfast doctor, then "
     "compact again."
 )
-# In a shell of its own, since Codex uses the user's, which may be fish. What a failing program has printed is thrown
-# away: with anything beside it the answer would not be valid, and compaction would go on. macOS has no `timeout`.
+# In `sh`, because Codex uses the user's shell, which may be fish. A failing program's output is dropped, because with
+# any other output the answer would be invalid and compaction would continue. macOS has no `timeout`.
 _GUARDED = (
     "if command -v timeout >/dev/null; then set -- timeout -s KILL 55; elif command -v perl >/dev/null; then "
     'set -- perl -e "alarm 55; exec @ARGV; exit 127"; fi; '
@@ -51,7 +51,7 @@ _GUARDED = (
 _GUARDED_WINDOWS = f'{_GATE} || echo {{"continue":false,"stopReason":"{MISSING}"}}'
 _TRUST = (
     "Open `codex` once in a project with these hooks: trust the folder, then choose `Trust all and continue`. "
-    "Until then, and after each change of the hooks, Codex passes over them without a word."
+    "Until then, and after each change of the hooks, Codex silently skips them."
 )
 _SECTION = ("<!-- holdfast: begin -->", "<!-- holdfast: end -->")
 _TABLE = (f"# holdfast: begin. {MARK}; `holdfast uninstall` takes it out again.", "# holdfast: end")
@@ -77,7 +77,7 @@ def needed(where: Where) -> Needed:
             place(_instructions(), "the protocol", "AGENTS.md", below=base),
             place(Whole(body=texts.skill()), "the skill", ".agents", "skills", "holdfast", "SKILL.md", below=agents),
             place(
-                Whole(body=texts.memory_update("what stands behind this name", name="memory-update")),
+                Whole(body=texts.memory_update("the words after this name", name="memory-update")),
                 "$memory-update",
                 *(".agents", "skills", "memory-update", "SKILL.md"),
                 below=agents,
@@ -88,7 +88,7 @@ def needed(where: Where) -> Needed:
 
 
 def hooks(words: tuple[str, ...]) -> Hooks:
-    """The hooks, started by the program ``words``."""
+    """The hooks, which start the program ``words``."""
     groups: dict[str, dict[str, Any]] = {}
     for event, timeout in EVENTS.items():
         hook = {"type": "command", "command": program.command(_PLAIN, words), "timeout": timeout}
@@ -100,13 +100,13 @@ def hooks(words: tuple[str, ...]) -> Hooks:
 
 
 def guarded(words: tuple[str, ...]) -> str:
-    """The command at compaction: it answers, and blocks when the program cannot."""
+    """The command at compaction. It blocks when the program gives no answer."""
     return f"sh -c {shlex.quote(program.command(_GUARDED, words))}"
 
 
 def _server(words: tuple[str, ...]) -> Section:
     first, *rest = words
-    # A JSON text is a TOML text here: both escape backslashes and quotes alike.
+    # These JSON strings are valid TOML, because both escape backslashes and quotes alike.
     command, args = (json.dumps(value, ensure_ascii=False) for value in (first, [*rest, "mcp"]))
     body = f"[mcp_servers.holdfast]\ncommand = {command}\nargs = {args}"
     begin, end = _TABLE

@@ -1,4 +1,4 @@
-"""``holdfast install``: put holdfast's hooks into a client, so that it drops context only after a verified flush."""
+"""``holdfast install``: add holdfast's hooks to a client, so that it drops context only after a verified flush."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from holdfast_agents.setup.clients import Needed, Where
     from holdfast_agents.setup.placing import Done
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help section that lists the command, and its line there.
 HEADING = "Guard a client"
-SUMMARY = "put holdfast's hooks into Claude Code, opencode or Codex"
+SUMMARY = "add holdfast's hooks to Claude Code, opencode or Codex"
 
 
 def configure(parser: ArgumentParser) -> None:
     add_arguments(parser)
     parser.add_argument(
-        "--print", dest="show", action="store_true", help="print what would be put where; write nothing"
+        "--print", dest="show", action="store_true", help="print the files and their content; write nothing"
     )
     parser.add_argument(
         "--model",
         action="store_true",
-        help="also let holdfast run this client as its model, for all projects of this user; no API key is needed",
+        help="also run this client as holdfast's model, in all of this user's projects; needs no API key",
     )
-    parser.add_argument("--plugin-dir", metavar="DIR", help="claude-code: make a plugin directory in DIR instead")
+    parser.add_argument("--plugin-dir", metavar="DIR", help="claude-code: create a plugin directory in DIR instead")
     add_json(parser)
     parser.epilog = (
         examples(
@@ -42,13 +42,13 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast install claude-code --model",
             "holdfast install claude-code --plugin-dir holdfast-plugin",
         )
-        + "\n\nSettings that are there stay as they are, byte by byte; a copy from before is kept beside each file."
-        "\nDoing it again changes nothing. `holdfast doctor` shows whether the hooks run."
+        + "\n\nExisting settings stay byte for byte, and a backup is kept next to each changed file."
+        "\nInstalling again changes nothing. `holdfast doctor` shows whether the hooks run."
     )
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Which client, and whose settings."""
+    """Add the client and the scope."""
     from holdfast_agents.setup.clients import CLIENTS, SCOPES
 
     parser.add_argument("client", metavar="CLIENT", choices=CLIENTS, help=", ".join(CLIENTS))
@@ -56,7 +56,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--scope",
         choices=SCOPES,
         default="project",
-        help="this project, shared in git, or all projects of this user (default: project)",
+        help="this project, shared through git, or all of this user's projects (default: project)",
     )
 
 
@@ -85,7 +85,7 @@ def run(args: Namespace) -> int:
             | ({"model": model} if model else {})
         )
         return 0
-    name, shown = _name(args.client), home_short(where.root) if where.in_project else "every project of yours"
+    name, shown = _name(args.client), home_short(where.root) if where.in_project else "all your projects"
     changed = made or any(d.fate in (placing.Fate.MADE, placing.Fate.CHANGED) for d in done)
     out.say(f"{out.mark('ok')} {name} {'is' if changed else 'was already'} guarded in {out.bold(shown)}")
     say_files(out, done, [(name, "made", "") for name in made])
@@ -100,7 +100,7 @@ def run(args: Namespace) -> int:
 
 
 def where_of(args: Namespace) -> Where:
-    """Where the arguments say. Raises: ConfigError."""
+    """The place named by the arguments. Raises: ConfigError."""
     from holdfast.config import settings
     from holdfast_agents.setup.clients import where
 
@@ -108,12 +108,12 @@ def where_of(args: Namespace) -> Where:
 
 
 def say_files(out: Term, done: Sequence[Done], more: Sequence[tuple[str, str, str]] = ()) -> None:
-    """A line for each file: what became of it, what is in it, and where the copy from before is."""
+    """Print a line for each file: the outcome, its content, and its backup."""
     rows = []
     for one in done:
         told = one.place.what
         if one.backup:
-            told += f"; {one.backup} is the file from before" if told else f"{one.backup} is the file from before"
+            told += f"; backup: {one.backup}" if told else f"backup: {one.backup}"
         if one.fate == "kept":
             told = "is not holdfast's, so it was left alone"
         rows.append((home_short(one.place.shown), one.fate.value, told))
@@ -121,24 +121,24 @@ def say_files(out: Term, done: Sequence[Done], more: Sequence[tuple[str, str, st
 
 
 def as_tables(done: Sequence[Done]) -> list[dict[str, str]]:
-    """The files for programs."""
+    """The files as JSON data."""
     return [{"path": one.place.shown, "fate": one.fate.value, "backup": one.backup} for one in done]
 
 
 def named(args: Namespace, where: Where) -> dict[str, str]:
-    """What it was about, for programs."""
+    """The client, scope and root as JSON data."""
     return {"client": args.client, "scope": where.scope, "root": where.root}
 
 
 def _can_serve() -> bool:
-    """Whether `holdfast mcp` can start: a client reports a server that cannot as an error at each of its starts."""
+    """Whether `holdfast mcp` can start. Clients report a server that cannot start as an error each time."""
     from importlib.util import find_spec
 
     return find_spec("mcp") is not None
 
 
 def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """The files made, and a sentence with its next step for each thing that needs the user's trust."""
+    """The created files, and a sentence with its next step for each thing that needs the user's trust."""
     from holdfast.config import project, settings
 
     if settings.config_file(where.root) is not None:
@@ -154,17 +154,15 @@ def _by_hand(where: Where, wanted: Needed, done: Sequence[Done]) -> list[str]:
     if where.program == program.PLAIN and not program.on_path():
         steps.insert(
             0,
-            "Put `holdfast` on the client's PATH (activate its environment before you start the client, or install it "
-            "with pipx): until then compaction is blocked and nothing is restored.",
+            "Put `holdfast` on the client's PATH: activate its environment before you start the client, or install it "
+            "with pipx. Until then compaction is blocked and nothing is restored.",
         )
     steps += _left_alone(done)
     if not where.server:
         steps.append(_no_server())
     if not where.in_project:
-        steps.append(
-            "Each project in which you start it gets a memory of its own; `holdfast init` there makes its settings."
-        )
-    return [*steps, "After the first turn, `holdfast doctor` shows whether the hooks really run."]
+        steps.append("Each project where you start it gets its own memory. `holdfast init` there creates its settings.")
+    return [*steps, "After the first turn, run `holdfast doctor` to see whether the hooks run."]
 
 
 def _left_alone(done: Sequence[Done]) -> list[str]:
@@ -180,7 +178,7 @@ def _no_server() -> str:
     from holdfast_agents.setup import program
 
     return (
-        "The MCP server was left out, because it cannot start here. For its tools, which are optional: "
+        "The MCP server was left out because it cannot start here. Its tools are optional. To get them, run "
         f"`pip install {program.requirement('mcp')}`, then install again."
     )
 
@@ -190,7 +188,7 @@ _MODELS = {"claude-code": "claude_cli", "codex": "codex_cli", "opencode": "openc
 
 
 def _switch_on(root: str, client: str) -> dict[str, str]:
-    """Switch the client's model plugin on in the user's own settings. Raises: as ``holdfast config --user`` does."""
+    """Enable the client's model plugin in the user's own settings. Raises: like ``holdfast config --user``."""
     from holdfast.config import effective
 
     key = f"plugins.{_MODELS[client]}.enabled"
@@ -217,7 +215,7 @@ def _show(out: Term, wanted: Needed, *, as_json: bool, model: bool) -> int:
 
 
 def _plugin_dir(args: Namespace) -> int:
-    """The plugin for Claude Code. Raises: UsageError for another client, or for a folder that holds something else."""
+    """Create the plugin for Claude Code. Raises: UsageError for another client, or for a folder with other files."""
     from holdfast_agents.setup import claude_code as claude_code_files
     from holdfast_agents.setup import placing, program
 
@@ -228,7 +226,7 @@ def _plugin_dir(args: Namespace) -> int:
     folder, can_serve = os.path.realpath(args.plugin_dir), _can_serve()
     places = claude_code_files.plugin(program.words(args.scope), folder, server=can_serve)
     if os.path.isdir(folder) and os.listdir(folder) and not _is_ours(os.path.join(folder, claude_code_files.MANIFEST)):
-        raise UsageError(f"{args.plugin_dir} holds something else.", next_step="Name a new or an empty folder.")
+        raise UsageError(f"{args.plugin_dir} contains other files.", next_step="Name a new or an empty folder.")
     out = Term()
     if args.show:
         for place in places:

@@ -1,4 +1,4 @@
-"""What of holdfast is in a client's settings, and what is wrong with it."""
+"""holdfast's entries in a client's settings, and problems with them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from holdfast_agents.setup import opencode as opencode_files
 from holdfast_agents.setup.clients import Where, needed
 from holdfast_agents.setup.parts import Hooks, at, hooks_of, is_ours
 
-#: What a client may start holdfast by; anything else is of another installation, or was changed by hand.
+#: The commands that start this installation. Any other is another installation's, or was edited.
 _PROGRAMS = (program.PLAIN, program.THIS)
 _CLAUDE_SETTINGS = ("settings.json", "settings.local.json")
 
 
 class Problem(NamedTuple):
-    """``unguarded``: compaction is not guarded, or not possible. Without a next step, installing again helps."""
+    """``unguarded``: compaction is not guarded, or not possible. Without a next step, the remedy is to reinstall."""
 
     message: str
     unguarded: bool = True
@@ -37,7 +37,7 @@ class Problem(NamedTuple):
 
 
 def is_there(client: str, where: Where) -> bool:
-    """Whether somebody installed holdfast there, be it half of it."""
+    """Whether holdfast is installed there, even if only in part."""
     first, second, *_ = needed(client, where).places
     if client == opencode_files.CLIENT:
         return any(b"holdfast" in _bytes(place.path) for place in (first, second))
@@ -48,7 +48,7 @@ def is_there(client: str, where: Where) -> bool:
 
 
 def since(client: str, there: Sequence[Where]) -> datetime | None:
-    """When the settings that hold the hooks were last changed, in UTC; the hooks are no older than that."""
+    """The last change, in UTC, of the settings with the hooks. The hooks may be older."""
     paths = [needed(client, where).places[0].path for where in there]
     times = [os.stat(path).st_mtime for path in paths if os.path.exists(path)]
     return datetime.fromtimestamp(max(times), UTC) if times else None
@@ -63,12 +63,12 @@ def as_plugin(where: Where) -> bool:
 
 
 def guard_file(client: str, where: Where) -> str:
-    """The file that guards compaction, for showing."""
+    """The displayed name of the file that guards compaction."""
     return needed(client, where).places[0].shown
 
 
 def hook_problems(client: str, where: Where) -> Iterator[Problem]:
-    """Of Claude Code and Codex, whose hooks have one form."""
+    """Problems of Claude Code's or Codex's hooks, which have the same form."""
     place = needed(client, where).places[0]
     try:
         settings = jsontext.read(placing.read(place.path, place.shown) or "{}", place.shown)
@@ -82,7 +82,7 @@ def hook_problems(client: str, where: Where) -> Iterator[Problem]:
         if not found:
             yield Problem(f"{place.shown} lacks the hook for {event}.", unguarded=gate)
         elif not any(found == [groups[event]] for groups in wanted):
-            yield Problem(f"{place.shown} has another hook for {event} than holdfast installs.", unguarded=gate)
+            yield Problem(f"{place.shown} has a different hook for {event} from the one installed.", unguarded=gate)
     if client == claude_code_files.CLIENT:
         yield from _switched_off(where)
     yield from _program_problems(settings, client)
@@ -93,7 +93,7 @@ def _groups(client: str, where: Where) -> dict[str, object]:
 
 
 def _ours(settings: object, client: str, event: str) -> Iterator[tuple[str, object]]:
-    """Groups with a hook of ours, each with its index as ``GROUP:HOOK``, as Codex counts."""
+    """Groups with a holdfast hook, each with Codex's index ``GROUP:HOOK``."""
     groups = at(settings, ("hooks", event))
     for index, group in enumerate(groups if isinstance(groups, list) else ()):
         for n, hook in enumerate(hooks_of(group)):
@@ -109,11 +109,11 @@ def _switched_off(where: Where) -> Iterator[Problem]:
     for path in paths:
         if _json(path).get("disableAllHooks") is True:
             shown = path if path.startswith(own) else os.path.relpath(path, where.root)
-            yield Problem(f"`disableAllHooks` in {shown} switches every hook off.", next_step="Remove it there.")
+            yield Problem(f"`disableAllHooks` in {shown} switches all hooks off.", next_step="Remove it there.")
 
 
 def _program_problems(settings: object, client: str) -> Iterator[Problem]:
-    """Whether what the hook starts is there."""
+    """Problems with the program that the hook starts."""
     for _, group in _ours(settings, client, "UserPromptSubmit"):
         commands = [hook["command"] for hook in hooks_of(group) if is_ours(hook, client) and isinstance(hook, dict)]
         for command in commands:
@@ -123,12 +123,12 @@ def _program_problems(settings: object, client: str) -> Iterator[Problem]:
 
 
 def _not_on_path(who: str, what: str, client: str) -> Problem:
-    step = f"Put it on the client's PATH, or `holdfast install {client} --scope user` with its full path."
+    step = f"Put it on the client's PATH, or run `holdfast install {client} --scope user`, which uses its full path."
     return Problem(f"{who} {what!r}, which cannot be found here.", next_step=step)
 
 
 def trust_problems(where: Where) -> Iterator[Problem]:
-    """Whether Codex runs the hooks: it does so only after its user accepted them, and only in a trusted folder."""
+    """Problems with Codex's trust. It runs hooks only after its user accepted them, and only in a trusted folder."""
     place = needed(codex_files.CLIENT, where).places[0]
     config = os.path.join(codex_home(), "config.toml")
     try:
@@ -137,7 +137,7 @@ def trust_problems(where: Where) -> Iterator[Problem]:
         yield Problem(f"{config} cannot be read: {error}.", next_step="Correct it.")
         return
     step = "Open `codex` in this folder and choose `Trust all and continue`."
-    used = os.path.isdir(codex_home())  # a colleague may use it where this user does not
+    used = os.path.isdir(codex_home())  # a colleague may use Codex although this user does not
     if where.in_project and not _trusted_folder(settings, where.root):
         yield Problem("Codex does not trust this folder, so it runs none of its hooks.", used, step)
     hooks, names = _json(place.path), {place.path, os.path.realpath(place.path)}
@@ -146,7 +146,7 @@ def trust_problems(where: Where) -> Iterator[Problem]:
     ]
     known = [at(settings, ("hooks", "state", key)) for key in keys]
     if not any(isinstance(k, dict) and k.get("trusted_hash") and k.get("enabled") is not False for k in known):
-        yield Problem("Its hooks are installed and not trusted: Codex passes over them without a word.", used, step)
+        yield Problem("Its hooks are installed but not trusted, so Codex silently skips them.", used, step)
 
 
 def _trusted_folder(settings: dict[str, object], root: str) -> bool:
@@ -163,22 +163,22 @@ def _trusted_folder(settings: dict[str, object], root: str) -> bool:
 
 
 def opencode_problems(where: Where) -> Iterator[Problem]:
-    """Of opencode: the switch that leaves compaction off, and the plugin that puts it on."""
+    """Problems of opencode's setup: the setting that disables compaction, and the plugin that enables it."""
     settings, file, *_ = needed(opencode_files.CLIENT, where).places
     if at(_json(settings.path), opencode_files.SWITCH) is not True:
         switch = ".".join(opencode_files.SWITCH)
-        yield Problem(f"{settings.shown} does not set {switch}: without the plugin compaction would go on unguarded.")
+        yield Problem(f"{settings.shown} does not set {switch}, so without the plugin compaction is unguarded.")
     plugin = _bytes(file.path).decode("utf-8", "replace")
     if not plugin:
-        yield Problem(f"{file.shown} is missing; compaction is off altogether.")
+        yield Problem(f"{file.shown} is missing, so compaction is off.")
     elif plugin not in [opencode_files.plugin(words, lifts=on) for words in _PROGRAMS for on in (True, False)]:
-        yield Problem(f"{file.shown} is not what this version installs.", unguarded=False)
+        yield Problem(f"{file.shown} differs from this version's plugin.", unguarded=False)
     elif f"PROGRAM = {json.dumps(program.PLAIN)}" in plugin and not program.on_path():
         yield _not_on_path("The plugin starts", program.PLAIN[0], opencode_files.CLIENT)
 
 
 def _json(path: str) -> dict[str, object]:
-    """The object in a file; empty for anything else."""
+    """The JSON object in a file. Empty for anything else."""
     try:
         value = untrusted.from_json(_bytes(path).decode("utf-8-sig"))
     except ValueError:

@@ -1,7 +1,7 @@
-"""Changing one place of a JSON text and no other byte of it: people's settings keep their order, indentation and line
-ends, and what is taken out again leaves the text as it was.
+"""Edits one place of a JSON document and no other byte. People's settings keep their order, indentation and line ends,
+and removing an addition restores the original text.
 
-Paths are tuples of keys and indexes. Every function takes a text that :func:`read` accepts and returns such a text.
+Paths are tuples of keys and indexes. Each function takes a document that :func:`read` accepts, and returns another.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SCALAR = re.compile(r"[^\s,\]}]+")
 
 
 class Item(NamedTuple):
-    """A member of an object, or an element of an array; ``start`` is where its key or value begins."""
+    """A member of an object, or an element of an array. ``start`` is the offset of its key or value."""
 
     key: str | None
     start: int
@@ -31,7 +31,7 @@ class Item(NamedTuple):
 
 
 class Node(NamedTuple):
-    """Where a value stands in the text. ``opening`` is ``{``, ``[`` or empty for anything else."""
+    """A value's position in the document. ``opening`` is ``{``, ``[`` or empty for a scalar."""
 
     start: int
     end: int
@@ -40,8 +40,8 @@ class Node(NamedTuple):
 
 
 def read(text: str, name: str) -> dict[str, object]:
-    """The object that ``text`` holds. Raises: ConfigError with line and column for what is not plain JSON (a comment, a
-    trailing comma), for a key that stands twice and for anything but an object."""
+    """The object in ``text``. Raises: ConfigError with line and column for anything but plain JSON (a comment, a
+    trailing comma), for a duplicate key, and for a value that is not an object."""
     try:
         value = json.loads(text, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
@@ -49,13 +49,13 @@ def read(text: str, name: str) -> dict[str, object]:
         if text.startswith("/", place) or _before(text, place) == "/":
             _refuse(text, place, name, "has a comment")
         comma = _TRAILING_COMMA.search(text, len(text[:place].rstrip()) - 1)
-        if comma and comma.start() <= place:  # newer interpreters point to it, older ones behind it
+        if comma and comma.start() <= place:  # newer interpreters point at it, older ones after it
             _refuse(text, comma.start(), name, "has a trailing comma")
         _refuse(text, place, name, f"is not valid JSON: {error.msg}")
     except (ValueError, RecursionError) as error:
         _refuse(text, 0, name, f"is not valid JSON: {error}")
     if not isinstance(value, dict):
-        _refuse(text, 0, name, "holds no object")
+        _refuse(text, 0, name, "is not a JSON object")
     try:
         _check_keys(_parse(text), text, name)
     except RecursionError:
@@ -64,7 +64,7 @@ def read(text: str, name: str) -> dict[str, object]:
 
 
 def put(text: str, path: Path, value: object, name: str) -> str:
-    """Set a member to ``value``, making the objects on the way. Raises: ConfigError when something else is there."""
+    """Set a member to ``value``, creating objects on the path. Raises: ConfigError when another type is in the way."""
     node, left = _walk(text, path, name)
     if not left:
         return text[: node.start] + _render(value, _pad(text, node.start), _unit(text), text) + text[node.end :]
@@ -75,7 +75,7 @@ def put(text: str, path: Path, value: object, name: str) -> str:
 
 
 def append(text: str, path: Path, value: object, name: str) -> str:
-    """Add ``value`` at the end of an array, which is made when it is missing. Raises: ConfigError as :func:`put`."""
+    """Append ``value`` to an array, which is created if missing. Raises: ConfigError like :func:`put`."""
     node, left = _walk(text, path, name)
     if left:
         return put(text, path, [value], name)
@@ -84,7 +84,7 @@ def append(text: str, path: Path, value: object, name: str) -> str:
 
 
 def remove(text: str, path: Path, name: str) -> str:
-    """Take a member or an element out; one that is missing is fine."""
+    """Remove a member or an element. A missing one is not an error."""
     *parents, last = path
     node, left = _walk(text, parents, name)
     at = _find(node, last)
@@ -99,7 +99,7 @@ def remove(text: str, path: Path, name: str) -> str:
 
 
 def _no_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON value")
+    raise ValueError(f"{text} is not a JSON value")
 
 
 def _before(text: str, place: int) -> str:
@@ -109,16 +109,16 @@ def _before(text: str, place: int) -> str:
 def _refuse(text: str, place: int, name: str, problem: str) -> NoReturn:
     line, column = text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
     raise ConfigError(
-        f"{name} {problem} (line {line}, column {column}); it was left as it is.",
-        next_step="Correct it, or put in by hand what the same command prints with `--print`.",
+        f"{name} {problem} (line {line}, column {column}). It was not changed.",
+        next_step="Correct it, or add the output of the same command with `--print` yourself.",
     )
 
 
 def _expect(node: Node, opening: str, text: str, path: Path, name: str) -> None:
     if node.opening != opening:
         what = "an object" if opening == "{" else "a list"
-        shown = ".".join(map(str, path)) or "the whole"
-        _refuse(text, node.start, name, f"has something else than {what} at {shown}")
+        shown = f"{'.'.join(map(str, path))} is" if path else "is"
+        _refuse(text, node.start, name, f"{shown} not {what}".removeprefix(" "))
 
 
 def _check_keys(node: Node, text: str, name: str) -> None:
@@ -130,7 +130,7 @@ def _check_keys(node: Node, text: str, name: str) -> None:
         _check_keys(item.value, text, name)
 
 
-# where things stand; the text is known to be valid here
+# positions of values; the text is known to be valid here
 
 
 def _parse(text: str, at: int = 0) -> Node:
@@ -144,7 +144,7 @@ def _parse(text: str, at: int = 0) -> Node:
         key, begin = None, at
         if opening == "{":
             end = _end(_STRING, text, at)
-            key, at = json.loads(text[at:end]), _skip(text, end) + 1  # behind the colon
+            key, at = json.loads(text[at:end]), _skip(text, end) + 1  # after the colon
         value = _parse(text, at)
         items.append(Item(key, begin, value))
         at = _skip(text, value.end)
@@ -163,7 +163,7 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _walk(text: str, path: Path, name: str) -> tuple[Node, Path]:
-    """The node at the end of the path, or the last one on it that is there with what is left of the path."""
+    """The node at the end of the path, or the last existing node with the rest of the path."""
     node = _parse(text)
     for depth, part in enumerate(path):
         _expect(node, "{" if isinstance(part, str) else "[", text, path[:depth], name)
@@ -175,7 +175,7 @@ def _walk(text: str, path: Path, name: str) -> tuple[Node, Path]:
 
 
 def _find(node: Node, part: str | int) -> int | None:
-    """Which item a key or an index names."""
+    """The position of the item with a key or an index."""
     names = [item.key if isinstance(part, str) else at for at, item in enumerate(node.items)]
     return names.index(part) if part in names else None
 
@@ -204,13 +204,13 @@ def _render(value: object, pad: str, unit: str, text: str) -> str:
 
 
 def _pad(text: str, at: int) -> str:
-    """The indentation of the line on which ``at`` lies."""
+    """The indentation of the line that contains ``at``."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _unit(text: str) -> str:
-    """One step of indentation: that of the first member, as far as it stands on a line of its own."""
+    """One indentation step: the first member's, if that starts a line."""
     found = _FIRST_MEMBER.match(text)
     return found[1] if found else "  "
 

@@ -1,7 +1,7 @@
-"""opencode: a plugin, the settings that leave compaction off without it, ``/memory-update`` and the MCP server.
+"""opencode: a plugin, the settings that disable compaction without it, ``/memory-update`` and the MCP server.
 
-Source: what 1.18.33 was seen to do. A plugin that fails to load is skipped in silence, so opencode.json switches the
-agent for compaction off and the plugin's ``config`` hook switches it on again.
+Source: observed with 1.18.33. A plugin that fails to load is silently skipped, so opencode.json disables the compaction
+agent and the plugin's ``config`` hook enables it again.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from holdfast_agents.setup.parts import Part, Values, Whole, at, is_server
 from holdfast_agents.setup.placing import Place
 
 CLIENT = "opencode"
-#: The switch that fails closed, in opencode's settings.
+#: The path of the setting that disables compaction.
 SWITCH = ("agent", "compaction", "disable")
 SCHEMA = "https://opencode.ai/config.json"
 _PROGRAM = 'const PROGRAM = ["holdfast"]'
 _LIFTS, _LEAVES = "const LIFTS = true", "const LIFTS = false"
 _SERVER, _READ = ("mcp", "holdfast"), ("instructions",)
 _WISHED = (
-    "Your settings switched compaction off before holdfast was installed (`agent.compaction.disable`), so it stays "
-    "off. To have it on and guarded, remove that entry and install again."
+    "Your settings disabled compaction before holdfast was installed (`agent.compaction.disable`), so it stays "
+    "off. To enable it with the guard, remove that entry and install again."
 )
 
 
@@ -64,34 +64,34 @@ def needed(where: Where) -> Needed:
         ),
         by_hand=(
             *((_WISHED,) if wished else ()),
-            "Start opencode anew where it is running: plugins are read at its start.",
+            "Restart opencode where it is running, because it loads plugins at its start.",
             *((clients.worktrees(CLIENT),) if where.in_project else ()),
         ),
     )
 
 
 def settings_file(base: str) -> str:
-    """opencode's settings: the file that is there, else ``opencode.json``."""
+    """opencode's settings file: the existing one, or else ``opencode.json``."""
     names = (os.path.join(base, name) for name in ("opencode.json", "opencode.jsonc"))
     return next(filter(os.path.exists, names), os.path.join(base, "opencode.json"))
 
 
 def config_folder() -> str:
-    """The user's own settings."""
+    """The folder of the user's own settings."""
     return os.path.join(folder("XDG_CONFIG_HOME", ".config"), "opencode")
 
 
 def plugin(words: tuple[str, ...], *, lifts: bool = True) -> str:
-    """The plugin, which starts the program ``words``; ``lifts``: it switches on the compaction that holdfast's settings
-    switch off."""
+    """The plugin, which starts the program ``words``. With ``lifts`` it enables the compaction that holdfast's settings
+    disable."""
     text = texts.data("holdfast.js").replace(_PROGRAM, f"const PROGRAM = {json.dumps(list(words))}")
     text = text.replace("INSTALL", program.INSTALL)
     return text if lifts else text.replace(_LIFTS, _LEAVES)
 
 
 def off_by_wish(settings: str, script: str) -> bool:
-    """Whether the switch in the file ``settings`` is its user's own, so that compaction stays off: it was there before
-    holdfast. ``script`` is the plugin's path, whose text keeps the answer."""
+    """Whether the user disabled compaction in the file ``settings`` before holdfast was installed, so that it stays
+    off. ``script`` is the plugin's path. Its text records the answer."""
     try:
         text = _read(settings)
         if at(jsontext.read(text, settings), SWITCH) is not True:

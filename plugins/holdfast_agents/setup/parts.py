@@ -1,7 +1,7 @@
-"""What holdfast puts into one file of a client, and how it is taken out again, as functions from text to text.
+"""The parts that holdfast adds to a client's files and removes again, as functions from text to text.
 
-A part is put into the text of a file (``""`` when there is no file) and taken out of it; putting it in twice is the
-same as once. ``name`` is what the file is called in an error. All raise ConfigError, and then the file stays as it is.
+A part is added to a file's text (``""`` for a missing file) or removed from it. Adding it twice is the same as once.
+``name`` is the file's name in errors. All functions raise ConfigError, and then the file is not changed.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from holdfast.errors import ConfigError
 from holdfast.text import untrusted
 from holdfast_agents.setup import jsontext
 
-#: Stands in every file that is wholly ours; one without it was written by somebody else and is left alone.
+#: Marks files that holdfast owns. A file without it is left alone.
 MARK = "Made by `holdfast install`"
-#: Before a settings file of a client had anything else in it.
+#: A client's settings file without any settings.
 _BARE = "{}\n"
 _SCHEMA = "$schema"
 
 
 class Part(Protocol):
-    """What is put into a file."""
+    """A file, or a part of one, that holdfast installs."""
 
     def put(self, text: str, name: str) -> str:
-        """The text with the part in it."""
+        """The text with the part."""
 
     def take(self, text: str, name: str) -> str:
-        """The text without it; one that holds nothing any more is empty."""
+        """The text without the part. Empty when nothing else is left."""
 
     def show(self) -> str:
-        """What a person would put in by hand."""
+        """The part as a user would add it manually."""
 
     def foreign(self, text: str) -> bool:
-        """Whether the file is somebody else's, so that nothing is done with it."""
+        """Whether the file is not holdfast's, so that it is left alone."""
 
     def left_alone(self, text: str) -> tuple[str, ...]:
-        """Names of the entries in the text that are somebody else's and stay as they are."""
+        """Names of the entries that are not holdfast's and stay unchanged."""
 
 
 class _Merged:
-    """A part of a file that others write to, too."""
+    """A part of a file that others also write."""
 
     def left_alone(self, text: str) -> tuple[str, ...]:
         return ()
@@ -56,10 +56,10 @@ class _Merged:
 
 @frozen(kw_only=True)
 class Hooks(_Merged):
-    """A hook of ``client`` for each event, in the form that Claude Code and Codex share.
+    """A hook of ``client`` for each event, in the form shared by Claude Code and Codex.
 
-    ``groups`` maps events to what is appended under ``hooks.EVENT``. Hooks of holdfast that stand there already and are
-    not exactly these are taken out, those of others stay.
+    ``groups`` maps events to the value appended under ``hooks.EVENT``. Other holdfast hooks there are removed, and
+    other people's hooks stay.
     """
 
     client: str
@@ -87,7 +87,7 @@ class Hooks(_Merged):
         return json.dumps({"hooks": {event: [group] for event, group in self.groups.items()}}, indent=2) + "\n"
 
     def _there(self, text: str, name: str) -> Iterator[tuple[str, list[object]]]:
-        """Events with groups that hold a hook of ours, and these groups."""
+        """Events with groups that contain a holdfast hook, and these groups."""
         for event, groups in _lists(jsontext.read(text, name) if text.strip() else {}):
             found = [g for g in groups if any(is_ours(hook, self.client) for hook in hooks_of(g))]
             if found:
@@ -113,7 +113,7 @@ def is_ours(hook: object, client: str) -> bool:
 
 
 def hooks_of(group: object) -> list[object]:
-    """The hooks in a group, whatever it is."""
+    """The hooks in a group. Empty for a value of a wrong type."""
     hooks = group.get("hooks") if isinstance(group, dict) else None
     return hooks if isinstance(hooks, list) else []
 
@@ -127,15 +127,15 @@ def _lists(settings: Mapping[str, object]) -> Iterator[tuple[str, list[object]]]
 
 @frozen(kw_only=True)
 class Values(_Merged):
-    """Members of an object (path -> value) and elements of lists (path -> what must be among them)."""
+    """Members of an object (path -> value) and elements of lists (path -> elements that must be in the list)."""
 
     members: Mapping[tuple[str, ...], object]
     listed: Mapping[tuple[str, ...], tuple[str, ...]] = {}
-    #: Elements that older installations put into lists: taken out again.
+    #: List elements of older installations, which are removed.
     retired: Mapping[tuple[str, ...], tuple[str, ...]] = {}
-    #: Of members that others may have under the same name: whether a value that is there is one of ours.
+    #: For members that may have another owner: whether an existing value is holdfast's.
     own: Mapping[tuple[str, ...], Callable[[object], bool]] = {}
-    #: Goes into a new file only.
+    #: Written only into a new file.
     schema: str = ""
 
     def put(self, text: str, name: str) -> str:
@@ -166,7 +166,7 @@ class Values(_Merged):
         return _or_nothing(text, name)
 
     def left_alone(self, text: str) -> tuple[str, ...]:
-        """The members that are somebody else's, so that :meth:`put` and :meth:`take` leave them: ``a.b``."""
+        """The members, as ``a.b``, that are not holdfast's. :meth:`put` and :meth:`take` leave them unchanged."""
         try:
             settings = untrusted.from_json(text) if text.strip() else {}
         except ValueError:
@@ -185,7 +185,7 @@ class Values(_Merged):
 
 
 def _without(text: str, path: tuple[str, ...], values: Iterable[str], name: str) -> str:
-    """Without ``values`` in the list at ``path``."""
+    """The text without ``values`` in the list at ``path``."""
     for value in values:
         there = at(jsontext.read(text, name), path)
         if isinstance(there, list) and value in there:
@@ -194,21 +194,21 @@ def _without(text: str, path: tuple[str, ...], values: Iterable[str], name: str)
 
 
 def at(settings: object, path: tuple[str, ...]) -> object:
-    """The value at the end of the path, None where there is none."""
+    """The value at ``path``, or None."""
     for key in path:
         settings = settings.get(key) if isinstance(settings, dict) else None
     return settings
 
 
 def _pruned(text: str, path: tuple[str, ...], name: str) -> str:
-    """Without the objects and lists on the path that have become empty."""
+    """The text without empty objects and lists on the path."""
     while path and at(jsontext.read(text, name), path) in ({}, []):
         text, path = jsontext.remove(text, path, name), path[:-1]
     return text
 
 
 def _or_nothing(text: str, name: str) -> str:
-    """An empty text for an object that says nothing."""
+    """``text``, or an empty string when its object has no settings."""
     return text if set(jsontext.read(text, name)) - {_SCHEMA} else ""
 
 
@@ -216,8 +216,8 @@ def _or_nothing(text: str, name: str) -> str:
 class Section(_Merged):
     """``body`` between the lines ``begin`` and ``end``, at the end of a text file.
 
-    ``table`` is the path of the TOML table that the body defines, empty for other files. A file that defines it outside
-    of the section keeps its own.
+    ``table`` is the path of the TOML table that the body defines, empty for other files. A file that already defines
+    the table elsewhere keeps its own.
     """
 
     begin: str
@@ -242,7 +242,7 @@ class Section(_Merged):
         return new
 
     def left_alone(self, text: str) -> tuple[str, ...]:
-        """The table, when the file has its own and that is not what ``holdfast install`` writes."""
+        """The table, when the file has its own and it differs from holdfast's."""
         try:
             own = at(_toml(self.take(text, ""), ""), self.table) if self.table else None
         except ConfigError:
@@ -250,14 +250,14 @@ class Section(_Merged):
         return (".".join(self.table),) if own is not None and not is_server(own) else ()
 
     def _check(self, new: str, name: str) -> None:
-        """Raises: ConfigError when the table cannot be appended, because the one above it is written inline."""
+        """Raises: ConfigError when the table cannot be appended because its parent is an inline table."""
         try:
             untrusted.from_toml(new)
         except tomllib.TOMLDecodeError as error:
             above = ".".join(self.table[:-1])
             raise ConfigError(
-                f"{name} cannot take the table [{'.'.join(self.table)}], because {above} is not a table of its own "
-                "there; it was left as it is.",
+                f"{name} cannot take the table [{'.'.join(self.table)}], because {above} is an inline table there. "
+                "It was not changed.",
                 next_step=f"Write {above} as tables ([{above}.NAME]), then try again.",
             ) from error
 
@@ -276,15 +276,16 @@ class Section(_Merged):
         return f"{self.begin}\n{self.body.strip()}\n{self.end}\n"
 
     def _place(self, text: str, name: str) -> tuple[int, int] | None:
-        """From where to where the section lies, with its line end. Raises: ConfigError when half of it is there."""
+        """Start and end of the section, with its line end. Raises: ConfigError for an incomplete section."""
         starts, ends = ([m.start() for m in re.finditer(rf"^{re.escape(mark)}\s*?$", text, re.MULTILINE)]
                         for mark in (self.begin, self.end))  # fmt: skip
         if not starts and not ends:
             return None
         if len(starts) != 1 or len(ends) != 1 or ends[0] < starts[0]:
             raise ConfigError(
-                f"{name} holds the lines {self.begin!r} and {self.end!r} in disorder; it was left as it is.",
-                next_step="Remove what is between them and both lines, then try again.",
+                f"{name} does not have the lines {self.begin!r} and {self.end!r} once each, in this order. "
+                "It was not changed.",
+                next_step="Remove these lines and the text between them, then try again.",
             )
         end = text.find("\n", ends[0])
         return starts[0], len(text) if end < 0 else end + 1
@@ -292,7 +293,7 @@ class Section(_Merged):
 
 @frozen(kw_only=True)
 class Whole:
-    """A file that is ours; its body holds :data:`MARK`."""
+    """A file that holdfast owns. Its body contains :data:`MARK`."""
 
     body: str
 
@@ -313,8 +314,8 @@ class Whole:
 
 
 def is_server(value: object) -> bool:
-    """Whether a client's entry for an MCP server is one that ``holdfast install`` writes: ``holdfast mcp``, or the same
-    by the path of an interpreter, and nothing else."""
+    """Whether a client's MCP server entry is one that ``holdfast install`` writes: ``holdfast mcp`` or
+    ``INTERPRETER -m holdfast mcp``, without other settings."""
     entry = dict(value) if isinstance(value, dict) else {}
     command, arguments = entry.pop("command", None), entry.pop("args", [])
     words = [
@@ -330,5 +331,5 @@ def _toml(text: str, name: str) -> Mapping[str, object]:
     try:
         return untrusted.from_toml(text)
     except tomllib.TOMLDecodeError as error:
-        problem = f"{name} is not valid TOML: {error}; it was left as it is."
+        problem = f"{name} is not valid TOML: {error}. It was not changed."
         raise ConfigError(problem, next_step="Correct the file, then try again.") from error

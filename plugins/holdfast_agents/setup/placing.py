@@ -1,5 +1,5 @@
-"""Putting parts into files and taking them out: all files are looked at before the first is written, each is replaced
-as a whole, and what stood there before is kept beside it."""
+"""Adds parts to files and removes them. All files are checked before the first is written, each is replaced as a
+whole, and a backup of the original is kept next to it."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from holdfast.fs import durable
 if TYPE_CHECKING:
     from holdfast_agents.setup.parts import Part
 
-#: Added to a file's name: what it was before holdfast first changed it.
+#: Suffix of the backup of a file before holdfast first changed it.
 BACKUP = ".holdfast-backup"
 _BOM = "\ufeff"
-#: In every text that holdfast has written to a client's file.
+#: Occurs in everything that holdfast writes to a client's file.
 _OURS = "holdfast"
 
 
 @frozen(kw_only=True)
 class Place:
-    """A file and what goes into it; ``shown`` is its name for people and ``what`` says what is in it.
+    """A file and the part that goes into it. ``shown`` is its displayed name and ``what`` describes its content.
 
-    ``base`` is the folder that the client's files are in: it is never removed, and with ``contained`` no link may lead
-    out of it.
+    ``base`` is the folder with the client's files. It is never removed, and with ``contained`` no link may lead out of
+    it.
     """
 
     path: str
@@ -43,7 +43,7 @@ class Place:
 
 
 class Fate(StrEnum):
-    """What became of a file. ``RESTORED``: byte for byte what it was; ``KEPT``: it is somebody else's."""
+    """The outcome for a file. ``RESTORED``: the original, byte for byte. ``KEPT``: not holdfast's, left alone."""
 
     MADE = "made"
     CHANGED = "changed"
@@ -57,7 +57,7 @@ class Fate(StrEnum):
 
 @frozen(kw_only=True)
 class Done:
-    """``backup`` names the copy that is kept, or is empty; ``left_alone`` the entries that are somebody else's."""
+    """``backup`` is the name of the backup, or empty. ``left_alone`` are entries that are not holdfast's."""
 
     place: Place
     fate: Fate
@@ -67,7 +67,7 @@ class Done:
 
 @frozen(kw_only=True)
 class _Step:
-    """A write that has been decided upon: ``new`` is None when the file goes, ``keep`` whether a copy stays."""
+    """A planned write. ``new`` is the new text, None to remove the file. ``keep`` is the text to back up, if any."""
 
     done: Done
     new: str | None = None
@@ -76,9 +76,9 @@ class _Step:
 
 
 def put_in(places: Sequence[Place]) -> list[Done]:
-    """Put every part into its file. What is there already is not written again.
+    """Add each part to its file. A file that already has its part is not written.
 
-    Raises: ConfigError when one of the files cannot take its part, with nothing written; Unavailable.
+    Raises: ConfigError when a file cannot take its part, with nothing written; Unavailable.
     """
     done = [_write(step) for step in [_putting(place) for place in places]]
     _sweep(places)
@@ -86,7 +86,7 @@ def put_in(places: Sequence[Place]) -> list[Done]:
 
 
 def take_out(places: Sequence[Place]) -> list[Done]:
-    """Take every part out of its file: a file that nobody else has changed since becomes what it was.
+    """Remove each part from its file. A file that only holdfast changed gets its original content back.
 
     Raises: ConfigError, with nothing written; Unavailable.
     """
@@ -96,8 +96,8 @@ def take_out(places: Sequence[Place]) -> list[Done]:
 
 
 def read(path: str, shown: str) -> str | None:
-    """The text of a file without its byte order mark, None when there is none. Raises: ConfigError for what is no file
-    or no UTF-8; Unavailable."""
+    """A file's text without its byte order mark, None when it is missing. Raises: ConfigError when it is not a regular
+    file or not UTF-8; Unavailable."""
     raw = _raw(path, shown)
     return None if raw is None else raw.removeprefix(_BOM)
 
@@ -113,7 +113,7 @@ def _putting(place: Place) -> _Step:
     left_alone = place.part.left_alone(text)
     if new == text:
         return _Step(done=Done(place=place, fate=Fate.SAME, left_alone=left_alone))
-    # A copy that is there already and is of the time before the first installation is worth more than the text now.
+    # An existing backup from before the first installation is worth more than the current text.
     ours = bool(text.strip()) and place.part.take(text, place.shown) != text
     there = os.path.exists(place.path + BACKUP)
     keep = None if _is_all_ours(place, text) or (ours and there) else old
@@ -133,7 +133,7 @@ def _taking(place: Place) -> _Step:
     if new == text:
         return _Step(done=Done(place=place, fate=Fate.SAME))
     before = _raw(place.path + BACKUP, place.shown + BACKUP)
-    # A copy with an older installation in it is not the file from before holdfast.
+    # A backup that contains an older installation is not the original file.
     if before is not None and _OURS not in before and place.part.put(before.removeprefix(_BOM), place.shown) == text:
         return _Step(done=Done(place=place, fate=Fate.RESTORED), new=before, drop_backup=True)
     if new.strip():
@@ -145,25 +145,25 @@ def _taking(place: Place) -> _Step:
 
 
 def _is_all_ours(place: Place, text: str) -> bool:
-    """Whether the file holds only what an installation wrote, maybe an older one."""
+    """Whether the file holds only an installation's own entries, possibly an older one's."""
     return _OURS in text and not place.part.take(text, place.shown).strip()
 
 
 def _admissible(place: Place) -> str | None:
-    """The file's text, when it may be written to."""
+    """The file's text, None when it is missing. Raises: ConfigError when holdfast must not write the file."""
     if place.contained:
         inside = os.path.join(os.path.realpath(place.base), "")
         if not os.path.realpath(place.path).startswith(inside):
             raise ConfigError(
-                f"{place.shown} is a link that leads out of the project; it was left as it is.",
-                next_step="Replace it by a file, or install with `--scope user`.",
+                f"{place.shown} is a link that leads out of the project. It was not changed.",
+                next_step="Replace it with a file, or install with `--scope user`.",
             )
     text = _raw(place.path, place.shown)
-    # Replacing a file needs no permission of the file itself; who made it read-only means it all the same.
+    # Replacing a file does not need write permission for the file. Respect a read-only file anyway.
     if text is not None and not os.stat(place.path).st_mode & 0o222:
         raise ConfigError(
-            f"{place.shown} is read-only; it was left as it is.",
-            next_step=f"Allow writing (`chmod u+w {place.shown}`), or put in by hand what `--print` prints.",
+            f"{place.shown} is read-only. It was not changed.",
+            next_step=f"Allow writing (`chmod u+w {place.shown}`), or add the output of `--print` yourself.",
         )
     return text
 
@@ -176,7 +176,7 @@ def _raw(path: str, shown: str) -> str | None:
         return None
     except UnicodeDecodeError as error:
         raise ConfigError(
-            f"{shown} is not UTF-8 (byte {error.start}); it was left as it is.", next_step="Save it as UTF-8."
+            f"{shown} is not UTF-8 (byte {error.start}). It was not changed.", next_step="Save it as UTF-8."
         ) from error
     except OSError as error:
         raise durable.unavailable(error, path, "read") from error
@@ -202,8 +202,8 @@ def _write(step: _Step) -> Done:
 
 
 def _sweep(places: Sequence[Place]) -> None:
-    """Remove the temporary files that a killed installation left in the clients' folders. A file that cannot be removed
-    stays: `holdfast doctor` reports it."""
+    """Remove a killed installation's temporary files from the clients' folders. `holdfast doctor` reports a file that
+    cannot be removed."""
     folders = {os.path.dirname(path) for place in places for path in (place.path, os.path.realpath(place.path))}
     for folder in sorted(folders):
         with contextlib.suppress(OSError):
@@ -213,7 +213,7 @@ def _sweep(places: Sequence[Place]) -> None:
 
 
 def _is_left_over(name: str) -> bool:
-    """Whether a file of this name is the temporary file of a process that has ended."""
+    """Whether ``name`` is the temporary file of a process that has ended."""
     pid = name.removeprefix(durable.TEMP_PREFIX).partition("-")[0]
     if not name.startswith(durable.TEMP_PREFIX) or not name.endswith(durable.TEMP_SUFFIX) or not pid.isdecimal():
         return False
@@ -236,7 +236,7 @@ def _mode(path: str) -> int:
 
 
 def _remove_empty(folder: str, base: str) -> None:
-    """The folders below ``base`` that held nothing but what was removed."""
+    """Remove ``folder`` and its parents below ``base`` as far as they are empty."""
     while folder.startswith(base + os.sep):
         try:
             os.rmdir(folder)

@@ -1,4 +1,4 @@
-"""How a client starts holdfast: what stands in its settings, on every system, whatever the paths are called."""
+"""The command in a client's settings that starts holdfast, on every system and for any path."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import sys
 
 from holdfast.text import untrusted
 
-#: What settings say that are shared in git, and where ``holdfast`` is on everybody's PATH.
+#: The command in settings shared through git, and where ``holdfast`` is on PATH.
 PLAIN = ("holdfast",)
-#: The command that installs holdfast, for messages that appear where it is missing.
+#: The command that installs holdfast, for messages about a missing program.
 INSTALL = "pip install holdfast"
 #: This very installation.
 THIS = (sys.executable, "-m", "holdfast")
 
 
 def on_path() -> bool:
-    """Whether a client that is started like this process will find ``holdfast``."""
+    """Whether a client started in this process's environment finds ``holdfast``."""
     return shutil.which(PLAIN[0]) is not None
 
 
 def words(scope: str) -> tuple[str, ...]:
     """The program and its first arguments.
 
-    Settings of a project are shared, so they name no folder of this machine. Those of a user do when ``holdfast`` is
-    not on PATH, or is there only as long as a virtual environment is activated.
+    A project's settings are shared, so they never name a folder of this machine. A user's settings do when ``holdfast``
+    is not on PATH, or only while a virtual environment is activated.
     """
     found = shutil.which(PLAIN[0])
     environment = os.environ.get("VIRTUAL_ENV")
@@ -36,8 +36,8 @@ def words(scope: str) -> tuple[str, ...]:
 
 
 def spelled(program: tuple[str, ...], platform: str = sys.platform) -> str:
-    """The program for a shell: POSIX shells, and on Windows cmd and Git's bash alike, which agree on double quotes and
-    forward slashes."""
+    """The program quoted for a shell: POSIX shells, and on Windows both cmd and Git's bash, which agree on double
+    quotes and forward slashes."""
     if platform != "win32":
         return shlex.join(program)
     first, *rest = program
@@ -46,13 +46,13 @@ def spelled(program: tuple[str, ...], platform: str = sys.platform) -> str:
 
 
 def command(template: str, program: tuple[str, ...], platform: str = sys.platform) -> str:
-    """``template`` with the program in the place of ``{program}``."""
+    """``template`` with ``{program}`` replaced by the quoted program."""
     return template.replace("{program}", spelled(program, platform))
 
 
 def requirement(extra: str) -> str:
-    """The argument for ``pip install``, quoted for a shell, that adds ``extra`` to this installation: the folder or
-    repository that it was installed from, else its name."""
+    """The argument for ``pip install``, quoted for a shell, that adds ``extra`` to this installation. It names the
+    folder or repository of the installation, or else the distribution."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:

@@ -1,4 +1,4 @@
-"""The texts that agents get: the protocol, the skill and the ``/memory-update`` command, as each client wants them."""
+"""Instructions for agents: the protocol, the skill and the ``/memory-update`` command, in each client's form."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def protocol() -> str:
 
 
 def instructions() -> str:
-    """The protocol as a file of its own."""
+    """The protocol as a complete file."""
     return f"{_COMMENT}\n\n{protocol()}"
 
 
 def skill() -> str:
-    """The skill, in the form that all three clients read."""
+    """The skill, in a form that all three clients read."""
     return data("skill.md")
 
 
 def memory_update(wish: str = "$ARGUMENTS", **front_matter: str) -> str:
-    """The command, with the front matter of a client; ``wish`` stands where its user's words are put in."""
+    """The command with a client's front matter. ``wish`` is the placeholder for the user's words."""
     head = "".join(f"{key.replace('_', '-')}: {value}\n" for key, value in front_matter.items())
     body = data("memory-update.md").replace("WISH", wish)
     return f"---\ndescription: {_DESCRIPTION}\n{head}---\n{_COMMENT}\n\n{body}"

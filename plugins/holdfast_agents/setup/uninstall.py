@@ -1,4 +1,4 @@
-"""``holdfast uninstall``: take holdfast out of a client again. The memory itself stays."""
+"""``holdfast uninstall``: remove holdfast from a client. The memory stays."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from holdfast.cli.args import add_json, examples
 from holdfast.cli.term import Term, home_short
 from holdfast_agents.setup.install import add_arguments, as_tables, named, say_files, where_of
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The help section that lists the command, and its line there.
 HEADING = "Guard a client"
-SUMMARY = "take them out again"
+SUMMARY = "remove holdfast's hooks from a client"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -18,7 +18,7 @@ def configure(parser: ArgumentParser) -> None:
     add_json(parser)
     parser.epilog = (
         examples("holdfast uninstall claude-code", "holdfast uninstall codex --scope user")
-        + "\n\nA file that nobody else has changed since becomes what it was, byte by byte. The memory stays."
+        + "\n\nA file that only holdfast changed gets its original content back, byte for byte. The memory stays."
     )
 
 
@@ -38,5 +38,5 @@ def run(args: Namespace) -> int:
     out.say(f"{out.mark('ok' if gone else 'dot')} {CLIENTS[args.client]} is {told} in {out.bold(place)}")
     say_files(out, [d for d in done if d.fate is not placing.Fate.ABSENT])
     if gone:
-        out.say("\n  the memory is still there; from now on context is dropped without a flush")
+        out.say("\n  The memory is still there. From now on this client drops context without a flush.")
     return 0

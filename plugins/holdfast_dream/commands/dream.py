@@ -11,7 +11,7 @@ from holdfast.cli.term import Term
 from holdfast_dream.commands import shown
 
 if TYPE_CHECKING:
-    from holdfast.engine import Holdfast
+    from holdfast import Holdfast
     from holdfast.flush.dreamlog import Proposal
 
 #: The help heading for the command, and its summary line.
@@ -54,7 +54,6 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast.flush.backlog import work_off
 
     out = Term()
     if args.words and (args.words[0] != "review" or len(args.words) > 2 or " ".join(args.words[1:]) not in _REVIEWS):
@@ -76,7 +75,7 @@ def run(args: Namespace) -> int:
         else:
             days = ... if args.lookback_days is None else _days(args.lookback_days)
             if not args.dry_run:
-                work_off(memory.services, limit=_PIECES)
+                memory.extract_queued(due=_PIECES)
             result = memory.deep_dream(days, dry_run=args.dry_run, force=args.force, if_due=args.if_due)
             if args.if_due and not args.dry_run:
                 _report(memory)

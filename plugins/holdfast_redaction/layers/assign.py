@@ -1,10 +1,10 @@
-"""Layer three, assignments: finds the value that a text gives to a name, in whatever notation.
+"""Layer three, assignments: finds the value assigned to a name in any notation.
 
 ``name = value``, ``name: value``, ``"name": "value"``, ``name => value``, ``environ["NAME"] = value``,
 ``name ::= value``, ``var name string = value``,
 ``define("NAME", "value")``, ``setName("value")``, ``<name>value</name>``, ``--name value``,
-``name: NAME`` with ``value: value`` beside it, and a row of a Markdown table. A parser, not an expression: it reads
-each character once and cannot run away.
+``name: NAME`` next to ``value: value``, and a row of a Markdown table. A parser instead of an expression, because it
+reads each character once and cannot run away.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import re
 
 from holdfast.text.lazy import Lazy
 
-#: No value of an assignment is longer; a private key is found by its own format.
+#: Maximum length of a value. A private key is longer, but found by its own format.
 MAX_VALUE = 4096
 _QUOTES = "\"'`"
 _BLANKS = " \t"
 
-#: What may stand between a name and its value; a name that anything else follows is not assigned to.
+#: Characters that may follow a name before its value. With any other character there is no assignment.
 _MAY_FOLLOW = frozenset(" \t\"'`\\)]?!*(=:>|,-+<→")
 
-#: An assignment sign, and what Markdown may put behind it: "**Password:** value".
+#: An assignment sign, possibly followed by Markdown: "**Password:** value".
 _SIGN = Lazy(r"(===?|=>|=|:{1,3}=|::|:|[?+.]=|\|\|=?|->|→|<-)\**")
 _TYPED = Lazy(r"[A-Za-z_&][\w.\[\]&' |]{0,60}?[ \t]{0,4}=[ \t]{0,4}(?![=>])", re.ASCII)
-#: A type behind the name, as in Go.
+#: A type after the name, as in Go.
 _DECLARED = Lazy(
     r"[ \t][*&]?(?:string|str|char|byte|rune|text|varchar|nsstring)[\w()\[\]*]{0,20}[ \t]{0,8}:?=[ \t]{0,8}(?![=>~])",
     re.ASCII | re.IGNORECASE,
@@ -34,25 +34,25 @@ _PROPERTY = Lazy(r"[ \t]\{[ \t]?get;[^{}\n]{0,40}\}[ \t]{0,4}=[ \t]{0,4}")
 #: The block of a variable, as in Terraform.
 _DEFAULT = Lazy(r"[\"']\s{0,4}\{[^{}]{0,80}?default\s{0,4}=\s{0,4}")
 _PAIRED = Lazy(r"[\"']?\s{0,40},?\s{0,40}(?:-\s)?[\"']?[vV]alue[\"']?[ \t]{0,4}[:=][ \t]{0,4}", re.ASCII)
-#: A literal that is handed to its type.
+#: A literal passed to its type's constructor.
 _WRAPPED = Lazy(
     r"(?:(?:\[\](?:byte|rune)|[Ss]tr(?:ing)?(?:::from|::new)?|bytes|Buffer\.from|Secret(?:Str|String)?(?:::new|::from)?)\("
     r"|ConvertTo-SecureString[ \t]{1,4}(?:-String[ \t]{1,4})?)(?=[\"'`])"
 )
 _WRAPS = frozenset("[sSbBC")
-#: Longer values without quotes are known formats; the limit bounds the work on hostile text.
+#: Maximum length of a value without quotes, which bounds the work on hostile text. Longer ones have known formats.
 _BARE = Lazy(r"[^\s\"'`<>]{1,512}")
 _WHOLE = Lazy(r"\S{1,512}")
 _CUT = Lazy(
     r"&(?:amp;)?[A-Za-z_]\w{0,40}=|;|,[A-Za-z_\"'{\[][\w \"']{0,40}[=:]|\\[nrt\"']|\*\*|\|(?=\s|$)|\]\(", re.ASCII
 )
-#: With which ``_DECLARED`` begins, behind its blank.
+#: First characters of ``_DECLARED`` after its blank.
 _TYPE = frozenset("sScCbBrRtTvVnN*&")
 
 
 class Value:
-    """Where a value lies. ``sep`` is the sign that gives it: ``=``, ``:``, ``,``, ``(``, ``<``, ``|``, a blank,
-    or ``?`` for a comparison or an arrow."""
+    """A value's position. ``sep`` is its assignment sign: ``=``, ``:``, ``,``, ``(``, ``<``, ``|``, a blank, or ``?``
+    for a comparison or an arrow."""
 
     __slots__ = ("end", "quoted", "sep", "start")
 
@@ -64,7 +64,7 @@ class Value:
 
 
 def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
-    """The value given to the name at ``text[start:end]``. ``flag``: the name is an option such as ``--token``."""
+    """The value of the name at ``text[start:end]``. ``flag``: the name is an option such as ``--token``."""
     if "alue" in text[end : end + 60]:
         paired = _PAIRED.match(text, end)
         if paired:
@@ -72,7 +72,7 @@ def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
     if text[end : end + 1] not in _MAY_FOLLOW:
         return None
     if not flag and text[end] == " " and (text[end + 1 : end + 2].isalnum() or text[end + 1 : end + 2] in _TYPE):
-        # The next word, by far the most frequent: the value of nothing, unless it is a type.
+        # By far the most frequent case is another word, which is not a value unless it is a type.
         declared = _DECLARED.match(text, end) if text[end + 1] in _TYPE and text.find("=", end, end + 60) > 0 else None
         return _read(text, declared.end(), "=", whole=False) if declared else None
     at = end + _quote_at(text, end)
@@ -108,7 +108,7 @@ def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
 
 
 def _behind_sign(text: str, start: int, end: int, sign: int) -> Value | None:
-    """The value that the sign at ``sign`` gives to the name at ``text[start:end]``."""
+    """The value after the sign at ``sign``, for the name at ``text[start:end]``."""
     mark = text[sign : sign + 1]
     after = _sign(text, sign)
     if not after:
@@ -125,14 +125,14 @@ def _behind_sign(text: str, start: int, end: int, sign: int) -> Value | None:
 
 
 def _quote_at(text: str, at: int) -> int:
-    """The length of a quote, perhaps escaped, that stands here."""
+    """The length of the quote at this position, escaped or not. 0 without one."""
     if text[at : at + 2] in ('\\"', "\\'"):
         return 2
     return 1 if text[at : at + 1] and text[at] in _QUOTES else 0
 
 
 def _sign(text: str, at: int) -> int:
-    """Where an assignment sign that begins at ``at`` ends; 0 when there is none."""
+    """The end of the assignment sign at ``at``, 0 without one."""
     found = _SIGN.match(text, at)
     if not found or found[1] == "::" or (found[1] == "=" and text[at + 1 : at + 2] == "~"):
         return 0
@@ -158,7 +158,7 @@ def _read(text: str, at: int, sep: str, *, whole: bool) -> Value | None:
 
 
 def _read_quoted(text: str, at: int, sep: str) -> Value | None:
-    """A value in quotes, up to the closing one on the same line; a prefix such as ``b"`` is part of the notation."""
+    """A quoted value, up to the closing quote on the same line. A prefix such as ``b"`` is part of the notation."""
     prefix = 0
     while prefix < 2 and text[at : at + 1] and text[at] in "bBrRfFuUN@" and text[at + 1 : at + 2]:
         if text[at + 1] in _QUOTES or text[at + 2 : at + 3] in ('"', "'"):
@@ -183,7 +183,7 @@ def _read_quoted(text: str, at: int, sep: str) -> Value | None:
 
 
 def _trimmed(text: str, start: int, end: int, sep: str) -> Value | None:
-    """Without blanks around and without the punctuation that goes on after a value."""
+    """The value's span without surrounding blanks and trailing punctuation."""
     while start < end and text[start] in _BLANKS:
         start += 1
     while end > start:
@@ -205,7 +205,7 @@ def _skip_blanks(text: str, at: int) -> int:
 
 
 def _opens_line(text: str, start: int) -> bool:
-    """Whether the name is the first of its line, but for ``export`` and the like: then the value is the rest of it."""
+    """Whether the name starts its line, apart from ``export`` and the like. Then the value is the rest of the line."""
     line = max(text.rfind("\n", max(0, start - 40), start) + 1, start - 40, 0)
     return text[line:start].strip() in ("", "export", "set", "-", "- export", "$env:", "declare -x", "ENV", "+", "-e")
 

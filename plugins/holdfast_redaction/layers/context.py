@@ -1,4 +1,4 @@
-"""Layer three: a name that says secret, and the value that is given to it, in code, configuration or prose."""
+"""Layer three: finds values assigned to the names of secrets in code, configuration and prose."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast_redaction.layers.presence import Words
 
-#: Behind every format of the table.
+#: Ranks after all formats in the table.
 RANK = 10_000
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 _NAME_CHARACTERS = frozenset(_NAME)
 _MAX_NAME = 80
 _LONGEST_HINT = max(map(len, names.HINTS))
-#: A value without quotes that is longer and no secret is not searched for further names up to here.
+#: A longer unquoted value that is not a secret is skipped up to this length.
 _LONG = 64
-#: Nouns that are a secret only with the word before them: "api key".
+#: Nouns that name a secret only with the word before them: "api key".
 _TWO_WORDS = ("key", "keys", "phrase", "token", "code", "pin", "seed")
-#: Words before a noun that do not say what kind of token or key it is.
+#: Words before a noun that do not say which kind of token or key it is.
 _SMALL_WORDS = frozenset(
     """
     the a an my our your his her its their this that each every any no of to for with and or in is as by on at from per
@@ -29,7 +29,7 @@ _SMALL_WORDS = frozenset(
     """.split()  # noqa: SIM905
 )
 _CREDENTIALS = ("credentials", "creds", "credential", "login", "logins", *names.LOGINS)
-#: Nouns of which a sentence that holds something striking tells it; of others only with a word before: "signing key".
+#: Nouns that suffice in a sentence with a striking value. Others need a word before them: "signing key".
 _TELLING = ("token", "tokens", "secret", "secrets", "credential", "credentials", "creds")
 
 
@@ -43,9 +43,9 @@ def find(
     striking: bool = True,
     words: Words | None = None,
 ) -> list[Hit]:
-    """Every value given to the name of a secret that begins in ``text[start:end]``. ``lower`` is ``text`` in lower
-    case, of the same length; ``striking`` says whether there may be one that is only near to it; ``words`` are those of
-    the text, or at least of what is around there."""
+    """All values of secrets' names that begin in ``text[start:end]``. ``lower`` is ``text`` in lower case, of the same
+    length. ``striking``: whether values that are only near a name are searched. ``words`` are the text's words, at
+    least those around the span."""
     hits: list[Hit] = []
     seen: set[int] = set()
     stop = len(text) if end is None else end
@@ -81,8 +81,8 @@ def _name_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _look(text: str, lower: str, start: int, end: int, *, striking: bool) -> tuple[Hit | None, int]:
-    """The secret given to the name at ``text[start:end]``, and how far the text is thereby looked through: names inside
-    of a value are part of it."""
+    """The secret of the name at ``text[start:end]``, and the offset up to which the text is done. Names inside a value
+    are part of it."""
     name = text[start:end]
     flag = name.startswith("--")
     bare = name.lstrip("-.")
@@ -121,7 +121,7 @@ def _look(text: str, lower: str, start: int, end: int, *, striking: bool) -> tup
 
 
 def _strength(text: str, lower: str, start: int, end: int, bare: str) -> tuple[int, bool]:
-    """How surely the name at ``text[start:end]`` is that of a secret, and whether only a sentence can give it."""
+    """The confidence that the name at ``text[start:end]`` names a secret, and whether only prose can assign it."""
     noun = lower[start:end]
     if noun in _TWO_WORDS and text[start - 1 : start] in (" ", "-"):
         before = _word_before(lower, start - 1)
@@ -154,13 +154,13 @@ def _accept(text: str, value: assign.Value, strength: int, name: str) -> bool:
 
 
 def _is_assignment(content: str) -> bool:
-    """Whether the value is the name of a secret with nothing given to it: "it is a secret: `API_KEY=`"."""
+    """Whether the value is itself an unassigned secret's name: "it is a secret: `API_KEY=`"."""
     name = content[:-1]
     return content[-1] in "=:" and ("_" in name or name.isupper()) and name.isidentifier() and names.strength(name) > 0
 
 
 def _ends_statement(text: str, at: int) -> bool:
-    """Whether a plain word after a colon is all there is: "password: swordfish", not "password: minimum length"."""
+    """Whether only one plain word follows a colon: "password: swordfish", not "password: minimum length"."""
     rest = text[at : at + 60].split("\n", 1)[0].strip().strip(" \t.,;)|").lstrip()
     if not rest or rest.startswith(("#", "//", '"', "'", "}")):
         return True
@@ -177,12 +177,12 @@ def _word_before(text: str, at: int) -> str:
 
 
 def _inside_mark(text: str, at: int) -> bool:
-    """Whether the name is the rule's own name in an earlier redaction."""
+    """Whether the name is the rule id in an earlier redaction."""
     return text.endswith(values.MARK, 0, at)
 
 
 def _in_arn(text: str, at: int) -> bool:
-    """Whether the name is part of that of an AWS resource: "arn:aws:secretsmanager:...:secret:name"."""
+    """Whether the name is part of an AWS resource name: "arn:aws:secretsmanager:...:secret:name"."""
     return text[at - 1 : at] == ":" and text[max(0, at - 100) : at].rsplit(maxsplit=1)[-1].lstrip("\"'`(<").startswith(
         "arn:"
     )

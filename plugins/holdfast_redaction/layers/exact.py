@@ -1,6 +1,6 @@
-"""Layer two: the exact formats of ``rules.toml``, each tried only where one of its keywords begins.
+"""Layer two: the exact formats in ``rules.toml``, each tried only where one of its keywords begins.
 
-Looking for a literal is an order of magnitude quicker than running an expression, and most texts hold none of them.
+Finding a literal is ten times faster than running an expression, and most text contains none of the keywords.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from holdfast_redaction.layers.presence import Keywords, Words
 
-#: How far a format without a keyword may lie to either side of where it is looked for.
+#: Maximum distance of a format without a keyword from the searched span.
 ASIDE = 100
-#: The shortest word that may hold one.
+#: The shortest word that can contain one.
 _LONG_WORD = min([min_word for _, min_word in _table.ANYWHERE])
 
 
 class Formats:
-    """The table, each expression compiled when it is first needed. ``disabled`` names rules that are left out."""
+    """The table, with expressions compiled on first use. ``disabled`` names rules to leave out."""
 
     def __init__(self, disabled: frozenset[str] = frozenset()) -> None:
         self._disabled = disabled
@@ -32,8 +32,8 @@ class Formats:
     def find(
         self, text: str, lower: str, keywords: Keywords, budget: Budget, start: int = 0, end: int | None = None
     ) -> list[Hit]:
-        """Every secret in a known format whose keyword begins in ``text[start:end]``, in no order; hits may overlap.
-        ``lower`` is ``text`` in lower case, of the same length; ``keywords`` are those that occur there."""
+        """All secrets in known formats whose keyword begins in ``text[start:end]``, unordered, possibly overlapping.
+        ``lower`` is ``text`` in lower case, with the same length. ``keywords`` are the ones that occur there."""
         hits: list[Hit] = []
         end = len(text) if end is None else end
         for keyword, rules in keywords.exact:
@@ -81,7 +81,7 @@ class Formats:
             budget.check(rule.id)
 
     def _anywhere(self, text: str, known: Words | None, hits: list[Hit], budget: Budget, start: int, end: int) -> None:
-        """Formats without a keyword, of which each match lies in a long word."""
+        """Formats without a keyword. They match only inside a long word."""
         words = known.long if known else text[start:end].split()
         if max(map(len, words), default=0) < _LONG_WORD:  # as nearly always
             return
@@ -132,7 +132,7 @@ def _inside_protected(text: str, start: int, end: int) -> bool:
 
 
 def _may_start(text: str, start: int, after: str) -> bool:
-    """Whether a format may begin here: see ``after`` in rules.toml."""
+    """Whether a format may begin here, see ``after`` in rules.toml."""
     if not start:
         return not after or "\n" in after
     previous = text[start - 1]
@@ -147,5 +147,5 @@ def _may_start(text: str, start: int, after: str) -> bool:
 
 
 def _expand(characters: str) -> str:
-    """The characters of a class such as ``A-Za-z0-9_~.-``."""
+    """The characters in a class such as ``A-Za-z0-9_~.-``."""
     return re.sub(r"(\w)-(\w)", lambda m: "".join(map(chr, range(ord(m[1]), ord(m[2]) + 1))), characters)

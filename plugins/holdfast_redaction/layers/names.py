@@ -1,4 +1,4 @@
-"""Reads an identifier: does it name a secret, and how surely?"""
+"""Decides whether an identifier names a secret, and with what confidence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import lru_cache
 from holdfast.text.lazy import Lazy
 from holdfast_redaction.layers.values import FAINT, PASSWORD, STRONG, WEAK
 
-#: What every name of a secret contains, in lower case. Only where one occurs is anything looked at.
+#: Each secret's name contains one of these, in lower case. The search starts where one occurs.
 HINTS = (
     "pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "pin", "mot de passe", "kennwort", "contraseña",
     "contrasena", "salt", "cookie", "bearer", "seed", "mnemonic", "licen", "recovery", "otp", "login", "log in",
@@ -20,7 +20,7 @@ _PASSWORDS = tuple(
     password passwd passphrase passcode passwort kennwort motdepasse contraseña contrasena pwd passwrd psswd
     """.split()  # noqa: SIM905
 )
-#: ... with what no identifier holds.
+#: The same with characters that identifiers do not contain.
 _FOREIGN = ("mot de passe", "contraseña")
 _SECRETS = tuple(
     """
@@ -35,7 +35,7 @@ _NOT_PASS = frozenset(
     bypass compass encompass overpass surpass trespass underpass subpass multipass onepass lastpass keepass
     """.split()  # noqa: SIM905
 )
-#: Words behind the noun that make it something about a secret.
+#: Words after the noun that make it a property of a secret.
 _ABOUT = frozenset(
     """
     age alg algo algorithm algorithms arn array at attempts binding bindings board bucket budget budgets bytes
@@ -78,7 +78,7 @@ _SECRET_KEYS = frozenset(
     ssh ssl storage stripe subscription supabase telegram test tls tmdb twilio weather webhook write x
     """.split()  # noqa: SIM905
 )
-#: Words behind the noun that say nothing of it.
+#: Words after the noun that do not change its meaning.
 _QUALIFIERS = frozenset(
     """
     value str string text plain plaintext raw base b encoded prod dev staging live new old default current primary
@@ -86,14 +86,14 @@ _QUALIFIERS = frozenset(
     """.split()  # noqa: SIM905
 )
 LOGINS = ("log in", "logged in", "sign in", "log into", "logged into", "sign into")
-#: Other names of secrets, which may name much else.
+#: Other names of secrets, which have further meanings.
 _WEAK_NAMES = frozenset(
     """
     auth credential credentials creds cred bearer salt pepper cookie pin otp mnemonic authorization jwt sid login logins
     jeton clave
     """.split()  # noqa: SIM905
 )
-#: Words before ``key`` that make it one of a table, a map or a lock, or one that everybody may see.
+#: Words before ``key`` that make it a key of a table, a map or a lock, or a public key.
 _PLAIN_KEYS = frozenset(
     """
     answer artifact ascii backspace blob blog branch bucket build bundle cache change checksum commit composite
@@ -111,13 +111,13 @@ _PLAIN_KEYS = frozenset(
 
 
 def words(identifier: str) -> list[str]:
-    """The words of an identifier in lower case: ``awsSecret_KEY2`` is aws, secret, key, 2."""
+    """An identifier's words in lower case: ``awsSecret_KEY2`` is aws, secret, key, 2."""
     return [w.lower() for w in _WORDS.findall(identifier)]
 
 
 @lru_cache(2048)
 def strength(identifier: str) -> int:
-    """How surely ``identifier`` names a secret: 0 not at all, else FAINT, WEAK, STRONG or PASSWORD."""
+    """The confidence that ``identifier`` names a secret: 0 for none, or FAINT, WEAK, STRONG or PASSWORD."""
     low = identifier.lower()
     if low in _FOREIGN:
         return PASSWORD
@@ -166,7 +166,7 @@ def _of_word(last: str, before: list[str], identifier: str) -> int:
 
 
 def _key_of(identifier: str, before: list[str]) -> int:
-    """The key of something that is not known to have a secret one; ``FOO_KEY`` is a variable of the environment."""
+    """The confidence for a key with an unknown word before it. ``FOO_KEY`` is an environment variable."""
     if not before or before[-1] in _PLAIN_KEYS:
         return 0
     return WEAK if identifier.isupper() else FAINT

@@ -1,6 +1,6 @@
-"""Numbers by which a state knows a person, as far as ``python-stdnum`` tells them, beside a word that names them.
+"""National identification numbers that ``python-stdnum`` can check, next to a word that names them.
 
-Most are plain digits with a check digit: without the word every tenth number would be one.
+Most are plain digits with a check digit, so without the word every tenth number would match.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ NUMBERS: tuple[tuple[tuple[str, ...], str], ...] = (
 NAMES = tuple([(name, module) for names, module in NUMBERS for name in names])
 
 _NUMBER = Lazy(r"(?<!\w)[A-Z0-9](?:[A-Z0-9]|[ ./+-](?=[A-Z0-9])){6,24}(?!\w)", re.ASCII)
-#: How far behind its word a number may stand, in characters.
+#: Maximum distance of a number after its word, in characters.
 _REACH = 60
 
 
 def find(text: str, lower: str, area: tuple[int, int], hits: list[Hit]) -> None:
-    """Add the numbers behind a word that names them, in ``area`` of the text, that have the right check digits."""
+    """Add the numbers in ``area`` that follow a word naming them and have the right check digits."""
     if not _is_installed():
         return
     start, end = area

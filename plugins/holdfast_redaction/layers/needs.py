@@ -1,15 +1,15 @@
-r"""What a text must at least hold for a search to find anything in it, as expressions of RE2.
+r"""Necessary conditions for each search to find anything, as RE2 expressions.
 
-An expression may be true of more than the search finds, never of less: ``sieve`` leaves a search out where its
-expression is not true, and a test compares what is found with and without. Limits of repeats are dropped, and white
-space is "anything but a visible ASCII character", which is more than Python's ``\s``.
+An expression may match more than the search finds, never less. ``sieve`` skips a search where its expression does not
+match, and a test compares the results with and without. Repeat limits are dropped, and white space is "anything but a
+visible ASCII character", which includes more than Python's ``\s``.
 """
 
 from __future__ import annotations
 
 from holdfast_redaction.layers import national
 
-#: What every name of a password contains, whose value may be any word, and of the other secrets, which look random.
+#: Parts of passwords' names, whose value may be any word, and of other secrets' names, whose value looks random.
 _NAMES_WORD = r"(?:pass|pw|kennwort|contrase[nñ]a|mot de passe|seed|recovery|mnemonic)"
 _NAMES_RANDOM = (
     r"(?:secret|token|key|cred|auth|pin|salt|cookie|bearer|licen|otp|login|log in|logged in|sign in|schl(?:ü|ue)ssel"
@@ -18,30 +18,30 @@ _NAMES_RANDOM = (
 
 _BLANKS = r"[ \t]*"
 _SPACE = r"[^!-~\n]+"
-#: Behind a name: the end of its quotes, brackets and marks, and blanks.
+#: After a name: closing quotes, brackets and marks, and blanks.
 _BEHIND = r"[0-9A-Za-z_.-]*\\?[\"'`]?[)\]?!*]*" + _BLANKS
 _SIGN = r"(?:={1,3}>?|:{1,3}=|:|[?+.]=|\|\|=?|->|→|<-)\**" + _BLANKS + r"(?:[A-Za-z_&][\w.\[\]&' |]*=[ \t]*)?"
 
-#: Upper case behind lower case, and what else tells a random value from a word. Other scripts may have either.
+#: Upper case after lower case, and other signs of a random value. Other scripts may have either.
 _MIXED = r"(?-i:[a-z][A-Z])"
 _RANDOM = rf"(?:[0-9]|{_MIXED}|[^\x00-\x7f])"
 #: ... and a password from a word in a sentence.
 _SYMBOL = rf"(?:[0-9!@#$%^&*+=~|?]|{_MIXED}|[^\x00-\x7f])"
-#: ... and any value from words with a single sign between: a character of no word, or a sign with none behind it.
+#: ... and any value from words joined by single signs: a character not used in words, or a sign without a word after.
 _NO_WORD = rf"[^\t-\r A-Za-z_.'/\"`,;)\]}}({{\[<\\-]|{_MIXED}|[_.'/-](?:[^0-9A-Za-z]|\z)|\\(?:[^\"'`]|\z)"
 #: Marks that a value may hold, though they often end it.
 _MARKS = r"[,;)\]}]"
 
-#: A type between a name and its sign.
+#: A type between a name and its assignment sign.
 _DECLARED = r"[*&\[\]]*(?:string|str|char|byte|rune|text|varchar|nsstring)[^\n=]*=" + _BLANKS
 
 _QUOTE = r"[bBrRfFuUN@]{0,2}\\?(?:[\"'`“«]|\*\*)+\s*"
-#: The first character of a secret in quotes: it begins no template, and no earlier redaction.
+#: First character of a quoted secret. It does not start a template or an earlier redaction.
 _FIRST = (
     r"(?:[^\t-\r \"'`<{\[]"
     r"|\[(?:[^R]|R(?:[^E]|E(?:[^D]|D(?:[^A]|A(?:[^C]|C(?:[^T]|T(?:[^E]|E(?:[^D]|D[^:])))))))))"
 )
-#: A type that a literal is handed to.
+#: A type whose constructor gets a literal.
 _WRAP = (
     r"(?:(?:\[\](?:byte|rune)|str|string|bytes|buffer\.from|secret|secretstr|secretstring)(?:::from|::new)?\("
     r"|convertto-securestring[ \t]+(?:-string[ \t]+)?)?"
@@ -50,14 +50,14 @@ _QUOTED = rf"{_WRAP}{_QUOTE}{_FIRST}[^\n]{{2}}"
 _QUOTED_RANDOM = (
     rf"{_WRAP}{_QUOTE}(?:[A-Za-z]{{8,}}[\"'`*\\”]|(?:{_FIRST}[^ \n]*)?(?:{_NO_WORD}|{_MARKS})|[^ \n]+ [^ \n]*[0-9])"
 )
-#: A value of a password, and of another secret: without quotes it is no bracket, and for others no variable either.
+#: A password's value, and another secret's. Without quotes it is not a bracket, and for other secrets not a variable.
 _ANY_VALUE = rf"(?:{_QUOTED}|[^\t-\r \"'`{{(\[<][^\t-\r ]{{2}})"
 _RANDOM_VALUE = (
     rf"(?:{_QUOTED_RANDOM}"
     rf"|[A-Za-z][^\t-\r ({{\[<]*(?:{_NO_WORD}|(?:{_MARKS}|[\"'`])[^\t-\r ]|['/][^\t-\r ({{\[<]*[({{\[<])"
     rf"|[a-f]{{8}}|[^\t-\r A-Za-z\"'`{{(\[<$%@&*!?|>\\][^\t-\r ]{{5}})"
 )
-#: The same between the marks of an element or of a cell.
+#: The same inside an element or a table cell.
 _ANY_CONTENT = r"[^\t-\r <|][^<|]{2}"
 _RANDOM_CONTENT = rf"(?:[A-Za-z]{{8}}|[^ <|]*(?:{_NO_WORD}|{_MARKS})|[\"'`][^ <|]{{2}})"
 
@@ -70,7 +70,7 @@ _MORE = (
     r"(?:[ \t]+(?:now|still|currently|just|simply|literally|actually|set[ \t]+to|changed[ \t]+to|updated[ \t]+to"
     r"|reset[ \t]+to|rotated[ \t]+to|going[ \t]+to[ \t]+be|called|the[ \t]+following|as[ \t]+follows|this|to))"
 )
-#: What a sentence puts between a noun and its value, as in prose.py.
+#: Words in a sentence between a noun and its value, as in prose.py.
 _TELLS = (
     r"(?:[ \t]+(?:base|value|string|phrase|nueva|actual))?(?:[ \t]*\([^)\n]+\))?"
     r"(?:,?[ \t]+(?:for|of|to|on|in|at|from|I|we|you|they|that|which|used|using|here|there|between|protecting|behind"
@@ -93,7 +93,7 @@ def _given(name: str, value: str, content: str) -> tuple[str, ...]:
 
 
 def _told(noun: str, quoted: str, bare: str) -> tuple[str, ...]:
-    """A secret's ``noun`` with a value behind it in a sentence, ``quoted`` or with ``bare`` in it."""
+    """A secret's ``noun`` followed by a value in a sentence, ``quoted`` or with ``bare`` in it."""
     return (
         rf"{noun}[A-Za-z]*{_TELLS}(?:{quoted}|[^\t-\r ]*{bare})",
         rf"{noun}[A-Za-z]*(?:[ \t]{{1,2}}(?:(?:of|be|to)[ \t]+)?|,[ \t]+)[^ \n]*{bare}",
@@ -119,7 +119,7 @@ _PHRASE = (
     r"(?:[a-z]{3,10}[ ,-]+){2}[a-z]{3}"
 )
 
-#: A noun, and below it a line that is nothing but a secret.
+#: A noun, and below it a line that contains only a secret.
 _BELOW = (
     rf"(?:{_NAMES_WORD}|{_NAMES_RANDOM})[A-Za-z]*[ \t]*:[ \t]*\n[^0-9A-Za-z]*(?:\w+\s*\n[^0-9A-Za-z]*)?"
     rf"[^ \n]*{_RANDOM}"
@@ -141,7 +141,7 @@ CONTEXT = "(?i)" + "|".join(
 )
 
 _MIXTURE = "(?-i:[a-z][A-Z][0-9]|[a-z][0-9][A-Z]|[A-Z][a-z][0-9]|[A-Z][0-9][a-z]|[0-9][a-z][A-Z]|[0-9][A-Z][a-z])"
-#: For ``context``, too: a noun, and what could be nothing but a secret in the same line.
+#: Also for ``context``: a noun and an obvious secret on the same line.
 NEAR = rf"(?i)(?:{_NAMES_WORD}|{_NAMES_RANDOM})[^\n]*{_MIXTURE}|{_MIXTURE}[^\n]*(?:{_NAMES_WORD}|{_NAMES_RANDOM})"
 
 #: For ``pem``.
@@ -149,8 +149,8 @@ KEY = "-----BEGIN "
 
 _PHONE = r"phone|tel|mobile|cell|call|fax|whatsapp|sms|handy|contact|number is|rufnummer|text me|dial|ring"
 _GROUPED = r"[0-9 \t().\x{2010}\x{2011}\x{2013}/-]"
-#: A card, a US or Brazilian number, an international or North American phone number, or six digits behind a word for
-#: a phone.
+#: A card, a US or Brazilian number, an international or North American phone number, or six digits after a word for a
+#: phone.
 _DIGITS = (
     r"[0-9](?:[ -]?[0-9]){12}",
     r"[0-9]{3}-[0-9]{2}-[0-9]{4}",

@@ -1,4 +1,4 @@
-"""Private keys in PEM and OpenPGP armour: the whole block, also when its end was cut off or it sits escaped in JSON."""
+"""Private keys in PEM and OpenPGP armour: the whole block, even if its end is missing or it is escaped in JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from holdfast.text.lazy import Lazy
 from holdfast_redaction.patterns import Hit
 
-#: Before every format of the table: what lies in a key block is part of it.
+#: Ranks before all formats in the table, because everything in a key block is part of it.
 RANK = -1
 _BEGIN = "-----BEGIN "
 _END = "-----END "
@@ -16,18 +16,18 @@ _MAX_BLOCK = 100_000
 
 _HEADER = Lazy(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", re.ASCII)
 _FOOTER = Lazy(r"-----END [A-Z0-9 ]{0,60}-----", re.ASCII)
-#: What goes on in a block whose end is missing: lines of base64 and headers such as ``Proc-Type: 4,ENCRYPTED``.
+#: Lines of a block without an end: base64 and headers such as ``Proc-Type: 4,ENCRYPTED``.
 _BODY = Lazy(
     r"(?:(?:\s|\\[nrt]|[\"'+,>|\\]){0,80}(?:[A-Za-z0-9+/=]{12,}|(?:Proc-Type|DEK-Info|Comment|Version|Charset):[^\n\\]{0,200}))+",
     re.ASCII,
 )
-#: What every key holds, however its lines are broken; code that names header and footer does not.
+#: Content of a real key, however its lines are broken. Code that names header and footer does not match.
 _MATERIAL = Lazy(r"[A-Za-z0-9+/]{16}")
 _LAST = Lazy(r"(?:\s|\\[nrt]){0,8}[A-Za-z0-9+/]{2,}={0,2}(?=\s|\\|\"|'|$)", re.ASCII)
 
 
 def find(text: str) -> list[Hit]:
-    """Every private key block, in order of the text. A header that nothing follows is a mention, not a key."""
+    """All private key blocks, in text order. A header with nothing after it is a mention, not a key."""
     hits: list[Hit] = []
     at = text.find(_BEGIN)
     footer = -1

@@ -1,8 +1,8 @@
-"""Personal data: identifiers that lead to one person or one machine. Names, roles and preferences are not among them.
+"""Personal data: identifiers of one person or one machine. Names, roles and preferences are not included.
 
-What is found without any library: e-mail, phone numbers, cards, IBANs, US, UK and Brazilian numbers, public IP and
-MAC addresses. ``python-stdnum``, if installed, adds other countries' numbers and ``phonenumbers`` national
-phone numbers.
+Without any library it finds e-mail addresses, phone numbers, cards, IBANs, US, UK and Brazilian numbers, and public IP
+and MAC addresses. ``python-stdnum``, if installed, adds other countries' numbers, and ``phonenumbers`` national phone
+numbers.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from holdfast_redaction.budget import Budget
 from holdfast_redaction.layers import national, numbers
 from holdfast_redaction.patterns import Hit
 
-#: Behind every secret: an address in a connection string belongs to that.
+#: Ranks after all secrets, because an address in a connection string belongs to that.
 RANK = 20_000
 
 _LOCAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-/=?^_`{|}~.")
 _DOMAIN = Lazy(
     r"@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}([A-Za-z]{2,24}|xn--[A-Za-z0-9-]{2,59})\b", re.ASCII
 )
-#: Mail boxes of programs, and what stands for an address in an example.
+#: Mailboxes of programs, and example addresses.
 _NO_PERSON = Lazy(
     r"(?i)(?:no-?reply|do-?not-?reply|git|hg|svn|ssh|mailer-daemon|postmaster|notifications?|bot|you|your[a-z._-]*|name|email|e-mail|someone|user(?:name)?|me|x+)"
 )
-#: What follows ``@`` in a package or file name rather than a mail address.
+#: Endings after ``@`` in a package or file name rather than a mail address.
 _NO_DOMAIN = frozenset(
     """
     internal js json jsx local localhost lock md png py service sh socket svg timer toml ts tsx txt yaml yml
@@ -35,7 +35,7 @@ _EXAMPLE = Lazy(r"(?i)@(?:[a-z0-9-]+\.)*(?:example\.(?:com|org|net)|example|test
 
 _DIGITS = Lazy(r"\d[\d \t().\u2010\u2011\u2013/-]{5,40}\d", re.ASCII)
 _IPV4 = Lazy(r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}", re.ASCII)
-#: From the first colon of something like an IPv6 address on.
+#: A possible IPv6 address from its first colon on.
 _IPV6 = Lazy(r":[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]{1,40}", re.ASCII)
 _MAC = Lazy(r"[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}", re.ASCII)
 _IBAN = Lazy(r"[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]{2,4}){2,8}(?:[ -]?[A-Z0-9]{1,3})?", re.ASCII)
@@ -49,15 +49,15 @@ _PHONE_WORD = Lazy(
 _VERSION_WORDS = (
     "version", "release", "build", " v", "==", ">=", "~=", "firmware", "driver", "upgrade", "rev", "chrome/", "oid",
 )  # fmt: skip
-#: Six digits with at most a few signs between, or letters and two digits as in an Italian tax code: no number that
-#: identifies has less.
+#: Six digits with at most a few signs between, or letters and two digits as in an Italian tax code. Every identifying
+#: number has at least these.
 _SOME_DIGITS = Lazy(r"\d(?:[ ./()\t-]{0,3}\d){5}|[A-Z]{4}\d\d", re.ASCII)
 _LONG = Lazy(r"\d(?:[ -]?\d){12,18}", re.ASCII)
 
-#: The searches, by the names of ``needs.PERSONAL``.
+#: The searches by name, see ``needs.PERSONAL``.
 EVERY = frozenset(("email", "digits", "iban", "insurance", "national", "ipv4", "ipv6", "mac"))
 _NUMBERED = frozenset(("digits", "iban", "insurance", "national"))
-#: How far an identifier may reach over the end of where it is looked for.
+#: Maximum characters of an identifier after the end of the searched span.
 _OVER = 64
 
 
@@ -70,8 +70,8 @@ def find(
     start: int = 0,
     end: int | None = None,
 ) -> list[Hit]:
-    """Every identifier of the given kinds that begins in ``text[start:end]``. ``lower`` is ``text`` in lower case, of
-    the same length; ``possible`` are those of ``needs.PERSONAL`` that may be there."""
+    """All identifiers of the given kinds that begin in ``text[start:end]``. ``lower`` is ``text`` in lower case, with
+    the same length. ``possible`` are the names in ``needs.PERSONAL`` that may occur."""
     hits: list[Hit] = []
     area = start, len(text) if end is None else end
     wide = start, area[1] + _OVER
@@ -120,7 +120,7 @@ def _each(
 
 
 def _joins(character: str) -> bool:
-    """Whether what stands beside a number makes it a part of something longer."""
+    """Whether the text next to a number makes it part of something longer."""
     return character.isalnum() or character in ("_", ":", "-")
 
 
@@ -151,7 +151,7 @@ def _emails(text: str, area: tuple[int, int], hits: list[Hit]) -> None:
 
 
 def _groups_of_digits(text: str, lower: str, area: tuple[int, int], kinds: frozenset[str], hits: list[Hit]) -> None:
-    """Cards, phone numbers and some national numbers are digits in groups; what they are tells their form."""
+    """Cards, phone numbers and some national numbers: digits in groups, distinguished by their form."""
     for found in _in(_DIGITS, text, area):
         start, end = found.span()
         while start and text[start - 1] in "+(" and found.start() - start < 2:
@@ -177,7 +177,7 @@ def _is_card(found: re.Match[str]) -> bool:
 
 
 def _evenly(number: str) -> bool:
-    """In one piece, or in groups as they are printed on cards."""
+    """Whether the digits are in one piece or grouped as on cards."""
     sizes = [len(g) for g in re.split(r"[ -]", number)]
     return len(sizes) == 1 or all(s == 4 for s in sizes[:-1]) or sizes in ([4, 6, 5], [4, 6, 4])
 
@@ -202,7 +202,7 @@ def _is_phone(number: str, before: str) -> bool:
 
 
 def _valid_somewhere(number: str) -> bool:
-    """Whether ``phonenumbers``, if installed, knows the number as one of the larger countries'."""
+    """Whether ``phonenumbers``, if installed, recognises a number of one of the larger countries."""
     try:
         import phonenumbers
     except ImportError:
@@ -238,15 +238,15 @@ def _ipv6(text: str, area: tuple[int, int], hits: list[Hit]) -> None:
             hits.append(Hit(start, end, "ip", RANK, "ip"))
 
 
-#: Addresses of public services, the same for everybody: resolvers of Google, Cloudflare, Quad9 and OpenDNS.
+#: Addresses of public services: the resolvers of Google, Cloudflare, Quad9 and OpenDNS.
 _PUBLIC_SERVICES = frozenset(
     ("8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9", "208.67.222.222", "208.67.220.220")
 )
 
 
 def _identifies(address: str) -> bool:
-    """Whether an IP address leads to one machine: it is public. Loopback, private, link-local, documentation and
-    multicast addresses mean the same thing in every network."""
+    """Whether an IP address is public and so identifies a machine. Loopback, private, link-local, documentation and
+    multicast addresses do not."""
     import ipaddress
 
     if address in _PUBLIC_SERVICES:
@@ -259,7 +259,7 @@ def _identifies(address: str) -> bool:
 
 
 def _is_machine(address: str) -> bool:
-    """Whether a MAC address is a vendor's, for one card. Source: IEEE 802, the U/L and I/G bits; RFC 7042 2.1.2."""
+    """Whether a MAC address is globally unique to one card. Source: IEEE 802, the U/L and I/G bits; RFC 7042 2.1.2."""
     first = int(address[:2], 16)
     low = address.replace("-", ":").lower()
     return not first & 3 and not low.startswith("00:00:5e:00:53") and len(set(low)) > 3

@@ -1,7 +1,7 @@
-"""Which keywords occur in a text, without any library: most texts hold none of a table's.
+"""Finds the keywords that occur in a text, without any library.
 
-In the different words of the text, for most of them come again and again, each part that keywords have in common is
-looked for (see ``parts``); then, in the text itself, the keywords of those parts that occur.
+Most text contains no keyword of a table. So the parts that keywords have in common (see ``parts``) are searched in the
+text's distinct words first, and then, in the text itself, only the keywords of the parts that occur.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
 
     Literals = Sequence[tuple[str, tuple[int, ...]]]
 
-#: The shortest word that is looked at for a keyword of the class "words".
+#: The shortest word that can contain a keyword of the class "words".
 LONG_WORD = 16
 _ANYWHERE = _table.TEXT + _table.LOWER
 _FIRST_LOWER = len(_table.TEXT)
 
 
 class Words:
-    """The different words of a text."""
+    """A text's distinct words."""
 
     __slots__ = ("long", "lower")
 
     def __init__(self, text: str) -> None:
         words = set(text.split())
-        #: In lower case, a blank before and behind each.
+        #: In lower case, each with a blank before and after.
         self.lower = f" {' '.join(words)} ".lower()
-        #: Those that may hold what only long words hold, as they are.
+        #: The long words, unchanged.
         self.long = [word for word in words if len(word) >= LONG_WORD]
 
 
 class Keywords:
-    """Those that occur in a text as they are and those that occur in lower case, each with the numbers of its rules;
-    and the words of the text, where they are known."""
+    """The keywords that occur in a text, case-sensitive ones and lower-case ones, each with its rules' numbers, and the
+    text's words if known."""
 
     __slots__ = ("exact", "lower", "words")
 
@@ -46,7 +46,7 @@ class Keywords:
 
 
 def find(text: str, lower: str) -> Keywords:
-    """The keywords that occur, each in the order of its table. ``lower`` is ``text`` in lower case."""
+    """The keywords that occur, in table order. ``lower`` is ``text`` in lower case."""
     words = Words(text)
     places = [place for part, at in _table.PARTS if part in words.lower for place in at]
     places += [place for part, at in _table.PARTS_ACROSS if part in lower for place in at]

@@ -1,8 +1,8 @@
 # ruff: noqa: E501 - tables of words
 """Layer three, prose: "the password for staging is X", "use X as the token", "credentials: admin / X".
 
-Prose speaks of passwords and tokens all the time without telling one. So a value counts only where the sentence gives
-one, and only when it is in quotes or could not be a word.
+Prose often mentions passwords and tokens without containing one. So a value counts only where the sentence assigns it,
+and only when it is quoted or cannot be a word.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MORE = (
     r"(?:[ \t]+(?:now|still|currently|just|simply|literally|actually|set[ \t]+to|changed[ \t]+to|updated[ \t]+to|reset[ \t]+to|rotated[ \t]+to|going[ \t]+to[ \t]+be"
     r"|called|the[ \t]+following|as[ \t]+follows|this|to))"
 )
-#: With what a sentence goes on behind the noun before it gives the value.
+#: Words between the noun and the assignment of the value.
 _ABOUT = frozenset(
     """
     for of to on in at from i we you they that which used using here there between protecting behind changed rotated
@@ -41,11 +41,11 @@ def _after(between: str) -> Lazy:
     )
 
 
-#: The first verb or sign may be that of another thing: then the last one counts.
+#: The first verb or sign may belong to something else. Then the last one counts.
 _AFTER, _AFTER_ALL = _after(r"[^:=\n\"`]{0,70}?"), _after(r"[^\n\"`]{0,70}")
 #: "the old password, x, ..."
 _APPOSED = Lazy(r"(?:[ \t]+[^,\n\"`]{1,60})?,[ \t]+([^\s,]{8,64}),")
-#: "Token:", and a line below it that is nothing else
+#: "Token:", and below it a line with only the token.
 _BELOW = Lazy(
     r"[ \t]*:[ \t]*\n(?:[> \t]*(?:```\w*)?[ \t]*\n){0,2}[> \t`]*([A-Za-z0-9_./+=~-]{20,200})`{0,3}[ \t]*(?:\n|$)",
     re.ASCII,
@@ -62,14 +62,14 @@ _PAIR = Lazy(
 _PHRASE = Lazy(
     r"[\"'`]?[^\n:=\"'`]{0,60}?(?:\s(?:is|was)\s|\s*[:=]\s*)[\"'`]?((?:[a-z]{3,10}[ ,-]+){2,23}[a-z]{3,10})(?:[\"'`]|\s*(?:[.,;}()\n]|$))"
 )
-#: A word that no path, address or assignment is part of; and what tells it from other words.
+#: A word outside of paths, addresses and assignments, and the signs that distinguish it from other words.
 _TOKEN = Lazy(r"(?<![^\s\"'`(\[{,;:])[A-Za-z0-9][^\s\"'`<>(){}\[\],;|/\\=@:]{7,127}(?![/\\=@:\[(]\S)")
 _MIXTURE = Lazy(
     r"[a-z][A-Z][0-9]|[a-z][0-9][A-Z]|[A-Z][a-z][0-9]|[A-Z][0-9][a-z]|[0-9][a-z][A-Z]|[0-9][A-Z][a-z]", re.ASCII
 )
 _DIGIT = Lazy(r"[0-9]")
 _RUNS = Lazy(r"[0-9]+|[A-Za-z]+", re.ASCII)
-#: Names with digits, and ids that say of what they are.
+#: Names with digits, and ids with a type prefix.
 _NAMED = Lazy(
     r"(?i:sha-?\d+|base-?\d\d|utf-?\d+|o?auth2?|md5|rsa-?\d+|aes-?\d+|https?2?|ipv[46]|x509|[ehr]s\d{3}|py3|k8s|s3|ec2|web3|h2|p256"
     r"|pbkdf2|argon2|win\d\d|x86|arm64|u?int\d+|float\d+|v\d+)"
@@ -80,14 +80,14 @@ _ROW = Lazy(r"[a-z]{3,12}(?:-[a-z]{3,12}){2,7}")
 _UUID = Lazy(r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 #: ``pass name=value``
 _OPTION = Lazy(r"[A-Za-z_]\w*=[^=]")
-#: The shortest token behind its noun that holds no digit.
+#: The shortest token after its noun that has no digit.
 _LETTERS = 16
-#: How far around the noun, in characters.
+#: Maximum distance from the noun, in characters.
 _NEAR = 120
 _COUNTED = Lazy(
     r"\d+(?:st|nd|rd|th|x|s|k|m|h|d|-?[a-z]+)|[A-Za-z]+-\d{1,2}|v\d[\d.]*|[A-Z]{1,5}\d{1,2}|u?int\d+|float\d+"
 )
-#: What a sentence that gives a value may go on with behind the noun; all that _AFTER begins with.
+#: Words that may follow the noun in a sentence that assigns a value: everything that _AFTER begins with.
 _STARTS = frozenset(
     """
     is was are were will should must has reads equals became becomes ist lautet war es est as auf base value string
@@ -105,8 +105,8 @@ _TAIL = ".,;:!?)]}'\"`*"
 
 
 def phrase_behind(lower: str, end: int, noun: str) -> Value | None:
-    """The row of words behind the name of one that ends at ``end`` in the text that is ``lower`` in lower case, or
-    None."""
+    """The words of a seed phrase after its name, which ends at ``end``, or None. ``lower`` is the text in lower
+    case."""
     found = _PHRASE.match(lower, end, min(len(lower), end + 300))
     if not found or (noun.endswith("recovery") and not lower.startswith(_OF_WORDS, end)):
         return None
@@ -116,8 +116,8 @@ def phrase_behind(lower: str, end: int, noun: str) -> Value | None:
 
 
 def value_behind(text: str, lower: str, end: int, strength: int, noun: str) -> Value | None:
-    """The secret that a sentence gives behind the noun that ends at ``end``, or None. ``lower`` is ``text`` in lower
-    case, of the same length."""
+    """The secret that a sentence assigns after the noun that ends at ``end``, or None. ``lower`` is ``text`` in lower
+    case, with the same length."""
     stop = min(len(text), end + 300)
     following = lower[end : end + 40].lstrip(",;?").split(maxsplit=1)
     first = following[0].rstrip(",;?") if following else ""
@@ -148,7 +148,7 @@ def value_behind(text: str, lower: str, end: int, strength: int, noun: str) -> V
 
 
 def value_before(text: str, lower: str, start: int, strength: int, noun: str) -> Value | None:
-    """The secret that a sentence gives before the noun at ``start``, or None: "use X as the token"."""
+    """The secret that a sentence puts before the noun at ``start``, or None: "use X as the token"."""
     window = max(0, start - 140)
     if not _may_be_given_before(lower[window:start]):
         return None
@@ -184,7 +184,7 @@ def value_near(text: str, start: int, end: int, strength: int) -> Value | None:
 
 
 def _is_striking(value: str, strength: int) -> bool:
-    """Whether capitals, small letters and digits stand as close together as in no word, name or id."""
+    """Whether capitals, small letters and digits are mixed more closely than in any word, name or id."""
     if not _MIXTURE.search(" ".join(_NAMED.split(value))) or _OTHER_ID.match(value):
         return False
     digits = sum(map(str.isdigit, value))
@@ -237,7 +237,7 @@ def _quoted_secret(value: str, strength: int) -> bool:
 
 
 def _stands_out(value: str, strength: int) -> bool:
-    """Whether an unquoted value in a sentence could not be a word, a name, a number or a term."""
+    """Whether an unquoted value in a sentence cannot be a word, a name, a number or a term."""
     if len(value) < 4 or not value[-1:].strip() or "(" in value or value.endswith("'s") or _OPTION.match(value):
         return False
     if strength < PASSWORD:
@@ -254,7 +254,7 @@ def _stands_out(value: str, strength: int) -> bool:
 
 
 def _may_be_given_before(before: str) -> bool:
-    """Whether _BEFORE can match: five searches for a word take a tenth of the time of one expression."""
+    """Whether _BEFORE can match. Five substring searches take a tenth of the expression's time."""
     return any(
         word in before for word in (" is ", " for ", " as ", " was ", " = ", " that's ", " als ", " comme ", " como ")
     )

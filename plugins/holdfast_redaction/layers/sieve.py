@@ -1,6 +1,6 @@
-"""Tells, with google-re2, which searches can find anything in a piece of text: in nearly all pieces none can.
+"""Selects, with google-re2, the searches that can find anything in a piece of text. For nearly all pieces it is none.
 
-An automaton reads a piece some hundred times as quickly as the searches do, whatever it looks for.
+An automaton reads a piece about a hundred times faster than the searches, whatever it matches.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-#: Names of searches beside those of ``needs.PERSONAL``.
+#: Names of the searches not in ``needs.PERSONAL``.
 FORMATS, CONTEXT, STRIKING, KEY = "formats", "context", "striking", "private-key"
 EVERY = frozenset((FORMATS, CONTEXT, STRIKING, KEY, *needs.PERSONAL))
 NOTHING: frozenset[str] = frozenset()
 
-#: Characters of a piece: a search that may find something searches all of it.
+#: Characters per piece. A selected search reads the whole piece.
 _PIECE = 400
-#: How far a search that begins in a piece can look before it, and how far behind it needs to: for what ``needs`` asks.
+#: Characters before and after a piece that a search may read, as far as ``needs`` requires them.
 _BEFORE, _BEHIND = 220, 600
-#: ... and how many blanks may lie between a name and the line below it that tells its value.
+#: ... and the maximum blanks between a name and the line below it with the value.
 _BELOW = 81
 #: Signs behind which nothing stands on the next line, and how a line begins that gives a value to the name above it.
 _ENDS = frozenset(".,;!?)]}")
@@ -36,7 +36,7 @@ _PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]{1,60}:[0-9a-f]{4}\]")
 
 
 def load() -> Sieve | None:
-    """A sieve, or None when google-re2 is not installed or has no room for it."""
+    """A sieve, or None when google-re2 is not installed or lacks memory."""
     try:
         import re2
     except ImportError:
@@ -49,7 +49,7 @@ def load() -> Sieve | None:
 
 
 class Sieve:
-    """Sets of expressions. Several, since the states of one automaton for all would be the product of theirs."""
+    """Several sets of expressions, because one automaton for all would have the product of their states."""
 
     def __init__(self, re2: Any) -> None:
         from holdfast_redaction.rules._heads import HEADS
@@ -69,7 +69,7 @@ class Sieve:
         )
 
     def _set(self, expressions: Sequence[str]) -> Callable[[bytes], list[int] | None]:
-        """Which of the expressions are true of a text: their places, in no order."""
+        """The indexes of the expressions that match a text, unordered."""
         options = self._re2.Options()
         options.max_mem = _MEMORY
         made = self._re2.Set.SearchSet(options)
@@ -82,12 +82,12 @@ class Sieve:
         return match
 
     def is_sound(self) -> bool:
-        """Whether the automata work. One that lacks memory says nothing matches, and no error comes to Python."""
+        """Whether the automata work. One without enough memory matches nothing and raises no error."""
         text = 'AKIA0123456789ABCDEF password: "n0ne", jane@corp.dev -----BEGIN '
         return self.possible(text) >= {FORMATS, CONTEXT, KEY, "email"} and bool(self.keywords(text).exact)
 
     def possible(self, text: str) -> frozenset[str] | set[str]:
-        """The searches that may find something in ``text``: all, when it cannot be handed to google-re2."""
+        """The searches that may find something in ``text``. All of them when google-re2 cannot read it."""
         data = _encoded(text)
         if data is None:
             return EVERY
@@ -115,8 +115,8 @@ class Sieve:
         )
 
     def pieces(self, text: str, areas: list[tuple[int, int]] | None) -> Iterable[tuple[int, int, str]]:
-        """``text``, or ``areas`` of it, in pieces of whole lines where lines are short: where each begins and ends, and
-        what ``possible`` is to be asked about it."""
+        """``text``, or its ``areas``, in pieces of whole lines where lines are short: start and end of each, and the
+        text to pass to ``possible``."""
         size = len(text)
         if size <= _PIECE and not areas:
             return ((0, size, text),)
@@ -165,7 +165,7 @@ def _cut_up(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
 
 
 def _cut(text: str, start: int, end: int) -> int:
-    """Where a piece that begins at ``start`` ends: behind a line, else behind a word, else anywhere."""
+    """The end of a piece from ``start``: after a line, or else after a word, or else anywhere."""
     stop = start + _PIECE
     if stop >= end:
         return end
@@ -174,7 +174,7 @@ def _cut(text: str, start: int, end: int) -> int:
 
 
 def _below(text: str, stop: int) -> int:
-    """The end of the lines below ``stop``, the end of a line, in which the value of a name above may stand."""
+    """The end of the lines below ``stop``, the end of a line, that may contain the value of a name above."""
     return text.find("\n", stop + _BELOW, stop + _BEHIND) + 1 or stop + _BEHIND
 
 

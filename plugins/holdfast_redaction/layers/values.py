@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - tables of patterns
-"""Layer one, protected shapes, and the question that layers two and three ask of every value: can this be a secret?
+"""Layer one, protected shapes, and the test that layers two and three apply to each value: can it be a secret?
 
 A value is not a secret when it is a variable or a call that reads one, a placeholder, an earlier redaction, a path, a
 type or algorithm name, or the id, hash, version, time or number of something else.
@@ -59,10 +59,10 @@ _REFERENCE = Lazy(
     """,
     re.VERBOSE | re.ASCII | re.DOTALL,
 )
-#: Words of code that read nothing by themselves; every other reference holds a sign beside ``_`` and ``-``.
+#: Code words that are not references. All other references contain a sign other than ``_`` and ``-``.
 _KEYWORDS = frozenset(("await", "new", "return", "lambda", "not", "yield", "def", "fn", "func", "typeof", "async"))
 _SIGNLESS = Lazy(r"[A-Za-z0-9_-]+")
-#: Words that stand for a value, in pieces of letters and digits.
+#: Placeholder words, in pieces of letters and digits.
 _STANDS = frozenset(
     """
     your example changeme changethis replace replaceme replacethis replacewith placeholder insert todo fixme redacted
@@ -75,9 +75,9 @@ _STAND = Lazy(
     r"(?:^|[^a-z0-9])(?:change[-_](?:me|this)|my[-_](?:token|key|secret|password|api[-_]?key))(?:[^a-z0-9]|$)"
     r"|^(?:your|my|the|some|a|an|insert|enter)[-_ ].*(?:token|key|secret|password|passwd|here|value)"
 )
-#: With one of these as a piece it can match.
+#: A value without one of these pieces cannot match.
 _STAND_WORDS = frozenset(("change", "my", "your", "the", "some", "a", "an", "insert", "enter"))
-#: Signs that stand for left-out characters.
+#: Signs for omitted characters.
 _LEFT_OUT = ("...", "…", "***", "xxxxx", "XXXX", "____", "----", "•••", "●●●", "███", "[REDACTED")
 _TECH = frozenset(
     """
@@ -115,7 +115,7 @@ _STOP = frozenset(
     will with without would write wrong yes
     """.split()  # noqa: SIM905
 )
-#: Words that make a row of words a sentence rather than a passphrase.
+#: Words that make several words a sentence rather than a passphrase.
 COMMON = frozenset(
     """
     a an and are as at be by for from in is it must not of on or should that the this to was we with you
@@ -129,9 +129,9 @@ _CLASS = Lazy(
     r"(?:\w+\.)?[A-Z][a-z]\w*(?:Key|Token|Secret|Credentials?|Password|Bytes|Str|Array|Buffer|Type|Enum)s?[,;]?",
     re.ASCII,
 )
-#: The shortest secret, by what its name says.
+#: The shortest secret, by the strength of its name.
 _LEAST = {PASSWORD: 3, STRONG: 6, WEAK: 6, FAINT: 20}
-#: Characters by which a value is judged: more would not change the answer, only the time.
+#: Maximum characters of a value that are checked. More would take time without changing the answer.
 JUDGED = 128
 _NOUN = Lazy(r"(?i)pass|secret|token|key|cred|auth|pwd|env|value|config|setting|param|arg|input|field|hash")
 #: Words with a number behind them, as in `gpt-4o-mini-2024` and `test_case_12`, and what stands between them.
@@ -143,7 +143,7 @@ _PLAIN = Lazy(r"[A-Za-z]+(?:[_.'’/-][A-Za-z]+)*", re.ASCII)
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether ``value`` stands for a secret without being one: ``<your-token>``, ``xxxx``, an earlier redaction."""
+    """Whether ``value`` is a placeholder for a secret: ``<your-token>``, ``xxxx``, an earlier redaction."""
     few = 2 if len(value) > 3 else 1
     if len(set(value[:8])) <= few and len(set(value)) <= few:  # the first characters of a secret tell already
         return True
@@ -165,7 +165,7 @@ def is_placeholder(value: str) -> bool:
 
 @lru_cache(1024)
 def is_protected(word: str) -> bool:
-    """Whether ``word`` as a whole has a shape that is never a secret by itself: id, digest, version, time, number."""
+    """Whether the whole ``word`` has a shape that alone is never a secret: id, digest, version, time, number."""
     return bool(_ID.fullmatch(word) or _SHAPE.fullmatch(word))
 
 
@@ -187,7 +187,7 @@ def _is_dotted_token(value: str) -> bool:
 
 
 def _is_dotted_password(value: str) -> bool:
-    """Whether it is no attribute though it has a point: digits inside of a word, or at its end behind a capital."""
+    """Whether it is not an attribute although it has a dot: digits inside a word, or at its end after a capital."""
     return (
         bool(_DOTTED.fullmatch(value))
         and not _NOUN.search(value)
@@ -196,7 +196,7 @@ def _is_dotted_password(value: str) -> bool:
 
 
 def is_term(value: str) -> bool:
-    """Whether ``value`` is made of algorithm names (``PBKDF2-hashed``) or of words that prose uses of secrets."""
+    """Whether ``value`` consists of algorithm names (``PBKDF2-hashed``) or words that describe secrets."""
     pieces = [p for p in re.split(r"[-_/.,]", value.lower()) if p]
     return any(p in _TECH and not p.isalpha() for p in pieces) or all(p in _STOP or p in _TECH for p in pieces)
 
@@ -217,7 +217,7 @@ def is_random(value: str) -> bool:
 
 
 def is_mixed(value: str) -> bool:
-    """Upper and lower case change more often than in CamelCase."""
+    """Whether upper and lower case change more often than in CamelCase."""
     if not value.isalpha():
         return False
     changes = sum(a.islower() != b.islower() for a, b in zip(value, value[1:], strict=False))  # noqa: RUF007
@@ -225,7 +225,7 @@ def is_mixed(value: str) -> bool:
 
 
 def can_be_secret(value: str, strength: int, *, quoted: bool) -> bool:
-    """Whether ``value``, given to a name of that strength in an assignment, is a secret to mask."""
+    """Whether ``value``, assigned to a name of that strength, is a secret to mask."""
     bare = value[:JUDGED].strip().strip("'\"")
     if len(bare) < _LEAST[strength] or MARK in value or is_placeholder(bare):
         return False
@@ -255,7 +255,7 @@ def can_be_secret(value: str, strength: int, *, quoted: bool) -> bool:
 
 
 def _is_code(value: str) -> bool:
-    """Whether it is code that puts a text together, a command that writes it, or a regular expression."""
+    """Whether it is code or a command that builds a string, or a regular expression."""
     between = value[0] in "+.,)&" and value[-1] in "+.,:=([{&"
     return between or value.startswith(("$(", "${", "{{", "<(")) or bool(_PATTERN.search(value))
 
@@ -317,7 +317,7 @@ def _phrase(value: str, strength: int, *, quoted: bool) -> bool:
 
 
 def _with_scheme(value: str) -> bool:
-    """A token behind the word that says of which kind it is."""
+    """A token after the word that names its kind."""
     _, _, token = value.partition(" ")
     return (
         len(token) >= 20

@@ -157,7 +157,7 @@ def test_doctor__first_line_of_a_journal_is_damaged__repaired_where_the_name_tel
         (folder / name).write_bytes(b"x" + lines[0] + b"".join(lines[1:]))
     result = talked("doctor", "--repair")
     assert result.code == 1
-    assert "s1.jsonl goes on without" in result.out
+    assert "s1.jsonl continues without" in result.out
     assert "gr-e~8a755fecbd06.jsonl has a damaged first line" in result.out
     assert {s["id"]: s["context_messages"] for s in talked("sessions", "--json").json["sessions"]}["s1"] == 2
 

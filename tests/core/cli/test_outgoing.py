@@ -57,6 +57,7 @@ ASKED: dict[str, list[list[str]]] = {
 }
 SILENT = {
     "demo", "init", "install", "uninstall", "hook", "mcp", "plugin", "schedule", "route", "auth", "completion", "trust",
+    "web",
 }  # fmt: skip
 
 

@@ -72,7 +72,7 @@ def test_checks__guarded_and_running__all_is_well_and_the_ways_around_are_named(
     told = lines(guarded, client)
     assert {result for result, _ in told} == {"ok"}
     assert outcome(told, "installed") == outcome(told, "its hooks run: Stop, just now") == "ok"
-    around = next(message for _, message in told if "goes around" in message)
+    around = next(message for _, message in told if "not covered by the hooks" in message)
     wanted = {
         "claude-code": ("/clear", "--bare", "--safe-mode", "disableAllHooks", "not trusted", "DISABLE_COMPACT=1"),
         "codex": ("does not trust", "cannot be switched off", "`codex exec` says only `turn interrupted`"),
@@ -106,7 +106,7 @@ def test_checks__the_client_went_on_without_its_hooks__fails(
     path = transcript(client, home, project)
     assert outcome(lines(guarded, client), "its hooks run") == "ok"
     os.utime(path, (time.time() + HOUR_S, time.time() + HOUR_S))
-    assert outcome(lines(guarded, client), "its hooks ran last") == "fail"
+    assert outcome(lines(guarded, client), "its hooks last ran") == "fail"
     assert guarded("doctor").code == 1
 
 
@@ -117,7 +117,7 @@ def test_checks__no_hook_has_run_yet__fails_when_the_client_was_used_since_the_i
     command("install", "claude-code")
     path = transcript("claude-code", home, project)
     os.utime(path, (time.time() + later_s, time.time() + later_s))
-    assert outcome(lines(command, "claude-code"), "has run yet") == result
+    assert outcome(lines(command, "claude-code"), "has run yet" if result == "warn" else "have not run yet") == result
 
 
 def test_checks__codex_was_used_in_another_folder__says_nothing_of_this_one(
@@ -188,7 +188,7 @@ def git_worktree(project: Path, tmp_path: Path) -> Path:
 def test_checks__claude_code_went_on_in_a_subfolder__fails(guarded: Command, home: Path, project: Path) -> None:
     path = transcript("claude-code", home, below(project))
     os.utime(path, (time.time() + HOUR_S, time.time() + HOUR_S))
-    assert outcome(lines(guarded, "claude-code"), "its hooks ran last") == "fail"
+    assert outcome(lines(guarded, "claude-code"), "its hooks last ran") == "fail"
 
 
 def test_checks__claude_code_was_used_in_a_project_named_alike__says_nothing_of_this_one(
@@ -229,7 +229,7 @@ def test_checks__hook_was_changed__told(
     guarded: Command, project: Path, change: Callable[[Any], None], fatal: bool
 ) -> None:
     edit(project / CLAUDE, lambda settings: change(settings["hooks"]))
-    assert outcome(lines(guarded, "claude-code"), "another hook for") == ("fail" if fatal else "warn")
+    assert outcome(lines(guarded, "claude-code"), "a different hook for") == ("fail" if fatal else "warn")
 
 
 @pytest.mark.parametrize("name", [CLAUDE, ".claude/settings.local.json", "HOME"])
@@ -282,7 +282,7 @@ def test_checks__plugin_of_claude_code__counts_as_installed(command: Command, pr
 def test_checks__hooks_come_from_nowhere_known__is_a_remark(command: Command, project: Path) -> None:
     command("init")
     heartbeat.beat(str(project / ".holdfast/state"), "claude-code", "Stop", "s1")
-    assert outcome(lines(command, "claude-code"), "in no settings") == "warn"
+    assert outcome(lines(command, "claude-code"), "neither this project's settings") == "warn"
 
 
 # Codex: trust
@@ -293,14 +293,18 @@ def test_checks__hooks_come_from_nowhere_known__is_a_remark(command: Command, pr
     [
         ("", "not trusted", "fail"),
         ('[projects."{project}"]\ntrust_level = "untrusted"\n', "does not trust this folder", "fail"),
-        ('[hooks.state."{project}/.codex/hooks.json:pre_compact:1:0"]\ntrusted_hash = "x"\n', "not trusted:", "fail"),
+        (
+            '[hooks.state."{project}/.codex/hooks.json:pre_compact:1:0"]\ntrusted_hash = "x"\n',
+            "not trusted, so",
+            "fail",
+        ),
         (
             '[hooks.state."{project}/.codex/hooks.json:pre_compact:0:0"]\ntrusted_hash = "x"\nenabled = false\n',
-            "not trusted:",
+            "not trusted, so",
             "fail",
         ),
         ("nonsense", "cannot be read", "fail"),
-        (None, "not trusted:", "warn"),
+        (None, "not trusted, so", "warn"),
     ],
 )
 def test_checks__codex_hooks_that_are_not_trusted__fail_unless_codex_is_not_used(
@@ -343,13 +347,13 @@ def test_checks__opencode_without_the_switch__fails(guarded: Command, project: P
 
 def test_checks__opencode_without_the_plugin__fails(guarded: Command, project: Path) -> None:
     (project / ".opencode/plugins/holdfast.js").unlink()
-    assert outcome(lines(guarded, "opencode"), "compaction is off altogether") == "fail"
+    assert outcome(lines(guarded, "opencode"), "so compaction is off") == "fail"
 
 
 def test_checks__opencode_with_another_plugin__is_a_remark(guarded: Command, project: Path) -> None:
     path = project / ".opencode/plugins/holdfast.js"
     path.write_text(path.read_text() + "// changed\n")
-    assert outcome(lines(guarded, "opencode"), "not what this version installs") == "warn"
+    assert outcome(lines(guarded, "opencode"), "differs from this version's plugin") == "warn"
 
 
 def test_checks__status__is_not_affected(guarded: Command, project: Path) -> None:

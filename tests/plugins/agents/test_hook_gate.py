@@ -354,7 +354,7 @@ def test_compaction__configuration_is_broken__is_blocked_and_elsewhere_the_perso
     assert "holdfast.toml" in client.hook("UserPromptSubmit", prompt="hello").notice
     started = client.hook("SessionStart", source="startup")
     assert "holdfast.toml" in started.notice
-    assert "Do not take it for empty" in started.context
+    assert "Do not assume that it is empty" in started.context
     assert client.hook("PostToolUse", tool_name="Bash", tool_use_id="t") == NOTHING
     assert "holdfast.toml" in client.hook("SessionEnd", reason="other").stderr
 
@@ -572,7 +572,7 @@ def test_compaction__nothing_is_known_since_the_last_one__is_blocked(project: Pa
     client.hook("PostCompact", trigger="auto", compact_summary="Fix the flaky login test. KEPT")
 
     assert "Nothing of this conversation is journalled" in blocked(client.compact(), client)
-    assert "Say something first" in client.hook("UserPromptSubmit", prompt="Go on", prompt_id="2").notice
+    assert "Send a message first" in client.hook("UserPromptSubmit", prompt="Go on", prompt_id="2").notice
     assert client.compact() == NOTHING
 
 

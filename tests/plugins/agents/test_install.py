@@ -132,7 +132,7 @@ def test_install__new_project__is_set_up_and_the_steps_by_hand_are_numbered(
     by_hand = said.out.partition("still to do by hand:\n")[2]
     assert re.findall(r"^  (\d)\. ", by_hand, re.MULTILINE)[:2] == ["1", "2"]
     assert "holdfast doctor" in by_hand
-    words = {"claude-code": "trust", "codex": "Trust all and continue", "opencode": "Start opencode anew"}
+    words = {"claude-code": "trust", "codex": "Trust all and continue", "opencode": "Restart opencode"}
     assert words[client] in " ".join(by_hand.split())
 
 
@@ -319,17 +319,17 @@ def test_install__settings_of_the_user_are_a_link__the_link_stays(command: Comma
     [
         ("claude-code", ".claude/settings.json", '{\n  // mine\n  "model": "x"\n}', "line 2, column 3"),
         ("claude-code", ".mcp.json", '{"mcpServers": {},}', "trailing comma"),
-        ("claude-code", ".claude/settings.json", '{"hooks": {"PreCompact": {}}}', "a list at hooks.PreCompact"),
-        ("claude-code", ".claude/settings.json", '{"hooks": 3}', "an object at hooks"),
+        ("claude-code", ".claude/settings.json", '{"hooks": {"PreCompact": {}}}', "hooks.PreCompact is not a list"),
+        ("claude-code", ".claude/settings.json", '{"hooks": 3}', "hooks is not an object"),
         ("claude-code", ".claude/settings.json", b'{"model": "\xff"}', "not UTF-8 (byte 11)"),
-        ("opencode", "opencode.json", '{"agent": {"compaction": true}}', "an object at agent.compaction"),
+        ("opencode", "opencode.json", '{"agent": {"compaction": true}}', "agent.compaction is not an object"),
         ("opencode", "opencode.jsonc", '{"model": "x" /* mine */}', "line 1, column 15"),
         ("codex", ".codex/hooks.json", "nonsense", "line 1, column 1"),
         ("codex", ".codex/config.toml", "model = \n", "line 1"),
         ("codex", ".codex/config.toml", 'model = "x"\n\n[a]\nb = [1,\n', "at end of document"),
         ("codex", ".codex/config.toml", "mcp_servers = {}\n", "cannot take the table [mcp_servers.holdfast]"),
         ("codex", ".codex/config.toml", "mcp_servers = 3\n", "cannot take the table [mcp_servers.holdfast]"),
-        ("codex", "AGENTS.md", "<!-- holdfast: begin -->\nhalf\n", "in disorder"),
+        ("codex", "AGENTS.md", "<!-- holdfast: begin -->\nhalf\n", "once each, in this order"),
     ],
 )
 def test_install__settings_that_cannot_be_merged__are_left_alone_and_nothing_else_is_written(
@@ -818,7 +818,7 @@ def test_install__plugin_dir_that_holds_something_else__refused(command: Command
     for folder in ("src", "own"):
         said = command("install", "claude-code", "--plugin-dir", folder)
         assert said.code == 2
-        assert "holds something else" in said.err
+        assert "contains other files" in said.err
     assert command("install", "codex", "--plugin-dir", "new").code == 2
     assert tree(project) == before
 

@@ -86,7 +86,7 @@ def test_put__odd_formatting__nothing_else_moves() -> None:
         ('{\n "a": 1\n "b": 2}', "is not valid JSON", "line 3, column 2"),
         ('{"a": 1, "b": {"c": 1, "c": 2}}', "has the key 'c' twice", "line 1, column 24"),
         ('{"a": NaN}', "is not valid JSON", "line 1, column 1"),
-        ("[1]", "holds no object", "line 1, column 1"),
+        ("[1]", "is not a JSON object", "line 1, column 1"),
         ('{"a": ' + "[" * 100_000, "", "line 1"),
     ],
 )
@@ -105,5 +105,5 @@ def test_put__something_else_in_the_way__is_refused(path: tuple[str, ...], what:
 
 
 def test_append__no_list_there__is_refused() -> None:
-    with pytest.raises(ConfigError, match="something else than a list at a"):
+    with pytest.raises(ConfigError, match="a is not a list"):
         jsontext.append('{"a": {"b": 1}}', ("a",), 1, "settings.json")

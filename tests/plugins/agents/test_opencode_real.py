@@ -146,7 +146,7 @@ def test_compacted__by_opencode__its_summary_is_in_the_note_once_and_the_next_ca
     notes = opencode.notes()
     assert notes.count("the column is called cust_ref") == 1
     assert ", by opencode._" in notes.partition("## Summary")[2]
-    assert "this conversation is its session `opencode-ses_1`" in pushed(told[6])
+    assert "This conversation is its session `opencode-ses_1`" in pushed(told[6])
 
 
 def test_prompt__context_is_rather_full__the_agent_is_asked_once_for_each_compaction(

@@ -116,7 +116,7 @@ def test_reply__without_a_hook__says_so_and_with_one_of_this_client_does_not(tal
     heartbeat.beat(str(project / ".holdfast" / "state"), "claude-code", "SessionStart", "s-1")
     for reply in talk(both, name="claude-code"):
         assert NOTICE not in reply
-    assert "Hooks of claude-code ran last at" in talk(both, name="claude-code")[0]
+    assert "claude-code's hooks last ran at" in talk(both, name="claude-code")[0]
     assert NOTICE in talk(both, name="codex-mcp-client")[0], "another client's hooks guard nothing here"
     assert "no hooks for this client" in talk(both, name="Some Editor")[0]
 

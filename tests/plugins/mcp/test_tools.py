@@ -98,7 +98,7 @@ def test_work__listed_shown_closed_and_reopened__by_the_id_of_the_list(call: Cal
 @pytest.mark.parametrize(
     ("name", "arguments", "told"),
     [
-        ("load", {"maxchars": 9}, "`maxchars` is no argument of `load`. It takes max_chars."),
+        ("load", {"maxchars": 9}, "`maxchars` is not an argument of `load`. It takes max_chars."),
         ("load", {"max_chars": "9"}, "`max_chars` is not of type integer"),
         ("load", {"max_chars": True}, "`max_chars` is not of type integer"),
         ("load", {"max_chars": -1}, "Give a number of 200 or more"),
@@ -162,9 +162,9 @@ def test_facts__searched__hold_every_word_surest_first_and_fenced(call: Call) ->
     assert "2 of 2" in found
     assert found.endswith("</recalled-memory>")
     assert "1 of 3" in call("search_facts", limit=1)
-    assert "No stored fact matches; 3 were searched" in call("search_facts", query="tabs pytest")
+    assert "No fact matches (3 searched)" in call("search_facts", query="tabs pytest")
     assert "No such fact is stored" in call("search_facts", category="goal")
-    assert "Known already" in call("remember", content="tabs, not spaces")
+    assert "Already stored" in call("remember", content="tabs, not spaces")
 
 
 def test_fact__that_is_long__is_neither_echoed_nor_listed_whole(call: Call) -> None:
@@ -197,7 +197,7 @@ def test_remember__into_a_full_store__says_what_left(call: Call, project: Path) 
     trusted(project)
     assert FactsConfig().max_facts > 1
     first = call("remember", content="One").split()[2].rstrip(".")
-    assert f"what left for it: {first}" in call("remember", content="Two")
+    assert f"so it evicted {first}" in call("remember", content="Two")
 
 
 # which session

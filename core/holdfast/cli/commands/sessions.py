@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.cli import state
 from holdfast.cli.args import add_json, examples, session_id
 from holdfast.cli.problem import UsageError
+from holdfast.cli.session_lookup import messages
 from holdfast.cli.term import Term
 from holdfast.cli.words import ago, count
 from holdfast.config.serde import moment
-from holdfast.errors import NotFound
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -81,23 +81,3 @@ def _show(memory: Holdfast, args: Namespace) -> int:
             out.say(f"  {out.plain(line)}".rstrip())
         out.say()
     return 0
-
-
-def messages(memory: Holdfast, session: str, *, around: str | None = None, span: int = 0) -> list[dict[str, Any]]:
-    """The records of a session's messages, in order, as they are stored: mask them before they are shown. With
-    ``around`` only the message of that id, and ``span`` of them before and after it. Raises: NotFound; Unavailable."""
-    from holdfast.journal.journal import Journal
-
-    journal = Journal(memory.services.state, session)
-    if not journal.exists():
-        raise NotFound(f"There is no session {session!r}.", next_step="`holdfast sessions` lists them.")
-    found = [entry.record for entry in journal.of_kinds("message")]
-    if around is None:
-        return found
-    at = next((number for number, one in enumerate(found) if one["id"] == around), -1)
-    if at < 0:
-        raise NotFound(
-            f"Session {session!r} has no message {around!r}.",
-            next_step=f"`holdfast sessions show {session}` lists them all.",
-        )
-    return found[max(at - span, 0) : at + span + 1]

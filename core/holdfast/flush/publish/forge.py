@@ -139,3 +139,10 @@ class Forge(ABC):
                 Evidence(target=post.target, pointer="", published="", read_back="", pending=pending, note=note)
             )
         return evidence
+
+
+def waiting(state: str) -> list[Item]:
+    """The items waiting to be published, oldest first. ``state`` is the private folder. Raises: Unavailable."""
+    from holdfast.flush.publish.outbox import Outbox
+
+    return Outbox(state).items()

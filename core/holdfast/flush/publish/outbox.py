@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from attrs import evolve, frozen
 
 from holdfast.config.serde import structure, unstructure
-from holdfast.errors import Corrupt, HoldfastError, NotFound, Unavailable
+from holdfast.errors import Corrupt, HoldfastError, NotFound, TryLater, Unavailable
 from holdfast.fs import durable, private, records, safeopen, tally
 
 if TYPE_CHECKING:
@@ -39,14 +39,6 @@ _DAMAGED: Final = "damaged-"
 _ENOUGH: Final = 3
 #: Minimum characters of an id's prefix.
 _PREFIX: Final = 6
-
-
-class TryLater(Unavailable):
-    """Nothing can be published there now, and the forge requests a pause of ``after_s`` seconds."""
-
-    def __init__(self, message: str, *, next_step: str = "", after_s: float = 0.0) -> None:
-        super().__init__(message, next_step=next_step)
-        self.after_s = after_s
 
 
 @frozen(kw_only=True)

@@ -1,7 +1,7 @@
-"""Writing again what is missing, from the receipts in the journals: note blocks, the handoff, decided lines.
+"""Restores missing note blocks, the handoff and decided lines from the receipts in the journals.
 
-A block comes out as it was written, without an operator's override. What only a person or a dream wrote is lost, and
-the result says so. Nothing is overwritten: blocks are appended, and documents made only where there is none.
+A block is restored as it was written, without an operator's override. Text that only a person or a dream wrote is lost,
+and the result reports it. Nothing is overwritten: blocks are appended, and only missing documents are created.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Mended:
 
 
 def mend(services: Services, losses: Sequence[Loss]) -> Iterator[Mended]:
-    """Make good what can be made good. ``losses`` are those of :func:`holdfast.flush.losses.every`. Raises nothing but
-    what the store raises; what was written until then stays."""
+    """Repair what can be repaired. ``losses`` come from :func:`holdfast.flush.losses.every`. Raises only the store's
+    errors. Repairs made until then stay."""
     for loss in losses:
         try:
             yield _mended(services, loss, losses)
@@ -58,11 +58,11 @@ def _mended(services: Services, loss: Loss, losses: Sequence[Loss]) -> Mended:
         return _waiting(services, loss)
     if loss.kind == "lines":
         tally.accept(services.private(loss.name.rpartition("/")[2]))
-        return Mended(loss=loss, message=f"{loss.message} The lines that are left are taken as they are")
+        return Mended(loss=loss, message=f"{loss.message} The remaining lines were accepted")
     if loss.kind == "unproved":
         if services.store.provenance is not None:
             services.store.provenance.delete(loss.name)
-        return Mended(loss=loss, message=f"{loss.message} No journal holds its text, so it is taken as deleted")
+        return Mended(loss=loss, message=f"{loss.message} No journal holds its text, so it was recorded as deleted")
     if loss.kind == "damaged":
         return Mended(loss=loss, message=loss.message.rstrip("."), whole=False)
     if loss.kind == "journal":
@@ -82,17 +82,17 @@ def _without(services: Services, loss: Loss) -> Mended:
     stem = loss.name.rpartition("/")[2].removesuffix(".jsonl")
     if file_stem(stem) == stem:
         Journal(services.state, stem).repair()
-    else:  # its session's id is known to nobody
+    else:  # the session's id is unknown
         durable.remove(services.private("sessions", f"{stem}.hint"))
-    message = f"{loss.name} is begun anew: what was said since the session's last flush is lost"
+    message = f"{loss.name} was started again; the turns since the session's last flush are lost"
     return Mended(loss=loss, message=message)
 
 
 def _facts(services: Services, loss: Loss) -> Mended:
-    """Store again what payloads stated since the last time that a fact left or was changed by a call: what was stated
-    before may have been meant to go, since the fact log does not hold its text."""
+    """Store again the facts stated in payloads since a call last removed or changed a fact. Earlier facts may have been
+    removed on purpose, and the fact log does not hold their text."""
     from holdfast.facts import statedfacts
-    from holdfast.facts.facttrail import FactTrail
+    from holdfast.facts.audit_log import FactTrail
     from holdfast.flush.losses import flushes
 
     backend = services.store.backend

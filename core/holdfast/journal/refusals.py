@@ -1,0 +1,50 @@
+"""Refused flushes, as the session's journal records them, so that a past refusal stays visible after a later success.
+
+The record (kind ``refused``) holds no text of the session: the time, the flush's reason, and what failed. It is written
+only after the marker, and a journal that cannot take it changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from attrs import frozen
+
+from holdfast.config.serde import moment, stamp
+from holdfast.errors import HoldfastError
+
+if TYPE_CHECKING:
+    from holdfast.journal.journal import Journal
+
+KIND: Final = "refused"
+
+
+@frozen(kw_only=True)
+class Refusal:
+    """``reason`` is the flush's reason (compaction, end, ...), ``target`` what failed. ``at`` is an aware time."""
+
+    session: str
+    at: datetime
+    reason: str
+    target: str
+
+
+def note(journal: Journal, at: datetime, reason: str, target: str) -> None:
+    """Record a refusal in a journal that exists. A failure is not an error, because the marker already blocks."""
+    if journal.exists():
+        with suppress(HoldfastError):
+            journal.append({"kind": KIND, "at": stamp(at), "reason": reason, "target": target})
+
+
+def of(journal: Journal) -> Iterator[Refusal]:
+    """The recorded refusals of a session, oldest first; damaged records are skipped. Raises: Unavailable."""
+    for entry in journal.of_kinds(KIND):
+        try:
+            row = entry.record
+            at, reason, target = moment(str(row["at"])), str(row["reason"]), str(row["target"])
+        except (KeyError, ValueError):
+            continue  # of a later holdfast
+        yield Refusal(session=journal.session_id, at=at, reason=reason, target=target)

@@ -1,0 +1,97 @@
+"""``holdfast web``: look at the memory in a browser."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+#: The heading of the help under which the command is listed, and its line there.
+HEADING = "Look after it"
+SUMMARY = "show the memory in a browser: a read-only page on this machine"
+
+_IDLE_MINUTES: Final = 30
+_HIGHEST_PORT: Final = 65_535
+
+
+def configure(parser: ArgumentParser) -> None:
+    from holdfast.cli.args import examples, positive
+
+    parser.add_argument("--port", metavar="N", type=positive("port"), default=0, help="port (default: a free one)")
+    parser.add_argument("--no-open", action="store_true", help="only print the link; do not start a browser")
+    parser.add_argument(
+        "--idle",
+        metavar="MINUTES",
+        type=positive("idle"),
+        default=_IDLE_MINUTES,
+        help=f"stop after this time without a request (default: {_IDLE_MINUTES})",
+    )
+    parser.epilog = (
+        examples("holdfast web", "holdfast web --no-open --port 8123", "holdfast --root ~/work/shop web")
+        + "\n\nThe page is read-only and reachable only from this machine, with the printed link. Ctrl-C stops it."
+        '\nNeeds two packages: pip install "holdfast[web]".'
+    )
+
+
+def run(args: Namespace) -> int:
+    """Serve until Ctrl-C or until idle. Raises: PluginLoadFailed when a package is missing; UsageError; Unavailable."""
+    from holdfast import Holdfast
+    from holdfast.cli.problem import UsageError
+    from holdfast.cli.term import Term, home_short
+
+    if args.port > _HIGHEST_PORT:
+        raise UsageError(f"--port {args.port} is too high.", next_step=f"Use a port up to {_HIGHEST_PORT}.")
+    try:
+        from holdfast_web.server import Server
+        from holdfast_web.site import Site
+    except ImportError as error:
+        raise _not_installed(error) from error
+    out = Term()
+    with Holdfast.open(args.root) as memory, Server("127.0.0.1", args.port, idle_s=args.idle * 60) as server:
+        server.site = Site(memory, port=server.server_port)
+        server.site.warm_up()
+        link = server.site.access.link(server.host)
+        out.say(f"The memory of {out.plain(home_short(memory.services.root))}, read-only, on this machine:\n")
+        out.say(f"  {link}\n")
+        out.say(out.dim(f"Ctrl-C stops it, and so do {args.idle} minutes without a request."))
+        out.stream.flush()
+        if not args.no_open:
+            _open(server.site.access.link_once(server.host))
+        try:
+            server.run()
+        except KeyboardInterrupt:
+            out.say("\nStopped.")
+            return 0
+        out.say("Stopped, because nothing was requested.")
+    return 0
+
+
+def _open(link: str) -> None:
+    """Start the default browser, in a thread, because a browser in the terminal would wait for this process."""
+    import contextlib
+    import threading
+    import webbrowser
+
+    def start() -> None:
+        with contextlib.suppress(webbrowser.Error, OSError):
+            webbrowser.open(link)
+
+    threading.Thread(target=start, daemon=True).start()
+
+
+def _not_installed(error: ImportError) -> Exception:
+    """The error for a missing package; ``error`` itself for a module of ours."""
+    import shlex
+    import sys
+
+    from holdfast.errors import PluginLoadFailed
+
+    missing = (error.name or "").partition(".")[0]
+    if missing.startswith("holdfast"):
+        return error
+    python = shlex.quote(sys.executable) if sys.platform != "win32" else f'"{sys.executable}"'
+    return PluginLoadFailed(
+        f"`holdfast web` needs the package {missing or 'jinja2'}, which is not installed.",
+        next_step=f'Install it for the Python that runs holdfast: `{python} -m pip install "holdfast[web]"`.',
+    )

@@ -1,0 +1,87 @@
+"""Facts: the list by category and confidence, one fact, and the facts that left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from attrs import evolve
+
+from holdfast.models import Category
+from holdfast_web.paging import page
+
+if TYPE_CHECKING:
+    from holdfast_web.pages.request import Request
+    from holdfast_web.project import Project
+    from holdfast_web.rendering import Renderer
+
+_ORDERS: Final = ("newest", "confidence", "oldest")
+_LEAST: Final = ("", "0.9", "0.7", "0.5")
+_EVENTS: Final = ("", "replaced", "evicted", "deleted", "updated", "kept")
+
+
+def listed(project: Project, renderer: Renderer, request: Request) -> str:
+    order = request.choice("order", _ORDERS)
+    category = request.choice("category", ("", *Category))
+    least = request.choice("least", _LEAST)
+    facts = project.facts()
+    counts = Counter(fact.category for fact in facts)
+    chosen = [
+        fact for fact in facts if (not category or fact.category == category) and fact.confidence >= float(least or 0)
+    ]
+    if order == "oldest":
+        chosen.reverse()
+    elif order == "confidence":
+        chosen.sort(key=lambda fact: -fact.confidence)
+    shown = page(chosen, request.text("page"))
+    return renderer.page(
+        "facts.html",
+        here="facts",
+        title="Facts",
+        page=evolve(shown, items=project.shown_facts(shown.items)),
+        counts=counts,
+        total=len(facts),
+        categories=list(Category),
+        category=category,
+        order=order,
+        orders=_ORDERS,
+        least=least,
+        leasts=_LEAST,
+        withheld=project.facts_withheld,
+    )
+
+
+def show(project: Project, renderer: Renderer, request: Request) -> str:
+    """One fact, stored or gone, with its history. Raises: NotFound."""
+    wanted = request.argument
+    history = [one for one in project.memory.facts.trail.entries() if wanted in (one.id, one.by)]
+    fact = next((fact for fact in project.facts() if fact.id == wanted), None)
+    if fact is None and (not history or project.facts_withheld):
+        project.memory.facts.get(wanted if not project.facts_withheld else "")  # raises, with the store's own next step
+    texts = project.masked(*(one.content or "" for one in history))
+    return renderer.page(
+        "fact.html",
+        here="facts",
+        title=f"Fact {wanted}",
+        fact_id=wanted,
+        fact=project.shown_facts([fact])[0] if fact else None,
+        session=fact is not None and fact.source in project.memory.sessions(),
+        history=list(zip(history, texts, strict=True))[::-1],
+    )
+
+
+def departures(project: Project, renderer: Renderer, request: Request) -> str:
+    """The audit log: facts that left or changed, and why."""
+    event = request.choice("event", _EVENTS)
+    entries = [one for one in project.memory.facts.trail.entries() if event in ("", one.event)][::-1]
+    shown = page(entries, request.text("page"))
+    texts = project.masked(*(one.content or "" for one in shown.items))
+    return renderer.page(
+        "departures.html",
+        here="facts",
+        title="Facts that left",
+        page=shown,
+        rows=list(zip(shown.items, texts, strict=True)),
+        event=event,
+        events=_EVENTS,
+    )

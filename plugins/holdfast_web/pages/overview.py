@@ -1,0 +1,129 @@
+"""The overview: state, what is due, the timeline, open work; and the timeline on its own page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import date
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from holdfast.errors import HoldfastError
+from holdfast.flush.dreamlog import Status as DreamStatus
+from holdfast.journal.safety import State
+from holdfast_web.events import events, totals
+from holdfast_web.timeline import Day, Picture, days, picture, without_quiet_start
+
+if TYPE_CHECKING:
+    from holdfast.flush.dreamlog import DreamResult
+    from holdfast.flush.handoff import Work
+    from holdfast.session.status import Status
+    from holdfast_web.pages.request import Request
+    from holdfast_web.project import Project
+    from holdfast_web.rendering import Renderer
+
+T = TypeVar("T")
+
+_DAYS: Final = 60
+_NARROW_DAYS: Final = 14
+_SPANS: Final = ("90", "30", "180", "365", "730")
+_LATEST: Final = 6
+
+
+class Due(NamedTuple):
+    """Something that waits for a person. ``path`` is the page about it, empty when there is none."""
+
+    text: str
+    step: str
+    path: str = ""
+
+
+def show(project: Project, renderer: Renderer, request: Request) -> str:
+    memory = project.memory
+    now = project.status()
+    problems: list[HoldfastError] = []
+
+    def read(query: Callable[[], T], otherwise: T) -> T:
+        """The result, or ``otherwise`` when a part of the store cannot be read: the banner then shows why."""
+        try:
+            return query()
+        except HoldfastError as error:
+            problems.append(error)
+            return otherwise
+
+    runs: list[DreamResult] = read(project.dreams, [])
+    found = read(lambda: events(project, now, _DAYS), days(now.at.date(), _DAYS))
+    shown = without_quiet_start(list(found.values()))
+    nothing: tuple[Work, ...] = ()
+    work = read(memory.work.list, nothing)
+    unknown: tuple[list[str], bool] = ([], False)
+    withheld, facts_withheld = read(project.services.store.withheld, unknown)
+    facts = 0 if facts_withheld else read(memory.facts.count, 0)
+    names: list[tuple[date, str]] = read(project.note_names, [])
+    last_flush = max((one.last_flush_at for one in now.sessions if one.last_flush_at), default=None)
+    latest = sorted(
+        (one for one in now.sessions if one.last_turn_at), key=lambda one: one.last_turn_at or now.at, reverse=True
+    )
+    return renderer.page(
+        "overview.html",
+        here="",
+        title="Overview",
+        status=now,
+        dirty=[one for one in now.sessions if one.state is State.DIRTY],
+        problems=_unique(problems, [loss.message for loss in now.lost]),
+        due=list(_due(project, now, work)),
+        work=work,
+        last_flush=last_flush,
+        last_dream=next((run for run in runs if run.status is DreamStatus.DONE), None),
+        facts=facts,
+        notes=len(names),
+        latest=latest[:_LATEST],
+        days=shown,
+        totals=totals(shown),
+        **_pictures(shown),
+        withheld=withheld,
+        facts_withheld=facts_withheld,
+    )
+
+
+def timeline(project: Project, renderer: Renderer, request: Request) -> str:
+    span = request.choice("days", _SPANS)
+    shown = list(events(project, project.status(), int(span)).values())
+    return renderer.page(
+        "timeline.html",
+        here="",
+        title="Timeline",
+        days=shown,
+        totals=totals(shown),
+        span=span,
+        spans=sorted(_SPANS, key=int),
+        **_pictures(shown),
+    )
+
+
+def _pictures(shown: list[Day]) -> dict[str, Picture | int]:
+    """The picture for wide and for narrow screens."""
+    every = 7 if len(shown) <= 90 else max(14, len(shown) // 9)
+    return {
+        "wide": picture(shown, width=960, label_every=every),
+        "narrow": picture(shown[-_NARROW_DAYS:], width=340, label_every=4),
+        "narrow_days": min(_NARROW_DAYS, len(shown)),
+    }
+
+
+def _unique(problems: Iterable[HoldfastError], shown: Iterable[str]) -> list[HoldfastError]:
+    """Each problem once, without those that the banner shows already."""
+    return list({one.message: one for one in problems if one.message not in shown}.values())
+
+
+def _due(project: Project, now: Status, work: Iterable[Work]) -> Iterable[Due]:
+    memory = project.memory
+    if now.waiting:
+        yield Due(f"{len(now.waiting):,} waiting to be published.", now.waiting[0].error, "outbox")
+    for one in work:
+        for text in one.needs_operator:
+            if text.strip().casefold() != "none":
+                yield Due(text, f"Asked for by session {one.session}.", "work")
+    try:
+        if memory.dream_due():
+            yield Due("A dream is due: the notes hold something new.", "`holdfast dream` runs it now.", "dreams")
+    except HoldfastError as error:
+        yield Due(error.message, error.next_step, "dreams")

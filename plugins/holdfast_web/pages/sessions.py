@@ -1,0 +1,131 @@
+"""Sessions: the list, and one session with its turns and its compactions."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from attrs import evolve
+
+from holdfast.models import Message, turns_of
+from holdfast_web.journals import FIELDS, Passage, Said, Story, items, quoted
+from holdfast_web.paging import page
+
+if TYPE_CHECKING:
+    from holdfast_web.pages.request import Request
+    from holdfast_web.project import Project
+    from holdfast_web.rendering import Renderer
+
+#: Turns on one page, and compactions.
+_TURNS: Final = 20
+_PASSAGES: Final = 5
+#: Dropped messages shown in full for one compaction, and characters of a message.
+_DROPPED: Final = 60
+_CHARS: Final = 6_000
+_STATES: Final = ("all", "unsafe", "dirty", "safe")
+
+
+def listed(project: Project, renderer: Renderer, request: Request) -> str:
+    now = project.status()
+    state = request.choice("state", _STATES)
+    chosen = [one for one in now.sessions if state in ("all", one.state)]
+    chosen.sort(key=lambda one: one.last_turn_at.timestamp() if one.last_turn_at else 0.0, reverse=True)
+    chosen.sort(key=lambda one: one.state != "unsafe")
+    counts = {name: sum(one.state == name for one in now.sessions) for name in _STATES[1:]}
+    return renderer.page(
+        "sessions.html",
+        here="sessions",
+        title="Sessions",
+        page=page(chosen, request.text("page")),
+        state=state,
+        counts={"all": len(now.sessions), **counts},
+    )
+
+
+def show(project: Project, renderer: Renderer, request: Request) -> str:
+    session = request.argument
+    story = project.journals.story(session)
+    status = next((one for one in project.status().sessions if one.id == session), None)
+    passages = page(story.passages[::-1], request.text("flush"), size=_PASSAGES)
+    groups = turns_of([_message(one) for one in story.messages])
+    numbers = {one.id: one for one in story.messages}
+    turns = [[numbers[m.id] for m in turn.messages] for turn in groups]
+    at = request.text("turn")
+    wanted = request.text("page") or _page_of(turns, at)
+    chosen = page(turns, wanted, size=_TURNS)
+    said = _masked(project, [one for turn in chosen.items for one in turn])
+    shown = {one.number: one for one in said}
+    days = project.services.config.retention.journal
+    return renderer.page(
+        "session.html",
+        here="sessions",
+        title=f"Session {session}",
+        session=session,
+        story=story,
+        status=status,
+        passages=passages,
+        cards=[_card(project, story, one) for one in passages.items],
+        turns=chosen,
+        shown=[[shown[one.number] for one in turn] for turn in chosen.items],
+        retention_days=days,
+        gone_at=_gone_at(story, days) if status is not None and status.ended and days else None,
+    )
+
+
+def _gone_at(story: Story, days: int) -> Any:
+    """When retention may remove the messages of an ended session."""
+    return story.messages[-1].at + timedelta(days=days) if story.messages else None
+
+
+def _message(one: Said) -> Message:
+    return Message(role=one.role, text="", at=one.at, id=one.id)
+
+
+def _page_of(turns: list[list[Said]], wanted: str) -> str:
+    """The page with the message of that id, else the last one."""
+    for number, turn in enumerate(turns):
+        if wanted and any(one.id == wanted for one in turn):
+            return str(number // _TURNS + 1)
+    return str(-(-len(turns) // _TURNS))
+
+
+def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
+    """A compaction for the template: what was saved, what left the context, and the receipt checked now."""
+    payload = passage.payload
+    dropped = [story.messages[number] for number in passage.dropped]
+    marks = quoted(payload, dropped) if payload else [()] * len(dropped)
+    saved = [(label, project.masked(*texts)) for label, texts in items(payload)] if payload else []
+    now, problem = project.journals.check(passage, is_last=passage.number == len(story.passages))
+    shown = _masked(project, dropped[:_DROPPED])
+    return {
+        "passage": passage,
+        "receipt": passage.receipt,
+        "saved": saved,
+        "summary": "" if saved else project.masked(passage.receipt.summary)[0],
+        "dropped": list(zip(shown, marks, strict=False)),
+        "more": len(dropped) - len(shown),
+        "quoted": sum(bool(mark) for mark in marks),
+        "total": len(dropped),
+        "written": list(zip(passage.receipt.written, now, strict=True)),
+        "lost": now.count("missing"),
+        "problem": project.masked(problem)[0] if problem else "",
+        "warnings": project.masked(*passage.receipt.warnings),
+        "overridden": project.masked(passage.overridden)[0],
+        "published": project.masked(*(f"{one.target}: {one.pointer}" for one in passage.receipt.evidence)),
+        "derived": [dict(FIELDS).get(name, name) for name in passage.receipt.derived],
+    }
+
+
+def _masked(project: Project, said: list[Said]) -> list[Said]:
+    """The messages, masked and cut to a readable length."""
+    # Cut before masking, too, because a message can have megabytes; far behind what is shown, so that no mask is cut.
+    texts = project.masked(*(text for one in said for text in (one.text[: 4 * _CHARS], one.tool)))
+    return [
+        evolve(one, text=_cut(text, len(one.text)), tool=tool)
+        for one, text, tool in zip(said, texts[::2], texts[1::2], strict=True)
+    ]
+
+
+def _cut(text: str, length: int) -> str:
+    """The beginning of a masked text whose stored length is ``length``."""
+    return text if len(text) <= _CHARS else f"{text[:_CHARS]}\n… and more, of {length:,} characters"

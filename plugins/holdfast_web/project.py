@@ -1,0 +1,205 @@
+"""Read-only queries on the opened project. Text that leaves the store is masked here."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, tzinfo
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from attrs import evolve, frozen
+
+from holdfast.config import provenance
+from holdfast.config.layout import Surface
+from holdfast.errors import HoldfastError, NotFound
+from holdfast.flush import notes
+from holdfast.journal import safety
+from holdfast.session.status import status
+from holdfast.storage import Capability
+from holdfast_web.journals import Journals
+
+if TYPE_CHECKING:
+    from holdfast import Fact, Holdfast
+    from holdfast.flush.dreamlog import DreamResult
+    from holdfast.session.status import Status
+
+#: Documents whose masked text is kept in memory.
+_KEPT: Final = 32
+#: Seconds for which a past day's note counts as unchanged.
+_FRESH_S: Final = 60.0
+
+
+class Flushed(NamedTuple):
+    """One flush block of a daily note."""
+
+    id: str
+    at: datetime
+    session: str
+    reason: str
+
+
+class _Known(NamedTuple):
+    """The flushes of a note as read at ``at``, in seconds of the monotonic clock."""
+
+    at: float
+    revision: str
+    flushes: tuple[Flushed, ...]
+
+
+class NoteDay(NamedTuple):
+    """A daily note: its document and its flush blocks, oldest first."""
+
+    day: date
+    name: str
+    flushes: tuple[Flushed, ...]
+
+
+@frozen(kw_only=True)
+class Shown:
+    """A document as it may be shown. ``withheld`` is true for a document that came with a clone and is not trusted; its
+    text is then empty."""
+
+    name: str
+    text: str
+    withheld: bool = False
+
+
+class Project:
+    """One opened project. Not safe for threads: the site makes one page at a time."""
+
+    def __init__(self, memory: Holdfast) -> None:
+        self.memory = memory
+        self.services = memory.services
+        self.root = memory.services.root
+        self.name = os.path.basename(self.root) or self.root
+        self.journals = Journals(memory.services)
+        self._texts: dict[tuple[str, str], str] = {}
+        self._days: dict[str, _Known] = {}
+
+    @property
+    def zone(self) -> tzinfo | None:
+        return self.services.config.tz
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether each document costs a request to a server."""
+        return Capability.REMOTE in self.services.store.backend.capabilities
+
+    def now(self) -> datetime:
+        return self.services.now()
+
+    def status(self) -> Status:
+        """Every session with its state; errors are masked. Raises: Unavailable."""
+        now = status(self.services)
+        errors = self.masked(*(text for one in now.sessions if one.error for text in (one.error, one.next_step)))
+        pairs = iter(zip(errors[::2], errors[1::2], strict=True))
+        shown = []
+        for one in now.sessions:
+            error, step = next(pairs) if one.error else ("", "")
+            shown.append(evolve(one, error=error, next_step=step) if one.error else one)
+        return evolve(now, sessions=tuple(shown))
+
+    def alarms(self) -> int:
+        """The number of UNSAFE sessions, for the head of every page; 0 when unknown, which the overview reports."""
+        try:
+            return len(safety.all_unsafe(self.services.state))
+        except HoldfastError:
+            return 0
+
+    def masked(self, *texts: str, surface: str = Surface.JOURNAL) -> list[str]:
+        """Strings as they may leave the store. When no validator works, they are left out."""
+        try:
+            return self.services.gate.outgoing_all(texts, surface=surface)
+        except HoldfastError:
+            return ["(not shown, because a validator is broken)"] * len(texts)
+
+    # documents
+
+    def names(self) -> list[str]:
+        """All documents, sorted. Raises: Corrupt; Unavailable."""
+        return self.services.store.names()
+
+    def document(self, name: str) -> Shown:
+        """A stored document, masked. Raises: NotFound; Refused for a bad name; Corrupt; Unavailable; PluginError."""
+        store = self.services.store
+        found = store.read(name) if self.services.layout.surface_of(name) or name in self.names() else None
+        if found is None:
+            raise NotFound(f"There is no document {name!r}.", next_step="The page `Notes` lists the documents.")
+        if store.is_withheld(name):
+            return Shown(name=name, text="", withheld=True)
+        key = (name, found.revision)
+        if key not in self._texts:
+            if len(self._texts) >= _KEPT:
+                del self._texts[next(iter(self._texts))]
+            self._texts[key] = self.services.shown(found).text
+        return Shown(name=name, text=self._texts[key])
+
+    def standing(self, surface: Surface) -> Shown:
+        """The document of a surface that has only one; empty when missing. Raises: as :meth:`document`."""
+        name = self.services.layout.name(surface)
+        try:
+            return self.document(name)
+        except NotFound:
+            return Shown(name=name, text="")
+
+    def text(self, name: str) -> str:
+        """A document's text, masked; empty when it is missing, withheld or unreadable."""
+        try:
+            return self.document(name).text
+        except HoldfastError:
+            return ""
+
+    def note_names(self) -> list[tuple[date, str]]:
+        """The daily notes' days and names, newest first. Raises: Corrupt; Unavailable."""
+        layout = self.services.layout
+        found = self.services.store.backend.names(layout.prefix(Surface.DAILY))
+        days = ((layout.day_of(Surface.DAILY, name), name) for name in found)
+        return sorted(((day, name) for day, name in days if day), reverse=True)
+
+    def note(self, day: date, name: str) -> NoteDay:
+        """A daily note's flushes. An unreadable note has none; its page shows the error. A past day is read again only
+        after a minute, because a timeline shows hundreds of them."""
+        known = self._days.get(name)
+        if known is not None and day < self.now().date() and time.monotonic() - known.at < _FRESH_S:
+            return NoteDay(day, name, known.flushes)
+        store = self.services.store
+        try:
+            found = None if store.is_withheld(name) else store.read(name)
+        except HoldfastError:
+            found = None
+        if found is None:
+            flushes: tuple[Flushed, ...] = ()
+        elif known is not None and known.revision == found.revision:
+            flushes = known.flushes
+        else:
+            flushes = tuple(_flushes(found.text))
+        self._days[name] = _Known(time.monotonic(), found.revision if found else "", flushes)
+        return NoteDay(day, name, flushes)
+
+    # facts
+
+    @property
+    def facts_withheld(self) -> bool:
+        """Whether the stored facts came with a clone that is not trusted. Raises: Unavailable."""
+        return self.services.store.is_withheld(provenance.FACTS)
+
+    def facts(self) -> list[Fact]:
+        """All facts as stored, newest first; mask those shown. Empty when withheld. Raises: Corrupt; Unavailable."""
+        return [] if self.facts_withheld else self.memory.facts.list()[::-1]
+
+    def shown_facts(self, facts: Sequence[Fact]) -> list[Fact]:
+        """The facts, masked. Raises: PluginError."""
+        return self.memory.facts.shown(facts)
+
+    # dreams
+
+    def dreams(self) -> list[DreamResult]:
+        """Every run, newest first, without dry runs; its texts are as stored. Raises: Unavailable."""
+        return [run for run in reversed(self.memory.dreams()) if not run.dry_run]
+
+
+def _flushes(text: str) -> Iterable[Flushed]:
+    for block in notes.blocks(text):
+        if block.at is not None and block.id.startswith("flush_") and block.reason != "summary":
+            yield Flushed(block.id, block.at, block.session, block.reason)

@@ -1,0 +1,144 @@
+"""Jinja2 with escaping and visible control characters by construction, and the filters of the templates."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from holdfast.cli.words import ago, count, size
+from holdfast.text.plain import in_one_line, printable
+from holdfast_web.markdown import to_html
+
+if TYPE_CHECKING:
+    from holdfast_web.project import Project
+
+#: The menu: path and label, in order.
+MENU: Final = (
+    ("", "Overview"),
+    ("sessions", "Sessions"),
+    ("notes", "Notes"),
+    ("memory", "Memory"),
+    ("facts", "Facts"),
+    ("dreams", "Dreams"),
+    ("work", "Open work"),
+    ("outbox", "Outbox"),
+    ("start", "Next start"),
+)
+
+
+class Renderer:
+    """Makes pages from templates. Addresses begin with ``prefix``."""
+
+    def __init__(self, project: Project, prefix: str) -> None:
+        self._project = project
+        self._prefix = prefix
+        folder = os.path.join(os.path.dirname(__file__), "templates")
+        self._environment = Environment(
+            loader=FileSystemLoader(folder),
+            autoescape=True,
+            undefined=StrictUndefined,
+            finalize=_visible,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._environment.filters |= {
+            "ago": self._ago,
+            "coded": _coded,
+            "count": count,
+            "day": lambda at: f"{self._local(at):%Y-%m-%d}",
+            "line": in_one_line,
+            "markdown": self._markdown,
+            "number": lambda value: f"{value:,}",
+            "size": size,
+            "when": self._when,
+        }
+        self._environment.globals |= {"menu": MENU, "url": self.url, "address": self.document, "query": _fields}
+        for name in self._environment.list_templates():  # compiled now, so that the first page does not wait
+            self._environment.get_template(name)
+
+    def page(self, template: str, *, here: str, title: str, **values: Any) -> str:
+        """A page. ``here`` is the path of its entry in the menu."""
+        project = self._project
+        return self._environment.get_template(template).render(
+            here=here,
+            title=title,
+            project_name=project.name,
+            root=project.root,
+            alarms=project.alarms(),
+            **values,
+        )
+
+    def part(self, template: str, **values: Any) -> Markup:
+        """A part of a page."""
+        return Markup(self._environment.get_template(template).render(**values))  # noqa: S704 - escaped by the template
+
+    def error(self, status: HTTPStatus, message: str, next_step: str, *, home: str = "") -> str:
+        """An error page. Without ``home`` it shows nothing of the project, because the reader is not known."""
+        return self._environment.get_template("error.html").render(
+            status=status.value, phrase=status.phrase, message=message, next_step=next_step, home=home
+        )
+
+    def url(self, *parts: str, **query: object) -> str:
+        """The address of a page: each part is one segment. Empty values are left out of the query."""
+        path = self._prefix + "/".join(quote(part, safe="") for part in parts)
+        given = {name: value for name, value in query.items() if value not in ("", None)}
+        return f"{path}?{urlencode(given)}" if given else path
+
+    def document(self, pointer: str) -> str:
+        """The address of ``NAME`` or ``NAME:LINE``."""
+        name, colon, line = pointer.rpartition(":")
+        if not (colon and line.isascii() and line.isdigit()):
+            return self._prefix + "documents/" + quote(pointer)
+        return f"{self._prefix}documents/{quote(name)}?line={line}#L{line}"
+
+    def _markdown(self, text: str, first_line: int = 1, notes: Mapping[int, Markup] | None = None) -> Markup:
+        return Markup(to_html(text, first_line=first_line, after=notes or {}))  # noqa: S704 - escapes everything itself
+
+    def _local(self, at: datetime) -> datetime:
+        return at.astimezone(self._project.zone)
+
+    def _when(self, at: datetime | None) -> Markup:
+        """A time in the project's zone."""
+        if at is None:
+            return Markup("<span class=quiet>never</span>")
+        local = self._local(at)
+        return Markup('<time datetime="{}">{:%Y-%m-%d %H:%M}</time>').format(local.isoformat(timespec="seconds"), local)
+
+    def _ago(self, at: datetime | None) -> Markup:
+        """How long ago, with the time as a tooltip."""
+        if at is None:
+            return Markup("<span class=quiet>never</span>")
+        local = self._local(at)
+        shown = ago(at, self._project.now())
+        return Markup('<time datetime="{}" title="{:%Y-%m-%d %H:%M}">{}</time>').format(
+            local.isoformat(timespec="seconds"), local, shown
+        )
+
+
+def _fields(fields: Mapping[str, object], name: str, value: object) -> str:
+    """The same page with other fields: ``fields``, and ``name`` set to ``value``. Empty values are left out."""
+    given = {key: one for key, one in {**fields, name: value}.items() if one not in ("", None)}
+    return f"?{urlencode(given)}"
+
+
+def _visible(value: Any) -> Any:
+    """Every printed value: control and reordering characters become visible escapes. Markup made here has none."""
+    if isinstance(value, Markup):
+        return value
+    return "" if value is None else printable(str(value))
+
+
+def _coded(text: str) -> Markup:
+    """A message of holdfast: commands between backticks become code."""
+    parts = printable(text).split("`")
+    if len(parts) % 2 == 0:
+        return escape("`".join(parts))
+    return Markup("").join(Markup("<code>{}</code>").format(p) if n % 2 else escape(p) for n, p in enumerate(parts))

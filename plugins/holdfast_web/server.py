@@ -1,0 +1,137 @@
+"""The HTTP server: loopback only, GET and HEAD only, one request per connection, stops when idle."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import os
+import socket
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, Final
+
+from holdfast.errors import BadValue, Unavailable
+
+if TYPE_CHECKING:
+    from holdfast_web.site import Response, Site
+
+logger = logging.getLogger(__name__)
+
+#: Requests in progress at the same time; further connections are closed at once.
+_MOST: Final = 32
+#: Seconds that a connection may take to send its request, or to take the answer.
+_PATIENCE_S: Final = 15.0
+#: Seconds between two checks whether the server is idle.
+_CHECK_S: Final = 0.1
+
+
+class Server(ThreadingHTTPServer):
+    """Serves ``site`` until :meth:`stop`, or until no request came for ``idle_s`` seconds."""
+
+    daemon_threads = True
+    block_on_close = False
+    allow_reuse_address = os.name == "posix"  # elsewhere it would let another process take the port
+    request_queue_size = 64
+
+    def __init__(self, host: str, port: int, *, idle_s: float) -> None:
+        """Bind; ``port`` 0 picks a free one. Raises: BadValue for an address that is not loopback; Unavailable."""
+        if not ipaddress.ip_address(host).is_loopback:
+            raise BadValue("host", f"{host} is not a loopback address", next_step="Use 127.0.0.1 or ::1.")
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.site: Site | None = None
+        self.host = host
+        self._idle_s = idle_s
+        self._last = time.monotonic()
+        self._running = threading.BoundedSemaphore(_MOST)
+        try:
+            super().__init__((host, port), _Handler)
+        except (OSError, OverflowError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise Unavailable(
+                f"Port {port} cannot be used: {why}.", next_step="Leave out --port: a free port is chosen."
+            ) from error
+
+    def server_bind(self) -> None:
+        """Bind without the base class's reverse name lookup, which can stall."""
+        self.socket.bind(self.server_address)
+        self.server_address = self.socket.getsockname()
+        self.server_name, self.server_port = self.host, int(self.server_address[1])
+
+    def run(self) -> None:
+        """Serve until stopped or idle."""
+        self._last = time.monotonic()
+        self.serve_forever(poll_interval=_CHECK_S)
+
+    def stop(self) -> None:
+        """Make :meth:`run` return. May be called from any thread but the one that runs."""
+        self.shutdown()
+
+    def service_actions(self) -> None:
+        """Called between requests by the serving thread, which must not wait for itself."""
+        if time.monotonic() - self._last > self._idle_s:
+            threading.Thread(target=self.shutdown, daemon=True).start()
+            self._last = float("inf")
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Start a thread for the request, unless too many are in progress."""
+        if not self._running.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        self._last = max(self._last, time.monotonic())
+        try:
+            super().process_request(request, client_address)
+        except BaseException:  # no thread was started, so none gives the place back
+            self._running.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._running.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A connection that broke is not an error of the server."""
+        logger.debug("a connection ended with an error")
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+    timeout = _PATIENCE_S
+    server_version = "holdfast"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        self._answer(body=True)
+
+    def do_HEAD(self) -> None:
+        self._answer(body=False)
+
+    def _answer(self, *, body: bool) -> None:
+        site = self.server.site
+        if site is None:
+            return
+        host, cookie = self.headers.get_all("Host") or [], self.headers.get_all("Cookie") or []
+        self._send(site.answer(self.path, host=host[0] if len(host) == 1 else None, cookie="; ".join(cookie)), body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Errors that the base class finds: a malformed or too long request, and every other method."""
+        if self.server.site is not None:
+            code = 405 if code == 501 else code
+            self._send(self.server.site.refusal(code), body=getattr(self, "command", "") != "HEAD")
+
+    def _send(self, response: Response, body: bool) -> None:
+        if self.request_version == "HTTP/0.9":
+            return
+        self.send_response_only(response.status)
+        for name, value in response.headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(response.body)))
+        self.send_header("Connection", "close")
+        self.end_headers()
+        if body:
+            self.wfile.write(response.body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
+        """Requests are not logged: their addresses hold the token and what was searched for."""

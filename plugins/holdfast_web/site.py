@@ -1,0 +1,182 @@
+"""A path to a response: access, routes, error pages and response headers."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from http import HTTPStatus
+from importlib import resources
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from attrs import frozen
+
+from holdfast.errors import BadValue, ConfigError, HoldfastError, NotFound, Refused
+from holdfast_web import pages
+from holdfast_web.access import Access
+from holdfast_web.project import Project
+from holdfast_web.rendering import Renderer
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+
+logger = logging.getLogger(__name__)
+
+_FIELDS: Final = 20
+_STATIC: Final = "/static/"
+_POLICY: Final = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'"
+)
+_HEADERS: Final = (
+    ("Content-Security-Policy", _POLICY),
+    ("X-Content-Type-Options", "nosniff"),
+    ("X-Frame-Options", "DENY"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Cache-Control", "no-store"),
+)
+_TYPES: Final = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+_HTML: Final = "text/html; charset=utf-8"
+_AGAIN: Final = "Open the link that `holdfast web` printed, with everything after the question mark."
+
+
+@frozen(kw_only=True)
+class Response:
+    """``headers`` are complete except for the length."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+class Site:
+    """Answers requests for one opened project. Safe for threads: pages are made one at a time."""
+
+    def __init__(self, memory: Holdfast, *, port: int) -> None:
+        self.access = Access(port)
+        self._project = Project(memory)
+        self._renderer = Renderer(self._project, self.access.prefix)
+        self._static = _static_files()
+        self._lock = threading.Lock()
+
+    def warm_up(self) -> None:
+        """Make the overview once, so that the first request finds validators and notes loaded. An error is shown when
+        the page is requested."""
+        with self._lock, suppress(HoldfastError):
+            pages.LISTS[""](self._project, self._renderer, pages.Request())
+
+    def answer(self, target: str, *, host: str | None, cookie: str) -> Response:
+        """The response to ``GET target``. Never raises."""
+        try:
+            return self._answer(target, host=host, cookie=cookie)
+        except HoldfastError as error:
+            message, step = self._project.masked(error.message, error.next_step)
+            return self._error(_status_of(error), message, step, home=self.access.prefix)
+        except Exception:  # a gate for the browser: it gets a page, never a traceback
+            logger.exception("a page could not be made")
+            return self.refusal(HTTPStatus.INTERNAL_SERVER_ERROR, home=self.access.prefix)
+
+    def refusal(self, status: int, *, home: str = "") -> Response:
+        """An error page for a request that reaches no page. ``home`` is the overview, for a reader with the cookie."""
+        message, step = _REFUSALS.get(HTTPStatus(status), ("The request cannot be answered.", "Go back and try again."))
+        return self._error(status, message, step, home=home)
+
+    def _answer(self, target: str, *, host: str | None, cookie: str) -> Response:
+        if not self.access.is_host(host):
+            return self.refusal(HTTPStatus.MISDIRECTED_REQUEST)
+        try:
+            parts = urlsplit(target)
+            query = _query(parts.query)
+        except ValueError:
+            return self.refusal(HTTPStatus.BAD_REQUEST)
+        if parts.path.startswith(_STATIC):
+            return self._static_file(parts.path.removeprefix(_STATIC))
+        prefix = self.access.prefix
+        if not parts.path.startswith(prefix):
+            return self.refusal(HTTPStatus.FORBIDDEN)
+        if "token" in query:
+            if not self.access.is_token(query["token"]):
+                return self.refusal(HTTPStatus.FORBIDDEN)
+            extra = (("Location", prefix), ("Set-Cookie", self.access.set_cookie()))
+            return _response(HTTPStatus.SEE_OTHER, _HTML, b"", extra)
+        if not self.access.is_known(cookie):
+            return self.refusal(HTTPStatus.FORBIDDEN)
+        view, argument = _route(parts.path.removeprefix(prefix))
+        if view is None:
+            return self.refusal(HTTPStatus.NOT_FOUND, home=prefix)
+        with self._lock:
+            text = view(self._project, self._renderer, pages.Request(argument=argument, query=query))
+        return _response(HTTPStatus.OK, _HTML, text.encode("utf-8", "replace"))
+
+    def _static_file(self, name: str) -> Response:
+        """The stylesheet and the script are for everyone: they hold nothing of the project, and an error page must not
+        show the prefix to a reader without the cookie."""
+        found = self._static.get(name)
+        if found is None:
+            return self.refusal(HTTPStatus.NOT_FOUND)
+        return _response(HTTPStatus.OK, *found)
+
+    def _error(self, status: int, message: str, next_step: str, *, home: str = "") -> Response:
+        text = self._renderer.error(HTTPStatus(status), message, next_step, home=home)
+        extra = (("Allow", "GET, HEAD"),) if status == HTTPStatus.METHOD_NOT_ALLOWED else ()
+        return _response(status, _HTML, text.encode("utf-8", "replace"), extra)
+
+
+def _response(status: int, kind: str, body: bytes, extra: tuple[tuple[str, str], ...] = ()) -> Response:
+    return Response(status=int(status), headers=(("Content-Type", kind), *_HEADERS, *extra), body=body)
+
+
+def _query(text: str) -> Mapping[str, str]:
+    """The last value of each field. Raises: ValueError."""
+    fields = parse_qs(text, keep_blank_values=True, max_num_fields=_FIELDS)
+    return {name: values[-1] for name, values in fields.items()}
+
+
+View = Callable[[Project, Renderer, "pages.Request"], str]
+
+
+def _route(path: str) -> tuple[View | None, str]:
+    """The view for a path, and the decoded rest of the path."""
+    name, slash, rest = path.partition("/")
+    if slash:
+        return (pages.DETAILS.get(name), unquote(rest)) if rest else (None, "")
+    return pages.LISTS.get(name), ""
+
+
+def _static_files() -> dict[str, tuple[str, bytes]]:
+    """Content type and content by file name."""
+    found = {}
+    for file in resources.files("holdfast_web").joinpath("static").iterdir():
+        kind = _TYPES.get("." + file.name.rpartition(".")[2])
+        if kind:
+            found[file.name] = (kind, file.read_bytes())
+    return found
+
+
+def _status_of(error: HoldfastError) -> HTTPStatus:
+    if isinstance(error, NotFound):
+        return HTTPStatus.NOT_FOUND
+    if isinstance(error, Refused | BadValue) and not isinstance(error, ConfigError):
+        return HTTPStatus.BAD_REQUEST
+    return HTTPStatus.SERVICE_UNAVAILABLE
+
+
+_REFUSALS: Final = {
+    HTTPStatus.BAD_REQUEST: ("The address cannot be read.", "Go back and follow a link of the page."),
+    HTTPStatus.FORBIDDEN: ("This page needs the link with its token.", _AGAIN),
+    HTTPStatus.NOT_FOUND: ("There is no such page.", "Choose one from the menu."),
+    HTTPStatus.METHOD_NOT_ALLOWED: (
+        "The page is read-only: it answers GET and HEAD.",
+        "Use a command to change memory.",
+    ),
+    HTTPStatus.MISDIRECTED_REQUEST: ("This server answers only under its address on this machine.", _AGAIN),
+    HTTPStatus.REQUEST_URI_TOO_LONG: ("The address is too long.", "Search for fewer words."),
+    HTTPStatus.INTERNAL_SERVER_ERROR: (
+        "The page could not be made, because of an internal error.",
+        "Run `holdfast doctor`; nothing was changed.",
+    ),
+}

@@ -1,0 +1,113 @@
+"""A server on loopback, a client that keeps the cookie, and one project after weeks of use."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from html import unescape
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+from tests.support import lived_in
+
+from holdfast import Holdfast
+from holdfast.config.values import Config
+
+pytest.importorskip("jinja2", reason="the extra `web` is not installed")
+pytest.importorskip("markdown_it", reason="the extra `web` is not installed")
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: http.client.HTTPMessage
+    text: str
+
+
+class Client:
+    """One browser's view of a server: ``get`` sends the cookie once :meth:`enter` has exchanged the token."""
+
+    def __init__(self, link: str) -> None:
+        parts = urlsplit(link)
+        self.port, self.prefix, self.token = parts.port or 0, parts.path, parts.query
+        self.cookie = ""
+
+    def enter(self) -> Client:
+        answer = self.raw("GET", f"{self.prefix}?{self.token}")
+        assert answer.status == 303
+        self.cookie = answer.headers["Set-Cookie"].partition(";")[0]
+        return self
+
+    def get(self, path: str = "") -> Answer:
+        return self.raw("GET", self.prefix + path)
+
+    def crawl(self, most: int) -> dict[str, Answer]:
+        """The first ``most`` pages that links lead to, by path, pages of details first every third time."""
+        found: dict[str, Answer] = {}
+        waiting = [self.prefix]
+        while waiting and len(found) < most:
+            path = waiting.pop(0)
+            if path in found:
+                continue
+            found[path] = self.raw("GET", path)
+            for link in map(unescape, re.findall(r'href="([^"#]+)', found[path].text)):
+                link = path.partition("?")[0] + link if link.startswith("?") else link
+                if link.startswith(self.prefix) and link not in found:
+                    waiting.insert(0 if link.count("/") > 2 and len(found) % 3 else len(waiting), link)
+        return found
+
+    def raw(self, method: str, target: str, **headers: str) -> Answer:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            given = {"Cookie": self.cookie} if self.cookie else {}
+            connection.request(method, target, headers={**given, **headers})
+            found = connection.getresponse()
+            return Answer(found.status, found.headers, found.read().decode("utf-8"))
+        finally:
+            connection.close()
+
+
+@contextmanager
+def served(memory: Holdfast, *, idle_s: float = 600.0) -> Iterator[Client]:
+    """A running server for ``memory``, and a client that has not entered yet."""
+    from holdfast_web.server import Server
+    from holdfast_web.site import Site
+
+    with Server("127.0.0.1", 0, idle_s=idle_s) as server:
+        server.site = Site(memory, port=server.server_port)
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        try:
+            yield Client(server.site.access.link("127.0.0.1"))
+        finally:
+            server.stop()
+            thread.join(10)
+
+
+@pytest.fixture
+def serve(opened: Callable[..., Holdfast]) -> Iterator[Callable[..., Client]]:
+    """``serve(memory)``: an entered client of a server for the project, by default without plugins."""
+    from contextlib import ExitStack
+
+    with ExitStack() as running:
+        yield lambda memory=None: running.enter_context(served(memory or opened())).enter()
+
+
+@pytest.fixture(scope="session")
+def weeks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Holdfast, Client]]:
+    """The made-up project with all default plugins, served. Tests only read it."""
+    folder = tmp_path_factory.mktemp("weeks")
+    root: Path = folder / "shop"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(folder / "home"))
+        patch.setenv("USERPROFILE", str(folder / "home"))
+        patch.delenv("XDG_CONFIG_HOME", raising=False)
+        clock = lived_in.build(root, weeks=3)
+        memory = Holdfast.open(root, config=Config(zone="UTC"), clock=clock)
+        memory.search("webhook")  # builds the index, under this home's key
+    with memory, served(memory) as client:
+        yield memory, client.enter()

@@ -1,0 +1,328 @@
+"""Safety of the page: who gets in, which requests are answered, and what a response allows a browser to do."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tests.plugins.web.conftest import Client, served
+
+from holdfast import Holdfast
+from holdfast.errors import BadValue, Unavailable
+
+pytest.importorskip("jinja2")
+
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; form-action 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'"
+)
+VIEWS = (
+    "",
+    "timeline",
+    "sessions",
+    "notes",
+    "memory",
+    "facts",
+    "departures",
+    "dreams",
+    "work",
+    "outbox",
+    "search",
+    "start",
+)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.1", "::", "8.8.8.8"])
+def test_server__address_that_is_not_loopback__is_refused(host: str) -> None:
+    from holdfast_web.server import Server
+
+    with pytest.raises(BadValue, match="not a loopback address"):
+        Server(host, 0, idle_s=1)
+
+
+def test_server__port_in_use__is_an_error_with_a_next_step() -> None:
+    from holdfast_web.server import Server
+
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(Unavailable) as caught:
+        Server("127.0.0.1", taken.getsockname()[1], idle_s=1)
+    assert "--port" in caught.value.next_step
+
+
+def test_link__with_its_token__sets_a_strict_cookie_and_leaves_the_address(opened: Callable[..., Holdfast]) -> None:
+    with served(opened()) as client:
+        answer = client.raw("GET", f"{client.prefix}?{client.token}")
+        assert answer.status == 303
+        assert answer.headers["Location"] == client.prefix
+        cookie = answer.headers["Set-Cookie"]
+        assert "; HttpOnly" in cookie
+        assert "; SameSite=Strict" in cookie
+        assert f"; Path={client.prefix};" in cookie
+        assert client.token.removeprefix("token=") not in cookie
+        client.cookie = cookie.partition(";")[0]
+        assert client.get().status == 200
+
+
+@pytest.mark.parametrize("query", ["", "?token=", "?token=wrong", "?token=" + "x" * 9_000, "?token=%C3%A9"])
+def test_page__without_the_token__shows_nothing_of_the_project(opened: Callable[..., Holdfast], query: str) -> None:
+    memory = opened()
+    with served(memory) as client:
+        answer = client.get(query)
+        assert answer.status == 403
+        assert Path(memory.services.root).name not in answer.text
+        assert client.prefix not in answer.text
+        for path in ("/", "/sessions", "/%2e%2e/"):
+            refused = client.raw("GET", path)
+            assert (refused.status, client.prefix in refused.text) == (403, False)
+
+
+def test_page__with_another_cookie__is_refused(opened: Callable[..., Holdfast]) -> None:
+    with served(opened()) as client:
+        for cookie in ("holdfast=guess", "holdfast=", "other=1", "\u00e9=;;;", "holdfast=" + "a" * 9_000):
+            client.cookie = cookie.encode("utf-8").decode("latin-1")
+            assert client.get("facts").status == 403
+
+
+def test_link_once__used_twice__works_once(opened: Callable[..., Holdfast]) -> None:
+    from holdfast_web.access import Access
+
+    access = Access(1234)
+    token = access.link_once("127.0.0.1").partition("token=")[2]
+    assert token not in access.link("127.0.0.1")
+    assert [access.is_token(token), access.is_token(token)] == [True, False]
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:80", "127.0.0.1", "localhost:1", ""])
+def test_host_header__of_another_name__is_refused(serve: Callable[..., Client], host: str) -> None:
+    client = serve()
+    assert client.raw("GET", client.prefix, Host=host).status == 421
+    assert client.raw("GET", f"{client.prefix}?{client.token}", Host=host).status == 421
+    assert client.raw("GET", client.prefix, Host=f"LOCALHOST:{client.port}").status == 200
+
+
+def test_host_header__missing_or_given_twice__is_refused(serve: Callable[..., Client]) -> None:
+    client = serve()
+    good = f"Host: 127.0.0.1:{client.port}\r\n"
+    for head in ("", good + "Host: evil.example\r\n"):
+        text = _send(client, f"GET {client.prefix} HTTP/1.1\r\n{head}Cookie: {client.cookie}\r\n\r\n")
+        assert text.startswith("HTTP/1.0 421 ")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"])
+def test_method__other_than_get_and_head__is_not_allowed(serve: Callable[..., Client], method: str) -> None:
+    client = serve()
+    answer = client.raw(method, client.prefix + "facts")
+    assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD")
+    assert "read-only" in answer.text
+
+
+def test_head__of_a_page__has_the_length_and_no_body(serve: Callable[..., Client]) -> None:
+    client = serve()
+    answer = client.raw("HEAD", client.prefix + "facts")
+    assert (answer.status, answer.text) == (200, "")
+    assert int(answer.headers["Content-Length"]) > 500
+
+
+def test_response__of_every_kind__has_the_headers_that_protect_it(serve: Callable[..., Client]) -> None:
+    client = serve()
+    kinds = [client.get(), client.get("nothing"), client.raw("POST", "/"), client.raw("GET", "/static/page.css")]
+    client.cookie = ""
+    for answer in (*kinds, client.get()):
+        assert answer.headers["Content-Security-Policy"] == POLICY
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Referrer-Policy"] == "no-referrer"
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert answer.headers["Server"] is None
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "documents/..%2f..%2fetc%2fpasswd",
+        "documents/%2fetc%2fpasswd",
+        "documents/../holdfast.toml",
+        "documents/state/facts.log.jsonl",
+        "documents/STATE%2Fkey",
+        "documents/memory/%00.md",
+        "documents/memory%5C..%5Cx",
+        "documents/" + "a/" * 900 + "x",
+        "documents/holdfast.toml",
+        "documents/facts.jsonl",
+        "sessions/..%2f..%2funsafe%2fx",
+        "sessions/%00",
+        "sessions/" + "s" * 3_000,
+        "sessions/nobody",
+        "facts/fact_00000000",
+        "facts/%F0%9F%A7%A8%0A",
+        "dreams/..",
+        "dreams/dream_0",
+        "nothing",
+        "facts/",
+        "%66acts%2f",
+    ],
+)
+def test_path__that_names_no_page__is_an_error_page(serve: Callable[..., Client], project: Path, path: str) -> None:
+    (project / "holdfast.toml").write_text("# hidden settings\n")
+    client = serve()
+    answer = client.get(path)
+    assert answer.status in (400, 404)
+    assert "hidden settings" not in answer.text
+    assert "Traceback" not in answer.text
+
+
+def test_static__path_tricks__lead_to_no_other_file(serve: Callable[..., Client]) -> None:
+    client = serve()
+    for name in ("../site.py", "%2e%2e/site.py", "..%2fsite.py", "", "page.css/", "page.css%00"):
+        answer = client.raw("GET", f"/static/{name}")
+        assert (answer.status, "import" in answer.text) == (404, False)
+
+
+def test_query__that_is_huge_or_odd__gets_an_answer(serve: Callable[..., Client]) -> None:
+    client = serve()
+    statuses = {
+        "search?q=" + "word%20" * 5_000: 200,
+        "search?q=" + "x" * 70_000: 414,
+        "search?" + "&".join(f"f{n}=1" for n in range(50)): 400,
+        "search?q=%FF%FE%00&kind=%3Cscript%3E": 200,
+        "facts?page=-1&category=%00&least=nan&order=;": 200,
+        "facts?page=99999999999999999999": 200,
+        "facts?page=%D9%A3": 200,
+        "timeline?days=1e9": 200,
+        "notes?page=0x10&documents=-5": 200,
+    }
+    assert {query: client.get(query).status for query in statuses} == statuses
+
+
+def test_request__that_is_not_http__does_not_stop_the_server(serve: Callable[..., Client]) -> None:
+    client = serve()
+    for junk in (
+        "\x16\x03\x01\r\n\r\n",
+        "GET\r\n\r\n",
+        "GET / HTTP/9.9\r\n\r\n",
+        f"GET /{'a' * 70_000} HTTP/1.1\r\n\r\n",
+    ):
+        assert "Traceback" not in _send(client, junk)
+    assert client.get().status == 200
+
+
+def test_requests__many_at_once__all_get_a_page(serve: Callable[..., Client]) -> None:
+    client = serve()
+    with ThreadPoolExecutor(16) as pool:
+        statuses = list(pool.map(lambda n: client.get(VIEWS[n % len(VIEWS)]).status, range(48)))
+    assert statuses == [200] * 48
+
+
+def test_server__without_a_request__stops_when_idle(opened: Callable[..., Holdfast]) -> None:
+    from holdfast_web.server import Server
+    from holdfast_web.site import Site
+
+    with Server("127.0.0.1", 0, idle_s=0.1) as server:
+        server.site = Site(opened(), port=server.server_port)
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def test_reading__every_view__changes_no_file_of_the_project(
+    serve: Callable[..., Client], opened: Callable[..., Holdfast], project: Path
+) -> None:
+    memory = opened()
+    with memory.session("s1") as session:
+        session.add("user", "Fix the login test")
+    client = serve(memory)
+    before = _digests(project)
+    for view in (*VIEWS, "sessions/s1", "search?q=login", "documents/memory/2026-11-21.md"):
+        assert client.get(view).status == 200, view
+    assert _digests(project) == before
+
+
+def test_damage__of_a_document_or_the_facts__is_an_error_page(
+    serve: Callable[..., Client], opened: Callable[..., Holdfast], project: Path
+) -> None:
+    memory = opened()
+    with memory.session("s1") as session:
+        session.add("user", "Fix the login test")
+    memory.facts.create("The login test is slow")
+    memory.close()
+    folder = project / ".holdfast"
+    (folder / "continuity" / "active.md").write_text("not a handoff\n")
+    (folder / "memory" / "2026-11-21.md").write_bytes(b"\xff\xfe broken")
+    (folder / "facts.jsonl").write_bytes(b"\x00\x01 not json\n" * 3)
+    client = serve()
+    answers = {view: client.get(view) for view in (*VIEWS, "documents/memory/2026-11-21.md")}
+    assert {a.status for a in answers.values()} <= {200, 503}
+    assert "UNSAFE" in answers[""].text
+    assert "cannot be read as a handoff" in answers[""].text
+    assert (answers["work"].status, answers["facts"].status) == (503, 503)
+    assert all("Traceback" not in a.text for a in answers.values())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent to one process there")
+def test_command__until_ctrl_c__prints_the_link_once_and_serves(project: Path) -> None:
+    command = [sys.executable, "-m", "holdfast", "--root", str(project), "web", "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        lines = [process.stdout.readline() for _ in range(3)]
+        link = lines[2].strip()
+        assert link.startswith("http://127.0.0.1:")
+        assert Client(link).enter().get().status == 200
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (0, "")
+    assert "token=" not in out
+    assert "Stopped." in out
+
+
+@pytest.mark.parametrize("words", [["--port", "70000"], ["--port", "0"], ["--idle", "0"], ["--idle", "soon"]])
+def test_command__with_a_number_out_of_range__is_a_usage_error(project: Path, words: list[str]) -> None:
+    command = [sys.executable, "-m", "holdfast", "--root", str(project), "web", "--no-open", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words[1] in done.stderr
+
+
+def test_command__without_the_packages__names_the_extra(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "jinja2.py").write_text("raise ModuleNotFoundError('No module named jinja2', name='jinja2')\n")
+    command = [sys.executable, "-m", "holdfast", "--root", str(project), "web", "--no-open"]
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 3
+    assert 'pip install "holdfast[web]"' in done.stderr
+
+
+def test_queries__without_the_packages_of_the_extra__can_be_imported(tmp_path: Path) -> None:
+    for name in ("jinja2", "markupsafe", "markdown_it"):
+        (tmp_path / f"{name}.py").write_text("raise ModuleNotFoundError(__name__)\n")
+    code = "import holdfast_web.project, holdfast_web.journals, holdfast_web.events, holdfast_web.memory_lines\n"
+    code += "import holdfast_web.timeline, holdfast_web.pages.overview\n"
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def _send(client: Client, text: str) -> str:
+    with socket.create_connection(("127.0.0.1", client.port), timeout=30) as connection:
+        try:
+            connection.sendall(text.encode("latin-1"))
+            connection.shutdown(socket.SHUT_WR)
+            return b"".join(iter(lambda: connection.recv(65536), b"")).decode("utf-8", "replace")
+        except ConnectionError:
+            return ""
+
+
+def _digests(project: Path) -> dict[str, str]:
+    """Every file of the project but the derived index of search, with its digest."""
+    return {
+        path.relative_to(project).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(project.rglob("*"))
+        if path.is_file() and "derived" not in path.parts
+    }
