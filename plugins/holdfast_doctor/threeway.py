@@ -68,7 +68,7 @@ def _facts(base: str, one: str, two: str, name: str) -> str:
         first, second = sorted((a, b), key=lambda f: (-f["confidence"], json.dumps(f, sort_keys=True)))
         return first, second | {"id": _other_id(second["content"])}
 
-    found = _by_key(*(_live(text, name) for text in (base, one, two)), both)
+    found = _by_key(_live(base, name), _live(one, name), _live(two, name), both)
     kept: dict[str, dict[str, Any]] = {}
     ids: set[str] = set()
     for fact in sorted(found, key=lambda f: (f["createdAt"], f["id"], -f["confidence"], f["content"])):
