@@ -7,6 +7,7 @@ from pathlib import Path
 
 #: Modules that open a file in another way, and which files these are. None is in the private folder.
 ELSEWHERE = {
+    "plugins/holdfast_doctor/driver_command.py": "the temporary files that git names on the command line",
     "core/holdfast/fs/safeopen.py": "the one place",
     "core/holdfast/cli/__init__.py": "the null device",
     "core/holdfast/cli/payload_args.py": "a file that the user names",

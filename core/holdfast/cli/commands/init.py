@@ -21,6 +21,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--three-files", action="store_true", help="also make the three-file memory; --layout opencode always does"
     )
+    parser.add_argument("--git", action="store_true", help="also let git merge memory files; once in each clone")
     add_json(parser)
     parser.epilog = (
         examples(
@@ -38,6 +39,8 @@ def run(args: Namespace) -> int:
 
     done = project.set_up(project.place(args.root), layout=args.layout, zone=args.zone, strict=args.strict)
     done = _with_three_files(done, asked=args.three_files)
+    if args.git:
+        done = _with_git(done)
     out = Term()
     if args.json:
         notices = [{"message": message, "next_step": step} for message, step in done.notices]
@@ -72,3 +75,29 @@ def _with_three_files(done: Done, *, asked: bool) -> Done:
     with Holdfast.open(done.root) as memory:
         made, kept = (map(memory.store.backend.where, names) for names in memory.create_three_files())
         return evolve(done, made=(*done.made, *made), kept=(*done.kept, *kept))
+
+
+def _with_git(done: Done) -> Done:
+    """The attribute, which is committed, and this clone's own setting, without which the attribute has no effect.
+
+    Raises: ConfigError; Unavailable.
+    """
+    import os
+
+    from attrs import evolve
+
+    from holdfast.config import inforce
+    from holdfast.errors import ConfigError
+    from holdfast.fs import durable, gitrun
+
+    if inforce.load(done.root).layout.preset != "default":
+        raise ConfigError("`--git` works with the default layout only.", next_step="Run `holdfast init` without it.")
+    command = "holdfast merge-driver %O %A %B %P"
+    if gitrun.run(done.root, "config", "--local", "merge.holdfast.driver", command, timeout_s=10) is None:
+        raise ConfigError("Git's settings cannot be changed here.", next_step="Run `git init` first.")
+    name = ".holdfast/.gitattributes"
+    path = os.path.join(done.root, ".holdfast", ".gitattributes")
+    if os.path.lexists(path):
+        return evolve(done, kept=(*done.kept, name))
+    durable.replace(path, b"* merge=holdfast\n")
+    return evolve(done, made=(*done.made, name))

@@ -1,0 +1,187 @@
+"""Three-way merge of a memory file, for git. The result does not depend on which side is ours.
+
+Facts are merged by id, notes by block, the handoff by session, and other texts by line. An item that only one side
+changed or removed is taken from that side. What both sides changed is kept twice, except that a removal of a fact wins.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import SequenceMatcher
+from typing import Any, TypeVar
+from zlib import crc32
+
+from holdfast.errors import Corrupt
+from holdfast.facts.factrules import duplicate_key
+from holdfast.flush import handoff
+from holdfast.text import conflicts, untrusted
+
+_Item = TypeVar("_Item")
+_BLOCK = re.compile(r"^## .*\n<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
+_AT = re.compile(r"^<!-- at=(\S+) session=", re.MULTILINE)
+
+
+def merge(base: str, ours: str, theirs: str, name: str) -> str:
+    """The merged text of the file ``name``; its end decides the kind. Raises: Corrupt when a side is damaged."""
+    if ours == theirs or theirs == base:
+        return ours
+    if ours == base:
+        return theirs
+    for text in (ours, theirs):
+        if conflicts.find(text):
+            raise Corrupt(f"{name} already has conflict markers.", next_step="`holdfast doctor --fix` repairs it.")
+    one, two = sorted((ours, theirs))
+    if name.endswith("facts.jsonl"):
+        return _facts(base, one, two, name)
+    if one.startswith("+++\n") and two.startswith("+++\n"):
+        return _handoff(base, one, two, name)
+    if _BLOCK.search(one) and _BLOCK.search(two):
+        return _notes(base, one, two)
+    return _lines(base, one, two)
+
+
+def _by_key(
+    base: Mapping[str, _Item],
+    one: Mapping[str, _Item],
+    two: Mapping[str, _Item],
+    both: Callable[[_Item | None, _Item | None, _Item | None], Iterable[_Item]],
+) -> Iterator[_Item]:
+    """The items; ``both`` decides about one that both sides changed."""
+    for key in sorted({*one, *two}):
+        was, a, b = base.get(key), one.get(key), two.get(key)
+        chosen = (a,) if a == b or b == was else (b,) if a == was else both(was, a, b)
+        yield from (item for item in chosen if item is not None)
+
+
+# --- facts
+
+
+def _facts(base: str, one: str, two: str, name: str) -> str:
+    def both(
+        was: dict[str, Any] | None, a: dict[str, Any] | None, b: dict[str, Any] | None
+    ) -> Iterable[dict[str, Any]]:
+        if a is None or b is None:  # removed by one side
+            return ()
+        first, second = sorted((a, b), key=lambda f: (-f["confidence"], json.dumps(f, sort_keys=True)))
+        return first, second | {"id": _other_id(second["content"])}
+
+    found = _by_key(_live(base, name), _live(one, name), _live(two, name), both)
+    kept: dict[str, dict[str, Any]] = {}
+    ids: set[str] = set()
+    for fact in sorted(found, key=lambda f: (f["createdAt"], f["id"], -f["confidence"], f["content"])):
+        key = duplicate_key(fact["content"])
+        if key in kept:
+            continue
+        while fact["id"] in ids:
+            fact = fact | {"id": _other_id(fact["id"] + fact["content"])}
+        kept[key] = fact
+        ids.add(fact["id"])
+    return "".join(map(_sealed, kept.values()))
+
+
+def _live(text: str, name: str) -> dict[str, dict[str, Any]]:
+    facts: dict[str, dict[str, Any]] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = untrusted.from_json(line)
+            for gone in record.pop("evicts", ()):
+                facts.pop(gone, None)
+            record.pop("crc", None)
+            if record.pop("op", "add") == "delete":
+                facts.pop(record["id"], None)
+            else:
+                record["content"], record["createdAt"], record["confidence"] = (
+                    str(record["content"]), str(record["createdAt"]), float(record["confidence"]),
+                )  # fmt: skip
+                facts[record["id"]] = record
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            step = "Repair the line on its branch, then merge again."
+            raise Corrupt(f"Line {number} of {name} is not a fact.", next_step=step) from error
+    return facts
+
+
+def _other_id(text: str) -> str:
+    return f"fact_{crc32(text.encode()):08x}"
+
+
+def _sealed(fact: dict[str, Any]) -> str:
+    body = json.dumps(fact, ensure_ascii=False)[:-1]
+    return f'{body}, "crc": "{crc32(body.encode()):08x}"}}\n'
+
+
+# --- documents
+
+
+def _handoff(base: str, one: str, two: str, name: str) -> str:
+    def both(was: handoff.Work | None, a: handoff.Work | None, b: handoff.Work | None) -> Iterable[handoff.Work]:
+        # The newer state of a session replaces the older one, as on one machine; its notes keep both.
+        return (max((w for w in (a, b) if w is not None), key=lambda w: (w.at, handoff.render([w]))),)
+
+    entries = [
+        {w.session: w for w in reversed(handoff.parse(t, name))} if t.startswith("+++\n") else {}
+        for t in (base, one, two)
+    ]
+    merged = sorted(_by_key(entries[0], entries[1], entries[2], both), key=lambda w: w.session)
+    return handoff.render(sorted(merged, key=lambda w: w.at, reverse=True))
+
+
+def _notes(base: str, one: str, two: str) -> str:
+    heads: list[str] = []
+    blocks: list[dict[str, str]] = []
+    when: dict[str, str] = {}
+    for text in (base, one, two):
+        found = list(_BLOCK.finditer(text))
+        heads.append(text[: found[0].start()] if found else text)
+        mine: dict[str, str] = {}
+        at = ""
+        for block, end in zip(found, [*(m.start() for m in found[1:]), len(text)][: len(found)], strict=True):
+            part = text[block.start() : end].rstrip("\n")
+            stated = _AT.search(part)
+            at = stated[1] if stated else at
+            when[block[1]] = max(when.get(block[1], ""), at)
+            mine[block[1]] = part if block[1] not in mine else f"{mine[block[1]]}\n\n{part}"
+        blocks.append(mine)
+
+    def both(was: str | None, a: str | None, b: str | None) -> Iterable[str]:
+        return (_lines(was or "", a, b),) if a is not None and b is not None else (a or b or "",)
+
+    merged = list(_by_key(blocks[0], blocks[1], blocks[2], both))
+    merged.sort(key=lambda part: ((m := _BLOCK.match(part)) and (when.get(m[1], ""), m[1])) or ("", ""))
+    head = heads[1] if heads[1] == heads[2] else _lines(*heads)
+    return "\n\n".join([head.rstrip("\n"), *merged]) + "\n"
+
+
+def _lines(base: str, one: str, two: str) -> str:
+    """Line by line, as git merges, but with both sides of a conflict. A line that both sides added is there once."""
+    was, a, b = (text.splitlines() for text in (base, one, two))
+    out: list[str] = []
+    into_a, into_b = (_kept(was, side) for side in (a, b))
+    at_a = at_b = 0
+    for number in range(len(was) + 1):
+        end_a, end_b = (into_a.get(number), into_b.get(number))
+        if number < len(was) and (end_a is None or end_b is None):
+            continue  # a side removed or changed the line
+        new_a, new_b = a[at_a : len(a) if end_a is None else end_a], b[at_b : len(b) if end_b is None else end_b]
+        left = Counter(line for line in new_a if line.strip())
+        out += new_a
+        removed = {line for line in was if line.strip()}
+        for line in new_b if new_a != new_b else ():
+            if left[line] > 0:
+                left[line] -= 1
+            elif line not in removed or line not in out:
+                out.append(line)
+        if number < len(was) and end_a is not None and end_b is not None:
+            out.append(was[number])
+            at_a, at_b = end_a + 1, end_b + 1
+    return "\n".join(out) + "\n"
+
+
+def _kept(was: list[str], now: list[str]) -> dict[int, int]:
+    """Where each line of ``was`` that is still there is in ``now``."""
+    matches = SequenceMatcher(None, was, now, autojunk=False).get_matching_blocks()
+    return {m.a + n: m.b + n for m in matches for n in range(m.size)}

@@ -1,0 +1,143 @@
+"""Two clones with real git: what each wrote is in both after a pull and a push, once, and without conflict markers."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from holdfast import Holdfast
+from holdfast.errors import Corrupt
+from holdfast.flush import handoff
+from holdfast.storage import block_marker
+from holdfast_doctor.threeway import merge
+
+_ID = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+_START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def _git(folder: Path, *words: str) -> str:
+    done = subprocess.run(["git", *_ID, *words], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def _clones(folder: Path) -> tuple[Path, Path]:
+    one, two = folder / "one", folder / "two"
+    one.mkdir()
+    _git(one, "init", "-q", "-b", "main", ".")
+    init = [sys.executable, "-m", "holdfast", "init", "--git"]
+    subprocess.run(init, cwd=one, check=True, capture_output=True)
+    _git(one, "add", "-A")
+    _git(one, "commit", "-qm", "start")
+    _git(folder, "clone", "-q", "one", "two")
+    subprocess.run(init, cwd=two, check=True, capture_output=True)
+    for clone in (one, two):
+        _git(clone, "config", "merge.holdfast.driver", f'"{sys.executable}" -m holdfast merge-driver %O %A %B %P')
+    return one, two
+
+
+def _exchange(one: Path, two: Path) -> None:
+    for clone in (one, two):
+        _git(clone, "add", "-A")
+        _git(clone, "commit", "-qm", "memory", "--allow-empty")
+    _git(two, "pull", "-q", "--no-rebase", "--no-edit", str(one), "main")
+    _git(one, "pull", "-q", "--no-rebase", "--no-edit", str(two), "main")
+
+
+def test_merge_driver__two_clones_store_facts_and_a_teammate_forgets_one__both_hold_the_same(tmp_path: Path) -> None:
+    one, two = _clones(tmp_path)
+    with Holdfast.open(one) as memory:
+        gone = memory.facts.add("The port is 8080", "knowledge", 0.9).fact
+    _exchange(one, two)
+    for clone, words in ((one, "Deploys run on Friday"), (two, "The owner is Ana")):
+        with Holdfast.open(clone) as memory:
+            memory.facts.add(words, "knowledge", 0.8)
+            memory.facts.add("Both say this", "knowledge", 0.7)
+            if clone == two and gone is not None:
+                memory.facts.delete(gone.id)
+    _exchange(one, two)
+    for clone in (one, two):
+        with Holdfast.open(clone) as memory:
+            told = sorted(fact.content for fact in memory.facts.list())
+        assert told == ["Both say this", "Deploys run on Friday", "The owner is Ana"]
+
+
+_Write = tuple[int, int]
+_rounds = st.lists(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 4)), max_size=5), min_size=1, max_size=3)
+
+
+@settings(
+    max_examples=int(os.environ.get("HOLDFAST_MERGE_EXAMPLES", "1")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(_rounds)
+@example([[(0, 0), (1, 1)], [(1, 2), (0, 3), (1, 0)]])
+def test_merge_driver__random_histories_on_two_clones__lose_and_double_nothing(rounds: list[list[_Write]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        clones = _clones(Path(folder))
+        number = 0
+        blocks: set[str] = set()
+        for writes in rounds:
+            for who, session in writes:
+                number += 1
+                _write(clones[who] / ".holdfast", who, session, number)
+                blocks.add(f"flush_{number}")
+            _exchange(*clones)
+            note, work, lines = ("note.md", "HANDOFF.md", "MEMORY.md")
+            for name in (note, work, lines):
+                texts = [p.read_bytes() if (p := c / ".holdfast" / name).exists() else b"" for c in clones]
+                assert texts[0] == texts[1]
+                assert b"<<<<<<<" not in texts[0]
+                for block in blocks if name != work else ():
+                    assert texts[0].decode().count(f"{block}.") == 1
+
+
+def _write(folder: Path, who: int, session: int, number: int) -> None:
+    at = (_START + timedelta(seconds=number)).isoformat()
+    note, work, lines = folder / "note.md", folder / "HANDOFF.md", folder / "MEMORY.md"
+    old = note.read_text("utf-8") if note.exists() else "# Daily Memory\n"
+    stamp = f"<!-- at={at} session=s{session} reason=x -->"
+    block = f"\n## Note (10:00)\n{block_marker(f'flush_{number}')}\n{stamp}\n\nTold flush_{number}.\n"
+    note.write_bytes((old + block).encode())
+    entries = handoff.parse(work.read_text("utf-8")) if work.exists() else ()
+    entry = handoff.Work(session=f"s{session}-{who}", flush=f"flush_{number}", next_action=f"do {number}", at=at)
+    work.write_bytes(handoff.render(handoff.put(entries, entry)).encode())
+    known = lines.read_text("utf-8") if lines.exists() else "# Memory\n"
+    lines.write_bytes((known + f"- Item flush_{number}.\n").encode())
+
+
+_some = st.lists(st.sampled_from(["# A", "- one", "- two", "- three", "", "text"]), max_size=6, unique=True)
+
+
+@given(_some, _some, _some)
+def test_merge__lines_of_two_sides__is_the_same_from_either_side(base: list[str], a: list[str], b: list[str]) -> None:
+    was, one, two = ("\n".join(lines) + "\n" for lines in (base, a, b))
+    merged = merge(was, one, two, "MEMORY.md")
+    assert merged == merge(was, two, one, "MEMORY.md")
+    assert {*a} - {*base} <= {*merged.split("\n")}
+    assert {*b} - {*base} <= {*merged.split("\n")}
+
+
+_FACT = '{"id": "fact_0000000%d", "content": "%s", "category": "goal", "confidence": 0.9, "createdAt": "%s"}\n'
+_DAY = "2026-01-31T12:00:00Z"
+
+
+def test_merge__both_sides_changed_one_fact__keeps_both_texts() -> None:
+    base, one, two = (_FACT % (1, text, _DAY) for text in ("old", "new here", "new there"))
+    merged = merge(base, one, two, ".holdfast/facts.jsonl")
+    assert merged == merge(base, two, one, ".holdfast/facts.jsonl")
+    assert "new here" in merged
+    assert "new there" in merged
+    assert merged.count("fact_00000001") == 1
+
+
+def test_merge__a_damaged_fact__is_refused() -> None:
+    with pytest.raises(Corrupt, match="Line 1"):
+        merge("", "{broken\n", _FACT % (1, "x", _DAY), "facts.jsonl")
