@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 from holdfast.errors import ConfigError
 from holdfast_gitea import marker
-from holdfast_gitea.client import Repo
 from holdfast_gitea.folding import is_accept
-from holdfast_gitea.models import Comment
+from holdfast_gitea.wire.client import Repo
+from holdfast_gitea.wire.models import Comment
 
 #: The next step when another user's records are found.
 NEXT_STEP = "If that user is yours, name it in `[storage] authors`; otherwise remove its access to the repository."

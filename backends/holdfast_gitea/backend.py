@@ -12,12 +12,12 @@ from holdfast.errors import ConfigError
 from holdfast.models import AddResult, Fact
 from holdfast.storage import Capability, Document, FactOrder, StorageBackend, check_name
 from holdfast_gitea.authors import Authors
-from holdfast_gitea.client import Gitea
 from holdfast_gitea.documents import Documents
 from holdfast_gitea.facts import Facts
 from holdfast_gitea.index import Index
 from holdfast_gitea.log import Log
 from holdfast_gitea.place import Place
+from holdfast_gitea.wire.client import Gitea
 
 _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     "server": (str,),
@@ -34,8 +34,8 @@ def from_options(
     root: str | os.PathLike[str], path: str, options: Mapping[str, object], env: Mapping[str, str] | None = None
 ) -> GiteaBackend:
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
-    from holdfast_gitea.token import find
-    from holdfast_gitea.transport import check_server
+    from holdfast_gitea.wire.token import find
+    from holdfast_gitea.wire.transport import check_server
 
     check_table("storage", options, "gitea")
     given: dict[str, Any] = {key: options[key] for key in _KINDS if key in options}

@@ -26,7 +26,7 @@ from attrs import evolve, frozen
 
 from holdfast.errors import Unsupported
 from holdfast_gitea import marker
-from holdfast_gitea.models import Comment
+from holdfast_gitea.wire.models import Comment
 
 VERSION: Final = "ver"
 BLOCK: Final = "blk"

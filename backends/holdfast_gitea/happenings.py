@@ -15,9 +15,9 @@ from typing import Final
 from holdfast.flush.publish.forge import Activity
 from holdfast.text.plain import one_line
 from holdfast_gitea import history, marker
-from holdfast_gitea.client import Repo
-from holdfast_gitea.faults import Absent, Closed
-from holdfast_gitea.models import Comment, Event, Issue, Review
+from holdfast_gitea.wire.client import Repo
+from holdfast_gitea.wire.faults import Absent, Closed
+from holdfast_gitea.wire.models import Comment, Event, Issue, Review
 
 #: Issues and pull requests whose timeline is read, the newest first. Of others only the list's events are shown.
 MOST_DETAILED: Final = 50

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from holdfast_gitea import models
-from holdfast_gitea.client import PAGE, PAGES, Repo, since_of, stamp
-from holdfast_gitea.faults import garbled
-from holdfast_gitea.models import Event, Review
+from holdfast_gitea.wire import models
+from holdfast_gitea.wire.client import PAGE, PAGES, Repo, since_of, stamp
+from holdfast_gitea.wire.faults import garbled
+from holdfast_gitea.wire.models import Event, Review
 
 
 def timeline(repo: Repo, number: int, since: datetime, until: datetime) -> list[Event]:

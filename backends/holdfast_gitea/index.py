@@ -22,9 +22,9 @@ from holdfast.fs import durable, safeopen
 from holdfast.text import untrusted
 from holdfast_gitea import marker
 from holdfast_gitea.authors import Authors
-from holdfast_gitea.client import MARGIN, Repo
 from holdfast_gitea.folding import number
-from holdfast_gitea.models import Issue
+from holdfast_gitea.wire.client import MARGIN, Repo
+from holdfast_gitea.wire.models import Issue
 
 logger = logging.getLogger(__name__)
 

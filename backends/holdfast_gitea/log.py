@@ -18,11 +18,11 @@ from attrs import evolve, frozen
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, StorageError, Unavailable
 from holdfast_gitea import folding, marker
 from holdfast_gitea.authors import Authors
-from holdfast_gitea.client import Repo
 from holdfast_gitea.folding import BLOCK, NEXT, OPERATIONS, SNAPSHOT, VERSION, Folded, Record, Segment
 from holdfast_gitea.index import FACTS, PREFIX, SCHEMA, STORE, Entry, Index, Tail, encoded, entry_of, numbers
-from holdfast_gitea.models import Comments
 from holdfast_gitea.place import Place
+from holdfast_gitea.wire.client import Repo
+from holdfast_gitea.wire.models import Comments
 
 logger = logging.getLogger(__name__)
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from holdfast.flush.publish.outbox import Item
     from holdfast.models import Evidence, Payload, Receipt, StateMutation
     from holdfast.plugin.discovery import PluginContext
-    from holdfast_gitea.client import Gitea
     from holdfast_gitea.references import Target
+    from holdfast_gitea.wire.client import Gitea
 
 #: Seconds for one wait, and for one call with its tries: a flush must not be held up, and nothing is lost by waiting.
 TIMEOUT_S: Final = 5.0
@@ -97,7 +97,7 @@ class GiteaTrail(Forge):
     def send(self, item: Item) -> Evidence:
         """Add the comment unless it is there, and read it back. See :meth:`holdfast.flush.publish.forge.Forge.send`."""
         from holdfast.models import Evidence
-        from holdfast_gitea.faults import Absent, Closed, Passing
+        from holdfast_gitea.wire.faults import Absent, Closed, Passing
 
         target = self._target(item.target)
         if target is None:
@@ -190,9 +190,9 @@ class GiteaTrail(Forge):
 
     def _gitea(self) -> Gitea:
         """A client, to be closed: between two flushes no connection is held. Raises: ConfigError without a token."""
-        from holdfast_gitea.client import Gitea
-        from holdfast_gitea.token import find
-        from holdfast_gitea.transport import check_server
+        from holdfast_gitea.wire.client import Gitea
+        from holdfast_gitea.wire.token import find
+        from holdfast_gitea.wire.transport import check_server
 
         check_server(self._server, "plugins.gitea_trail.server", insecure_http=self._insecure_http)
         token = find(server=self._server, setting="plugins.gitea_trail.server", root=self._root)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from holdfast_gitea.client import Gitea
 from holdfast_gitea.standin import StandIn
+from holdfast_gitea.wire.client import Gitea
 
 _REPOSITORY: Final = "shop/payments"
 _NUMBER: Final = 218  # what the demo's session is about

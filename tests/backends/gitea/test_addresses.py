@@ -16,9 +16,9 @@ from holdfast.cli import main
 from holdfast.errors import ConfigError, HoldfastError
 from holdfast.flush.publish.forge import Forge
 from holdfast_gitea.backend import from_options
-from holdfast_gitea.client import Gitea
-from holdfast_gitea.faults import Closed, Passing
 from holdfast_gitea.standin import StandIn
+from holdfast_gitea.wire.client import Gitea
+from holdfast_gitea.wire.faults import Closed, Passing
 from holdfast_keys import secrets
 
 REPO = "agent/memory"

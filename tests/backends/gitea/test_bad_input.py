@@ -18,9 +18,9 @@ from holdfast.config.values import Config, StorageConfig
 from holdfast.errors import FlushRefused, StorageError, Unavailable
 from holdfast.storage import StorageBackend
 from holdfast.testing.base import make_block, make_fact
-from holdfast_gitea import transport
 from holdfast_gitea.backend import GiteaBackend
-from holdfast_gitea.faults import Absent, Closed, Passing
+from holdfast_gitea.wire import transport
+from holdfast_gitea.wire.faults import Absent, Closed, Passing
 
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"

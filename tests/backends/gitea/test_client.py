@@ -20,9 +20,9 @@ from tests.support.gitea.faults import FAULTS, SLOW_S, Fault, FaultProxy
 
 from holdfast.errors import ConfigError, Conflict, HoldfastError, NotFound, Refused, Unavailable
 from holdfast_gitea import marker
-from holdfast_gitea.client import Gitea, Repo
-from holdfast_gitea.faults import Absent, Closed, Passing
 from holdfast_gitea.standin import StandIn
+from holdfast_gitea.wire.client import Gitea, Repo
+from holdfast_gitea.wire.faults import Absent, Closed, Passing
 
 REPO = "agent/memory"
 BODY = marker.frame("A note.", "text", id="r1", kind="blk")
@@ -440,7 +440,7 @@ def test_repo__name_of_another_form__config_error(name: str) -> None:
 def test_gitea__library_missing__names_the_extra() -> None:
     code = (
         "import sys; sys.modules['httpx2'] = None\n"
-        "from holdfast_gitea.client import Gitea\n"
+        "from holdfast_gitea.wire.client import Gitea\n"
         "from holdfast.errors import PluginLoadFailed\n"
         "try: Gitea('https://x.org', 't')\n"
         "except PluginLoadFailed as error: print(error)\n"

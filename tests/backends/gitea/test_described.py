@@ -18,8 +18,8 @@ from tests.support.gitea.strict import CALLS, EXACT, REDUCED, UNDOCUMENTED, redu
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea import marker
 from holdfast_gitea.backend import GiteaBackend
-from holdfast_gitea.client import Gitea
 from holdfast_gitea.standin import routes, shapes
+from holdfast_gitea.wire.client import Gitea
 
 REPO = "agent/memory"
 R = f"/repos/{REPO}"

@@ -23,9 +23,9 @@ from holdfast.errors import NotFound, Unavailable
 from holdfast.storage import StorageBackend
 from holdfast.testing.base import make_block, make_fact
 from holdfast_file.backend import FileBackend
-from holdfast_gitea import transport
 from holdfast_gitea.backend import GiteaBackend
-from holdfast_gitea.faults import Passing
+from holdfast_gitea.wire import transport
+from holdfast_gitea.wire.faults import Passing
 
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from holdfast.testing import strategies
 from holdfast_gitea import marker
 from holdfast_gitea.folding import BLOCK, DELETED, NEXT, OPERATIONS, VERSION, Segment, fold, starts_whole
-from holdfast_gitea.models import Comment
+from holdfast_gitea.wire.models import Comment
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 

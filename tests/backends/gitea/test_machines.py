@@ -18,10 +18,10 @@ from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea import marker
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
-from holdfast_gitea.client import Repo
 from holdfast_gitea.facttable import Put, line_of
-from holdfast_gitea.models import Comment
 from holdfast_gitea.standin import StandIn
+from holdfast_gitea.wire.client import Repo
+from holdfast_gitea.wire.models import Comment
 
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"

@@ -9,9 +9,9 @@ import pytest
 import holdfast_gitea
 from holdfast.config.values import StorageConfig
 from holdfast.errors import ConfigError
-from holdfast_gitea import token
 from holdfast_gitea.backend import GiteaBackend, from_options
 from holdfast_gitea.standin import StandIn
+from holdfast_gitea.wire import token
 
 REPO = "agent/memory"
 

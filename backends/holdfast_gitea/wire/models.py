@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 from attrs import frozen
 
-from holdfast_gitea.faults import garbled
+from holdfast_gitea.wire.faults import garbled
 
 T = TypeVar("T")
 

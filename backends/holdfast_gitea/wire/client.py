@@ -19,10 +19,11 @@ from typing import Final, Literal, Self, TypeVar
 from attrs import frozen
 
 from holdfast.errors import ConfigError, HoldfastError, NotFound
-from holdfast_gitea import marker, models
-from holdfast_gitea.faults import Absent, Closed, Passing, garbled
-from holdfast_gitea.models import Comment, Comments, Issue, Label
-from holdfast_gitea.transport import Answer, Transport
+from holdfast_gitea import marker
+from holdfast_gitea.wire import models
+from holdfast_gitea.wire.faults import Absent, Closed, Passing, garbled
+from holdfast_gitea.wire.models import Comment, Comments, Issue, Label
+from holdfast_gitea.wire.transport import Answer, Transport
 
 logger = logging.getLogger(__name__)
 
@@ -111,9 +112,9 @@ class Gitea:
 class Repo:
     """A repository's issues, comments and labels.
 
-    All calls may raise Unavailable: :class:`~holdfast_gitea.faults.Passing` when the same call may succeed later, else
-    :class:`~holdfast_gitea.faults.Closed` with what to do. A repository that is gone, renamed or not shown is an error,
-    never an empty list.
+    All calls may raise Unavailable: :class:`~holdfast_gitea.wire.faults.Passing` when the same call may succeed later,
+    or :class:`~holdfast_gitea.wire.faults.Closed` with the next step. A repository that is gone, renamed or not shown
+    is an error, never an empty list.
     """
 
     def __init__(self, transport: Transport, name: str) -> None:

@@ -17,7 +17,7 @@ from attrs import frozen
 
 from holdfast.errors import ConfigError, PluginLoadFailed, Refused
 from holdfast.text import untrusted
-from holdfast_gitea import faults
+from holdfast_gitea.wire import faults
 from holdfast_keys import origins
 
 if TYPE_CHECKING:
