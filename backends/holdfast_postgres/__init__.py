@@ -21,8 +21,7 @@ def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:
 
     Options in ``[storage]``: ``server`` (``postgresql://user@host/database``, without a password), ``namespace`` (the
     project's name in the database, ``team/project``) and ``timeout_s`` (limit of one call, 10). The password is in the
-    environment (``HOLDFAST_POSTGRES_PASSWORD`` or ``PGPASSWORD``), the keyring (``holdfast auth set postgres``) or a
-    PostgreSQL password file.
+    environment (``HOLDFAST_POSTGRES_PASSWORD`` or ``PGPASSWORD``) or in a PostgreSQL password file, never in settings.
     """
     if config.backend != "postgres":
         return None

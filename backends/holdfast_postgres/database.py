@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
@@ -46,7 +47,7 @@ class Database:
         if parts.password or "password=" in parts.query:
             raise ConfigError(
                 "storage.server holds a password, which does not belong in a file.",
-                next_step="Remove it there, and set it with `holdfast auth set postgres --origin URL`.",
+                next_step="Remove it there, and set HOLDFAST_POSTGRES_PASSWORD or use a password file (~/.pgpass).",
             )
         self.server = urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
         self.namespace = namespace
@@ -96,7 +97,7 @@ class Database:
         def full(connection: psycopg.Connection[Row]) -> None:
             connection.execute("VACUUM (FULL) holdfast.documents, holdfast.facts")
 
-        self._repeated(full)
+        reading(lambda: self._repeated(full))
 
     def version(self) -> str:
         """The server's version."""
@@ -123,8 +124,7 @@ class Database:
 
     def _repeated(self, call: Callable[[psycopg.Connection[Row]], T], *, tables: bool = True) -> T:
         """``call`` with the open connection, again after a lost one or a deadlock: every call is safe to repeat."""
-        import psycopg
-
+        psycopg = _driver()
         with self._lock:
             for number in range(_TRIES):
                 try:
@@ -149,15 +149,8 @@ class Database:
         if self._pid != os.getpid():  # a fork must not use its parent's connection
             self._connection, self._pid = None, os.getpid()
         if self._connection is None or self._connection.closed:
-            try:
-                import psycopg
-            except ImportError as error:
-                raise PluginLoadFailed(
-                    "The PostgreSQL backend needs psycopg.",
-                    next_step="Install it: `pip install 'holdfast[postgres]'`.",
-                ) from error
             given: dict[str, Any] = {"password": self._password} if self._password else {}
-            self._connection = psycopg.connect(
+            self._connection = _driver().connect(
                 self._address,
                 autocommit=True,
                 prepare_threshold=None,
@@ -202,9 +195,20 @@ class Database:
             "INSERT INTO holdfast.namespaces (namespace) VALUES (%s) ON CONFLICT (namespace) DO NOTHING",
             (self.namespace,),
         )
-        found = connection.execute("SELECT 1 FROM holdfast.namespaces WHERE namespace = %s", (self.namespace,))
-        if not found.fetchall():
+        own = connection.execute("SELECT 1 FROM holdfast.namespaces WHERE namespace = %s", (self.namespace,))
+        if not own.fetchall():
             raise faults.foreign(self.namespace, self.server)
+
+
+def _driver() -> ModuleType:
+    """psycopg. Raises: PluginLoadFailed without it."""
+    try:
+        import psycopg
+    except ImportError as error:
+        raise PluginLoadFailed(
+            "The PostgreSQL backend needs psycopg.", next_step="Install it: `pip install 'holdfast[postgres]'`."
+        ) from error
+    return psycopg
 
 
 class _NoTables(Exception):
@@ -238,11 +242,11 @@ def writing(database: Database, call: Callable[[], T]) -> T:
         raise missing.told() from missing
 
 
-def absent(call: Callable[[], T], otherwise: T) -> T:
-    """``call``, or ``otherwise`` for a store that was never written to."""
+def reading(call: Callable[[], T]) -> T | None:
+    """``call``, or None for a store that was never written to."""
     try:
         return call()
     except _NoTables as missing:
         if missing.is_denied:
             raise missing.told() from missing
-        return otherwise
+        return None

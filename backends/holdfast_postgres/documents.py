@@ -8,7 +8,7 @@ from typing import Final
 from holdfast.errors import Conflict, Corrupt, NotFound
 from holdfast.storage import ABSENT, Document, block_marker, check_name, sha256
 from holdfast_postgres import faults
-from holdfast_postgres.database import Database, Row, absent, writing
+from holdfast_postgres.database import Database, Row, Statement, reading, writing
 
 _BEFORE_ID, _, _AFTER_ID = block_marker("@").partition("@")
 _MARKER: Final = re.compile(rf"(?m)^{re.escape(_BEFORE_ID)}(.*){re.escape(_AFTER_ID)}\r?$")
@@ -45,7 +45,7 @@ class Documents:
 
     def read(self, name: str) -> Document | None:
         check_name(name)
-        rows = absent(lambda: self._database.run((_READ, (self._database.namespace, name)))[0], [])
+        rows = reading(lambda: self._database.run((_READ, (self._database.namespace, name)))[0])
         if not rows:
             return None
         body, revision = rows[0]
@@ -57,6 +57,7 @@ class Documents:
         check_name(name)
         _check_text(text, name)
         space, revision = self._database.namespace, sha256(text)
+        statement: Statement
         if expected is None:
             statement = _REPLACE, (space, name, text, revision)
         elif expected == ABSENT:
@@ -64,10 +65,9 @@ class Documents:
         else:
             statement = _EXPECTED, (text, revision, space, name, expected)
         if not self._changed(*statement):
+            repeated = self._database.was_repeated
             stored = self.read(name)  # raises Corrupt
-            if stored is None or stored.revision != revision or stored.text != text:
-                raise Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
-            if expected not in (None, revision):
+            if not (repeated and stored and stored.revision == revision):  # else the first try's answer was lost
                 raise Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
         return revision
 
@@ -89,14 +89,15 @@ class Documents:
     def delete(self, name: str) -> None:
         check_name(name)
         query = "DELETE FROM holdfast.documents WHERE namespace = %s AND name = %s RETURNING 1"
-        if not absent(lambda: self._database.run((query, (self._database.namespace, name)))[0], []):
+        gone = reading(lambda: self._database.run((query, (self._database.namespace, name)))[0])
+        if not gone and not self._database.was_repeated:  # repeated: the answer of the try that removed it was lost
             raise NotFound(f"There is no document {name!r}.", next_step="List the documents with `holdfast show`.")
 
     def names(self, prefix: str) -> list[str]:
         if not _is_storable(prefix):
             return []
         query = "SELECT name FROM holdfast.documents WHERE namespace = %s AND starts_with(name, %s) ORDER BY name"
-        rows = absent(lambda: self._database.run((query, (self._database.namespace, prefix)))[0], [])
+        rows = reading(lambda: self._database.run((query, (self._database.namespace, prefix)))[0]) or []
         return [str(name) for (name,) in rows]
 
     def _changed(self, query: str, values: tuple[object, ...]) -> list[Row]:

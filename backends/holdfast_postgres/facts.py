@@ -17,7 +17,7 @@ from holdfast.facts.factrules import CATEGORIES, duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder, Hit, HitKind
 from holdfast_postgres import faults
-from holdfast_postgres.database import Database, Row, absent, writing
+from holdfast_postgres.database import Database, Row, reading, writing
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -111,10 +111,16 @@ class Facts:
         return self._existing(fact_id, changed)
 
     def delete(self, fact_id: str) -> Fact:
+        removed: list[Fact] = []  # by a try whose answer was lost
+
         def deleted(execute: Callable[..., list[Row]]) -> Fact:
             space = self._database.namespace
             query = f"DELETE FROM holdfast.facts WHERE namespace = %s AND id = %s RETURNING {_COLUMNS}"  # noqa: S608
-            fact = _fact(_known(execute(query, (space, fact_id)), fact_id))
+            rows = execute(query, (space, fact_id))
+            if not rows and removed:
+                return removed[0]
+            fact = _fact(_known(rows, fact_id))
+            removed.append(fact)
             execute("UPDATE holdfast.namespaces SET facts = facts - 1 WHERE namespace = %s", (space,))
             return fact
 
@@ -143,7 +149,7 @@ class Facts:
         documents = (
             f"SELECT name, body FROM holdfast.documents WHERE namespace = %s AND {has.format('body')} ORDER BY name"  # noqa: S608
         )
-        found = absent(lambda: self._database.run((facts, (space, *words)), (documents, (space, *words))), [[], []])
+        found = reading(lambda: self._database.run((facts, (space, *words)), (documents, (space, *words)))) or [[], []]
         whole = [re.compile(rf"(?<!\w){re.escape(word)}(?!\w)") for word in words[:-1]]
         wanted = [*whole, re.compile(rf"(?<!\w){re.escape(words[-1])}")]
         hits = []
@@ -160,14 +166,14 @@ class Facts:
     def _existing(self, fact_id: str, work: Callable[[Callable[..., list[Row]]], Fact]) -> Fact:
         if not _is_storable(fact_id):
             _known([], fact_id)
-        found = absent(lambda: self._database.change(work), None)
+        found = reading(lambda: self._database.change(work))
         return found if found is not None else _fact(_known([], fact_id))
 
     def _under_lock(self, query: str, values: Sequence[object]) -> list[Row]:
         return self._database.run(self._database.lock_statement(), (query, values))[1]
 
     def _rows(self, query: str, *values: object) -> list[Row]:
-        return absent(lambda: self._database.run((query, (self._database.namespace, *values)))[0], [])
+        return reading(lambda: self._database.run((query, (self._database.namespace, *values)))[0]) or []
 
 
 def _most(limit: int | None) -> int | None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 #: SQLSTATE, or its first two characters -> sentence and next step.
 _KNOWN: Final[Mapping[str, tuple[str, str]]] = {
-    "28P01": ("refuses the password", "Set it with `holdfast auth set postgres --origin URL`, or in PGPASSWORD."),
+    "28P01": ("refuses the password", "Set HOLDFAST_POSTGRES_PASSWORD or PGPASSWORD, or use a password file (~/.pgpass)."),
     "28000": ("refuses this user", "Check the user in `storage.server`, and the server's pg_hba.conf."),
     "3D000": ("has no database of this name", "Create it with `createdb`, or correct `storage.server`."),
     "25006": ("is read-only; it may be a standby", "Name the primary in `storage.server`, or wait for the failover."),
