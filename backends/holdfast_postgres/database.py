@@ -127,10 +127,9 @@ class Database:
         psycopg = _driver()
         with self._lock:
             for number in range(_TRIES):
+                self._local.tries = number + 1
                 try:
-                    result = call(self._open())
-                    self._local.tries = number + 1
-                    return result
+                    return call(self._open())
                 except psycopg.Error as error:
                     state = error.sqlstate or ""
                     lost = self._connection is not None and self._connection.closed

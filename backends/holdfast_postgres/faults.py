@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,10 @@ if TYPE_CHECKING:
 
 #: SQLSTATE, or its first two characters -> sentence and next step.
 _KNOWN: Final[Mapping[str, tuple[str, str]]] = {
-    "28P01": ("refuses the password", "Set HOLDFAST_POSTGRES_PASSWORD or PGPASSWORD, or use a password file (~/.pgpass)."),
+    "28P01": (
+        "refuses the password",
+        "Set HOLDFAST_POSTGRES_PASSWORD or PGPASSWORD, or use a password file (~/.pgpass).",
+    ),
     "28000": ("refuses this user", "Check the user in `storage.server`, and the server's pg_hba.conf."),
     "3D000": ("has no database of this name", "Create it with `createdb`, or correct `storage.server`."),
     "25006": ("is read-only; it may be a standby", "Name the primary in `storage.server`, or wait for the failover."),
@@ -44,8 +48,8 @@ def translated(error: psycopg.Error, server: str) -> HoldfastError:
         text = str(error).casefold()
         if "password" in text:  # libpq reports a missing password without a state
             found = _KNOWN["28P01"]
-        elif "does not exist" in text and "database" in text:
-            found = _KNOWN["3D000"]
+        elif "does not exist" in text and ("role" in text or "database" in text):  # nor this
+            found = _KNOWN["28000" if re.search(r'role "[^"]*" does not exist', text) else "3D000"]
         elif "certificate" in text or "ssl" in text:
             found = ("cannot be reached over TLS as `storage.server` asks", "Check `sslmode` and `sslrootcert` there.")
         else:
