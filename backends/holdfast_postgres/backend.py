@@ -70,6 +70,11 @@ class PostgresBackend(StorageBackend):
         self._documents = Documents(self._database)
         self._facts = Facts(self._database)
 
+    @property
+    def database(self) -> Database:
+        """The server and the namespace."""
+        return self._database
+
     def __repr__(self) -> str:
         return f"PostgresBackend({self._database.server!r}, {self._database.namespace!r})"
 

@@ -99,9 +99,15 @@ class Database:
 
         reading(lambda: self._repeated(full))
 
-    def version(self) -> str:
-        """The server's version."""
-        return str(self.run(("SHOW server_version", ()))[0][0][0])
+    @property
+    def is_local(self) -> bool:
+        """Whether the server's address is on this machine: a socket, or the loopback."""
+        host = urlsplit(self.server).hostname or ""
+        return host in ("", "localhost", "::1") or host.startswith("127.")
+
+    def is_encrypted(self) -> bool:
+        """Whether the connection uses TLS. Raises: Unavailable."""
+        return self._repeated(lambda connection: connection.pgconn.ssl_in_use, tables=False)
 
     def close(self) -> None:
         with self._lock:

@@ -8,18 +8,22 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from tests.backends.postgres.cluster import DATABASE, Cluster, shared
 
 from holdfast.errors import ConfigError, HoldfastError, Refused, Unavailable
 from holdfast.models import AddOutcome, Fact
+from holdfast.plugin.checks import Outcome
 from holdfast.storage import block_marker
 from holdfast.testing.facts import make_fact
 from holdfast_postgres.backend import PostgresBackend, from_options
+from holdfast_postgres.checks import inspect
 
 
 @pytest.fixture
@@ -318,3 +322,62 @@ def test_settings__that_are_wrong__are_named(options: dict[str, object], words: 
     with pytest.raises(ConfigError, match=words) as caught:
         from_options(".", ".holdfast", options)
     assert "hunter2" not in str(caught.value)
+
+
+def test_namespace__given_to_a_team__its_members_share_it(cluster: Cluster, opened: Opened) -> None:
+    cluster.sql("DROP ROLE IF EXISTS alice", "DROP ROLE IF EXISTS bob", "DROP ROLE IF EXISTS team")
+    cluster.sql("CREATE ROLE team NOLOGIN", *(f"CREATE ROLE {name} LOGIN IN ROLE team" for name in ("alice", "bob")))
+    opened(cluster, "team/first").write("MEMORY.md", "x")  # the tables, by the database's owner
+    alice, bob = opened(cluster, "team/shared", user="alice"), opened(cluster, "team/shared", user="bob")
+    alice.write("MEMORY.md", "- Ours.\n")
+    with pytest.raises(Refused, match="belongs to another role"):
+        bob.write("MEMORY.md", "- Mine.\n")
+    cluster.sql("UPDATE holdfast.namespaces SET owner = 'team' WHERE namespace = 'team/shared'", user="alice")
+    bob.write("MEMORY.md", "- Ours, changed.\n")
+    found = alice.read("MEMORY.md")
+    assert found is not None
+    assert found.text == "- Ours, changed.\n"
+
+
+def test_doctor__each_kind_of_role__owner_and_missing_row_security_are_named(cluster: Cluster, opened: Opened) -> None:
+    plain = opened(cluster, "checked")
+    assert "is empty" in list(inspect(plain.database))[-1].message
+    plain.write("MEMORY.md", "x")
+    told = list(inspect(plain.database))
+    assert {check.outcome for check in told} == {Outcome.OK}
+    assert "belongs to the role 'hf'" in told[-1].message
+    told = list(inspect(opened(cluster, "checked", user="postgres").database))
+    assert [check.message for check in told if check.outcome is Outcome.WARN] == [
+        "The role 'postgres' bypasses row security: it reads and writes every namespace."
+    ]
+
+
+def test_migrate__to_postgres_and_back__same_documents_and_facts(cluster: Cluster, tmp_path: Path) -> None:
+    settings = f'[storage]\nserver = "{cluster.url()}"\nnamespace = "{tmp_path.name}/migrated"\n'
+    environment = os.environ | {"XDG_CONFIG_HOME": str(tmp_path / "config"), "HOLDFAST_HOME": str(tmp_path / "home")}
+
+    def holdfast(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "holdfast", *words],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    (tmp_path / "holdfast.toml").write_text(settings)
+    holdfast("trust", "--yes")
+    holdfast("remember", "The build runs on Debian.")
+    facts = holdfast("facts", "list", "--json")
+    holdfast("migrate", "--to", "postgres")
+    (tmp_path / "holdfast.toml").write_text(settings.replace("[storage]", '[storage]\nbackend = "postgres"'))
+    holdfast("trust", "--yes")
+    assert holdfast("facts", "list", "--json") == facts
+    holdfast("remember", "The server is in Bonn.")
+    both = holdfast("facts", "list", "--json")
+    holdfast("migrate", "--to", "sqlite")
+    (tmp_path / "holdfast.toml").write_text('[storage]\nbackend = "sqlite"\n')
+    assert holdfast("facts", "list", "--json") == both
