@@ -118,7 +118,8 @@ class Database:
     # one call
 
     def _sent(self, connection: psycopg.Connection[Row], statements: Sequence[Statement]) -> list[list[Row]]:
-        with connection.pipeline(), connection.transaction():
+        # Without BEGIN: the server commits a pipeline as one transaction at its end, and answers only then.
+        with connection.pipeline():
             self._limit(connection.execute)
             cursors = [connection.execute(query, values) for query, values in statements]
         return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
