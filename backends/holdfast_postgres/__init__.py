@@ -1,0 +1,30 @@
+"""The store in a PostgreSQL database: for teams and many machines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.hooks import hookimpl
+
+if TYPE_CHECKING:
+    from holdfast.config.values import StorageConfig
+    from holdfast.storage import StorageBackend
+
+#: The keys of ``[storage]`` that this backend reads.
+known_options = ("server", "namespace", "timeout_s")
+
+
+@hookimpl
+def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:
+    """The PostgreSQL store when the configuration names it.
+
+    Options in ``[storage]``: ``server`` (``postgresql://user@host/database``, without a password), ``namespace`` (the
+    project's name in the database, ``team/project``) and ``timeout_s`` (limit of one call, 10). The password is in the
+    environment (``HOLDFAST_POSTGRES_PASSWORD`` or ``PGPASSWORD``) or in a PostgreSQL password file, never in settings.
+    """
+    if config.backend != "postgres":
+        return None
+    from holdfast_postgres.backend import from_options
+
+    return from_options(root, config.path, config.options)

@@ -1,0 +1,52 @@
+"""What ``holdfast doctor`` says of a PostgreSQL store: the server, its encryption, and who may read the namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from holdfast.errors import HoldfastError
+from holdfast.plugin.checks import Check, Outcome
+from holdfast_postgres.backend import PostgresBackend
+from holdfast_postgres.database import Database, reading
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+
+_NAME = "postgres"
+_ROLE = """SELECT current_setting('server_version'), current_user, rolsuper OR rolbypassrls
+    FROM pg_roles WHERE rolname = current_user"""
+_OWNER = "SELECT owner FROM holdfast.namespaces WHERE namespace = %s"
+
+
+def checks(memory: Holdfast) -> Iterator[Check]:
+    """Nothing for another backend. Asks the server, changes nothing."""
+    backend = memory.store.backend
+    if isinstance(backend, PostgresBackend):
+        try:
+            yield from inspect(backend.database)
+        except HoldfastError as error:
+            yield Check(name=_NAME, outcome=Outcome.FAIL, message=error.message, next_step=error.next_step)
+
+
+def inspect(database: Database) -> Iterator[Check]:
+    """The checks of one namespace. Raises: Unavailable."""
+    version, role, bypasses = database.run((_ROLE, ()))[0][0]
+    yield Check(name=_NAME, outcome=Outcome.OK, message=f"{database.server} runs PostgreSQL {version}")
+    if database.is_encrypted() or database.is_local:
+        how = "is encrypted" if database.is_encrypted() else "stays on this machine"
+        yield Check(name=_NAME, outcome=Outcome.OK, message=f"the connection {how}")
+    else:
+        step = "Switch TLS on at the server, and add `?sslmode=verify-full` to `storage.server`."
+        yield _warn("The connection crosses the network without encryption.", step)
+    if bypasses:
+        step = "Connect as a plain role; see docs/teams.md."
+        yield _warn(f"The role {role!r} bypasses row security: it reads and writes every namespace.", step)
+    rows = reading(lambda: database.run((_OWNER, (database.namespace,)))[0])
+    owner = f"belongs to the role {rows[0][0]!r}" if rows else "is empty, or not this role's"
+    message = f"the namespace {database.namespace!r} {owner}; connected as {role!r}"
+    yield Check(name=_NAME, outcome=Outcome.OK, message=message)
+
+
+def _warn(message: str, next_step: str) -> Check:
+    return Check(name=_NAME, outcome=Outcome.WARN, message=message, next_step=next_step)

@@ -1,0 +1,233 @@
+"""Facts as rows: duplicates by a unique index, the weakest by another, under the lock of the namespace's row."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from math import isfinite
+from typing import Any, Final
+
+import attrs
+
+from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound
+from holdfast.facts.factrules import CATEGORIES, duplicate_key
+from holdfast.models import AddOutcome, AddResult, Fact
+from holdfast.storage import FactOrder, Hit, HitKind
+from holdfast_postgres import faults
+from holdfast_postgres.database import Database, Row, reading, writing
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_CORRECT: Final = "Correct its row with a database tool, or restore it from a backup."
+_COLUMNS: Final = "id, content, category, confidence, created_us, source"
+_SELECT: Final = f"SELECT {_COLUMNS} FROM holdfast.facts WHERE namespace = %s"  # noqa: S608 - nothing of it is given
+_ORDERS: Final = {
+    FactOrder.CREATED: "seq",
+    FactOrder.CONFIDENCE: "confidence DESC, seq",
+}
+#: One statement under the lock: the twin or the taken id, else evict and insert. Rows: kind, then a fact's columns.
+_ADD: Final = f"""
+    WITH given AS (SELECT %s::text AS namespace, %s::text AS id, %s::bytea AS duplicate, %s::text AS content,
+        %s::text AS category, %s::double precision AS confidence, %s::bigint AS created_us, %s::text AS source),
+    twin AS (SELECT facts.* FROM holdfast.facts JOIN given USING (namespace, duplicate)),
+    taken AS (SELECT 1 FROM holdfast.facts JOIN given USING (namespace, id) WHERE NOT EXISTS (SELECT 1 FROM twin)),
+    fresh AS (SELECT * FROM given WHERE NOT EXISTS (SELECT 1 FROM twin) AND NOT EXISTS (SELECT 1 FROM taken)),
+    surplus AS (SELECT greatest(0, namespaces.facts - %s::bigint) AS number
+        FROM holdfast.namespaces JOIN fresh USING (namespace)),
+    weakest AS (SELECT seq FROM holdfast.facts WHERE namespace = (SELECT namespace FROM fresh)
+        ORDER BY confidence, created_us, seq LIMIT (SELECT coalesce(max(number), 0) FROM surplus)),
+    gone AS (DELETE FROM holdfast.facts WHERE namespace = (SELECT namespace FROM fresh)
+        AND seq IN (SELECT seq FROM weakest) RETURNING seq, id, confidence, created_us),
+    made AS (INSERT INTO holdfast.facts (namespace, id, duplicate, content, category, confidence, created_us, source)
+        SELECT * FROM fresh RETURNING 1),
+    counted AS (UPDATE holdfast.namespaces SET facts = facts + 1 - (SELECT count(*) FROM gone)
+        WHERE namespace = (SELECT namespace FROM fresh))
+    SELECT 0 AS kind, {_COLUMNS}, seq FROM twin
+    UNION ALL SELECT 1, '', '', '', 0, 0, '', 0 FROM taken
+    UNION ALL SELECT 2, '', '', '', 0, 0, '', 0 FROM made
+    UNION ALL (SELECT 3, id, '', '', confidence, created_us, '', seq FROM gone)
+    ORDER BY 1, 5, 6, 8"""  # noqa: S608 - nothing of it is given
+
+
+class Facts:
+    """The facts of one namespace."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, fact: Fact, limit: int) -> AddResult:
+        fact = _checked(fact, limit)
+        created_us = (fact.created_at - _EPOCH) // _MICROSECOND
+        most = min(limit - 1, sys.maxsize)
+        values = (self._database.namespace, fact.id, _digest(fact.content), fact.content, fact.category,
+                  fact.confidence, created_us, fact.source, most)  # fmt: skip
+        rows = writing(self._database, lambda: self._under_lock(_ADD, values))
+        first = rows[0] if rows else (1,)
+        if first[0] == 0:
+            twin = _fact(first[1:7])
+            if twin.id == fact.id and self._database.was_repeated:  # the answer of the first try was lost
+                return AddResult(outcome=AddOutcome.ADDED, fact=fact)
+            return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
+        if first[0] == 1:
+            raise Conflict(f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again.")
+        return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=tuple(str(row[1]) for row in rows[1:]))
+
+    def get(self, fact_id: str) -> Fact:
+        rows = self._rows(f"{_SELECT} AND id = %s", fact_id) if _is_storable(fact_id) else []
+        return _fact(_known(rows, fact_id))
+
+    def update(
+        self, fact_id: str, content: str | None, category: str | None, confidence: float | None, source: str | None
+    ) -> Fact:
+        def changed(execute: Callable[..., list[Row]]) -> Fact:
+            old = _fact(_known(execute(f"{_SELECT} AND id = %s", (self._database.namespace, fact_id)), fact_id))
+            new = attrs.evolve(
+                old,
+                content=old.content if content is None else content,
+                category=old.category if category is None else category,
+                confidence=old.confidence if confidence is None else _finite(confidence),
+                source=old.source if source is None else source,
+            )
+            if new == old:
+                return new
+            digest = _digest(new.content)
+            twin = execute(f"{_SELECT} AND duplicate = %s", (self._database.namespace, digest))
+            if twin and twin[0][0] != fact_id:
+                raise DuplicateFact(
+                    f"Fact {twin[0][0]} already says the same as the new content of {fact_id}.",
+                    next_step=f"Delete one of them, or update {twin[0][0]} instead.",
+                )
+            _storable(new.category, new.source)
+            execute(
+                "UPDATE holdfast.facts SET content = %s, duplicate = %s, category = %s, confidence = %s, source = %s"
+                " WHERE namespace = %s AND id = %s",
+                (new.content, digest, new.category, new.confidence, new.source, self._database.namespace, fact_id),
+            )
+            return new
+
+        return self._existing(fact_id, changed)
+
+    def delete(self, fact_id: str) -> Fact:
+        removed: list[Fact] = []  # by a try whose answer was lost
+
+        def deleted(execute: Callable[..., list[Row]]) -> Fact:
+            space = self._database.namespace
+            query = f"DELETE FROM holdfast.facts WHERE namespace = %s AND id = %s RETURNING {_COLUMNS}"  # noqa: S608
+            rows = execute(query, (space, fact_id))
+            if not rows and removed:
+                return removed[0]
+            fact = _fact(_known(rows, fact_id))
+            removed.append(fact)
+            execute("UPDATE holdfast.namespaces SET facts = facts - 1 WHERE namespace = %s", (space,))
+            return fact
+
+        return self._existing(fact_id, deleted)
+
+    def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
+        query = f"{_SELECT} ORDER BY {_ORDERS[order]} LIMIT %s"
+        return map(_fact, self._rows(query, _most(limit)))
+
+    def strongest(self, limit: int | None) -> Iterator[Fact]:
+        return map(_fact, self._rows(f"{_SELECT} ORDER BY confidence DESC, seq DESC LIMIT %s", _most(limit)))
+
+    def count(self) -> int:
+        rows = self._rows("SELECT count(content) FROM holdfast.facts WHERE namespace = %s")
+        return int(rows[0][0]) if rows else 0
+
+    def search(self, query: str, limit: int) -> list[Hit]:
+        """Facts, then documents, that hold all words of ``query``, the last one as a beginning."""
+        words = re.findall(r"\w+", query.casefold())
+        if not words or limit < 1 or not _is_storable(query):
+            return []
+        # The server narrows by characters; words are told apart here, as Python splits them.
+        has = " AND ".join("position(%s IN lower({0})) > 0" for _ in words)
+        space = self._database.namespace
+        facts = f"SELECT id, content FROM holdfast.facts WHERE namespace = %s AND {has.format('content')} ORDER BY seq"  # noqa: S608
+        documents = (
+            f"SELECT name, body FROM holdfast.documents WHERE namespace = %s AND {has.format('body')} ORDER BY name"  # noqa: S608
+        )
+        found = reading(lambda: self._database.run((facts, (space, *words)), (documents, (space, *words)))) or [[], []]
+        whole = [re.compile(rf"(?<!\w){re.escape(word)}(?!\w)") for word in words[:-1]]
+        wanted = [*whole, re.compile(rf"(?<!\w){re.escape(words[-1])}")]
+        hits = []
+        for kind, rows in ((HitKind.FACT, found[0]), (HitKind.DOCUMENT, found[1])):
+            for name, text in rows:
+                plain = text.casefold()
+                places = [pattern.search(plain) for pattern in wanted]
+                if all(places):
+                    at = min(place.start() for place in places if place)
+                    shown = text if kind is HitKind.FACT else text[max(0, at - 60) : at + 160]
+                    hits.append(Hit(kind=kind, name=name, text=shown))
+        return hits[:limit]
+
+    def _existing(self, fact_id: str, work: Callable[[Callable[..., list[Row]]], Fact]) -> Fact:
+        if not _is_storable(fact_id):
+            _known([], fact_id)
+        found = reading(lambda: self._database.change(work))
+        return found if found is not None else _fact(_known([], fact_id))
+
+    def _under_lock(self, query: str, values: Sequence[object]) -> list[Row]:
+        return self._database.run(self._database.lock_statement(), (query, values))[1]
+
+    def _rows(self, query: str, *values: object) -> list[Row]:
+        return reading(lambda: self._database.run((query, (self._database.namespace, *values)))[0]) or []
+
+
+def _most(limit: int | None) -> int | None:
+    return None if limit is None else min(max(limit, 0), sys.maxsize)
+
+
+def _checked(fact: Fact, limit: int) -> Fact:
+    if limit < 1:
+        raise ValueError("limit must be at least 1")
+    at = fact.created_at
+    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)  # reading A13
+    _storable(fact.id, fact.category, fact.source)
+    return attrs.evolve(fact, created_at=at, confidence=_finite(fact.confidence))
+
+
+def _finite(confidence: float) -> float:
+    if not isfinite(confidence):
+        raise ValueError("confidence is not a finite number")
+    return float(confidence)
+
+
+def _digest(content: str) -> bytes:
+    """The unique index's key: as good as the duplicate key itself, and short whatever its length."""
+    _storable(content)
+    return hashlib.blake2b(duplicate_key(content).encode(), digest_size=20).digest()
+
+
+def _storable(*texts: str) -> None:
+    for text in texts:
+        if not _is_storable(text):
+            raise faults.bad_text("a fact", "a lone surrogate or a NUL character")
+
+
+def _is_storable(text: object) -> bool:
+    try:
+        return isinstance(text, str) and "\0" not in text and text.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
+def _known(rows: list[Row], fact_id: str) -> Row:
+    if not rows:
+        raise NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts list`.")
+    return rows[0]
+
+
+def _fact(row: Sequence[Any]) -> Fact:
+    fact_id, content, category, confidence, created_us, source = row
+    if not 0.0 <= confidence <= 1.0 or category not in CATEGORIES:
+        raise Corrupt(f"The fact {fact_id!r} is stored with values that no fact has.", next_step=_CORRECT)
+    try:
+        created_at = _EPOCH + created_us * _MICROSECOND
+    except OverflowError as error:
+        raise Corrupt(f"The fact {fact_id!r} has a time out of range.", next_step=_CORRECT) from error
+    return Fact(
+        id=fact_id, content=content, category=category, confidence=confidence, created_at=created_at, source=source
+    )

@@ -1,0 +1,79 @@
+"""The server's errors as holdfast's, each with a next step. No message quotes what was sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from holdfast.errors import Corrupt, HoldfastError, Refused, Unavailable
+
+if TYPE_CHECKING:
+    import psycopg
+
+#: SQLSTATE, or its first two characters -> sentence and next step.
+_KNOWN: Final[Mapping[str, tuple[str, str]]] = {
+    "28P01": (
+        "refuses the password",
+        "Set HOLDFAST_POSTGRES_PASSWORD or PGPASSWORD, or use a password file (~/.pgpass).",
+    ),
+    "28000": ("refuses this user", "Check the user in `storage.server`, and the server's pg_hba.conf."),
+    "3D000": ("has no database of this name", "Create it with `createdb`, or correct `storage.server`."),
+    "25006": ("is read-only; it may be a standby", "Name the primary in `storage.server`, or wait for the failover."),
+    "53100": ("has no disk space left", "Free space on the server, then try again."),
+    "53300": ("has no connection left", "Try again later, raise max_connections, or put PgBouncer in front of it."),
+    "53": ("lacks resources", "Try again later."),
+    "57014": ("did not finish in time", "Try again, or raise `storage.timeout_s`."),
+    "55P03": ("waits for another writer for too long", "Try again, or raise `storage.timeout_s`."),
+    "57": ("is shutting down or restarting", "Try again when it is up."),
+    "42501": (
+        "denies access to the tables",
+        "Ask the namespace's owner to make you a member of the role that owns it.",
+    ),
+    "42P01": ("has no holdfast tables", "Write once as a role that may create a schema, see docs/teams.md."),
+    "40": ("found two writers in each other's way", "Try again."),
+}
+
+#: A missing column, a wrong type: somebody changed the tables. And pages that the server cannot read.
+_DAMAGE: Final = ("42703", "42804", "XX001", "XX002")
+
+
+def translated(error: psycopg.Error, server: str) -> HoldfastError:
+    """The error for the user. ``server`` is its address without a password."""
+    state = error.sqlstate or ""
+    if state in _DAMAGE:
+        return damaged(server)
+    found = _KNOWN.get(state) or _KNOWN.get(state[:2])
+    if found is None and not state:
+        text = str(error).casefold()
+        if "password" in text:  # libpq reports a missing password without a state
+            found = _KNOWN["28P01"]
+        elif "does not exist" in text and ("role" in text or "database" in text):  # nor this
+            found = _KNOWN["28000" if re.search(r'role "[^"]*" does not exist', text) else "3D000"]
+        elif "certificate" in text or "ssl" in text:
+            found = ("cannot be reached over TLS as `storage.server` asks", "Check `sslmode` and `sslrootcert` there.")
+        else:
+            found = ("does not answer", "Check that it is up and that `storage.server` is right, then try again.")
+    what, step = found or (f"failed ({state})", "Look at the server's log, then try again.")
+    return Unavailable(f"The PostgreSQL server {server} {what}.", next_step=step)
+
+
+def damaged(server: str) -> Corrupt:
+    """The error for tables that are not as holdfast made them."""
+    return Corrupt(
+        f"The tables of holdfast on {server} are not as holdfast made them.",
+        next_step="Restore the schema `holdfast` from a backup; nothing is written until then.",
+    )
+
+
+def bad_text(name: str, what: str) -> Refused:
+    """The error for text that no store takes."""
+    return Refused(f"The text for {name} holds {what}.", next_step="Remove it.")
+
+
+def foreign(namespace: str, server: str) -> Refused:
+    """The error for a namespace that this role may not see."""
+    return Refused(
+        f"The namespace {namespace!r} on {server} belongs to another role.",
+        next_step="Ask its owner to make you a member of that role, or choose another `storage.namespace`.",
+    )

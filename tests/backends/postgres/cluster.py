@@ -1,0 +1,123 @@
+"""A PostgreSQL cluster of the tests' own: in a temporary folder, on a loopback port, gone with the process.
+
+As root the server runs as another user, because it refuses to run as root. ``fsync`` is off except where a test kills
+the server.
+"""
+
+from __future__ import annotations
+
+import atexit
+import glob
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+OWNER, USER, DATABASE = "postgres", "hf", "memory"
+
+
+def program(name: str) -> str:
+    """The server program, or a skip with the reason."""
+    found = [*sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{name}")), shutil.which(name) or ""][0]
+    if not found:
+        pytest.skip(f"no PostgreSQL server program {name!r} on this machine")
+    return found
+
+
+class Cluster:
+    """One running server with the database ``memory`` and the plain role ``hf``."""
+
+    def __init__(self, *, fsync: bool = False) -> None:
+        pytest.importorskip("psycopg", reason="holdfast[postgres] is not installed")
+        self.folder = Path(tempfile.mkdtemp(prefix="hfpg-"))
+        self.port = _free_port()
+        self._fsync = fsync
+        self._as = _user() if os.geteuid() == 0 else None
+        if self._as is not None:
+            os.chown(self.folder, self._as.pw_uid, self._as.pw_gid)
+        self._run(
+            program("initdb"), "-D", self.data, "-U", OWNER, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-N"
+        )
+        self.start()
+        self.sql(f"CREATE ROLE {USER} LOGIN", f"CREATE DATABASE {DATABASE} OWNER {USER}", database="postgres")
+        atexit.register(self.remove)
+
+    @property
+    def data(self) -> str:
+        return str(self.folder / "data")
+
+    def url(self, user: str = USER, database: str = DATABASE, port: int = 0) -> str:
+        return f"postgresql://{user}@127.0.0.1:{port or self.port}/{database}"
+
+    def start(self) -> None:
+        on = "on" if self._fsync else "off"
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync={on}"
+        options += f" -c synchronous_commit={on} -c max_connections=200 -c shared_buffers=16MB"
+        self._run(program("pg_ctl"), "-D", self.data, "-w", "-o", options, "-l", str(self.folder / "log"), "start")
+
+    def kill(self) -> None:
+        """SIGKILL to the postmaster and all of its processes."""
+        pid = int((Path(self.data) / "postmaster.pid").read_text().split()[0])
+        children = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False).stdout.split()
+        for one in (pid, *map(int, children)):
+            try:
+                os.kill(one, 9)
+            except ProcessLookupError:
+                continue
+        (Path(self.data) / "postmaster.pid").unlink(missing_ok=True)
+        time.sleep(0.2)
+
+    def sql(self, *statements: str, database: str = DATABASE, user: str = OWNER) -> list[tuple[object, ...]]:
+        """Run statements as the superuser, each on its own. Returns the rows of the last one."""
+        import psycopg
+
+        with psycopg.connect(self.url(user, database), autocommit=True) as connection:
+            for statement in statements:
+                cursor = connection.execute(statement)
+            return cursor.fetchall() if cursor.description else []
+
+    def remove(self) -> None:
+        if (Path(self.data) / "postmaster.pid").exists():
+            self._run(program("pg_ctl"), "-D", self.data, "-m", "immediate", "stop", check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _run(self, *words: str, check: bool = True) -> None:
+        done = subprocess.run(
+            words,
+            check=False,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            cwd="/",
+            user=self._as.pw_uid if self._as else None,
+            group=self._as.pw_gid if self._as else None,
+            env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"},
+        )
+        assert not check or done.returncode == 0, done.stderr.decode("utf-8", "replace")
+
+
+@cache
+def shared() -> Cluster:
+    """One cluster for all tests of this process. Other processes that they start find it by the environment."""
+    return Cluster()
+
+
+def _user() -> pwd.struct_passwd:
+    for name in ("postgres", "nobody"):
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    return pytest.skip("no user to run the server as")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

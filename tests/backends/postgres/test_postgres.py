@@ -1,0 +1,383 @@
+"""PostgreSQL: servers that die, connections that are cut, other roles, PgBouncer, and errors with a next step."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.backends.postgres.cluster import DATABASE, Cluster, shared
+
+from holdfast.errors import ConfigError, HoldfastError, Refused, Unavailable
+from holdfast.models import AddOutcome, Fact
+from holdfast.plugin.checks import Outcome
+from holdfast.storage import block_marker
+from holdfast.testing.facts import make_fact
+from holdfast_postgres.backend import PostgresBackend, from_options
+from holdfast_postgres.checks import inspect
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return shared()
+
+
+class Opened:
+    """Opens stores; all of them are closed when the test ends."""
+
+    def __init__(self) -> None:
+        self._stores: list[PostgresBackend] = []
+
+    def __call__(
+        self, cluster: Cluster, namespace: str, *, user: str = "hf", port: int = 0, timeout_s: float = 10.0
+    ) -> PostgresBackend:
+        server = cluster.url(user, port=port)
+        self._stores.append(PostgresBackend(".", server=server, namespace=namespace, timeout_s=timeout_s))
+        return self._stores[-1]
+
+    def close(self) -> None:
+        for store in self._stores:
+            store.close()
+
+
+@pytest.fixture
+def opened() -> Iterator[Opened]:
+    stores = Opened()
+    yield stores
+    stores.close()
+
+
+class Cutter:
+    """A TCP proxy that closes both ends after ``limit`` bytes of the server's answer, once; later ones pass."""
+
+    def __init__(self, port: int) -> None:
+        self.port_of_server = port
+        self.limit = -1
+        self.cut = 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._ends: list[socket.socket] = []
+        self._threads: list[threading.Thread] = []
+        self._start(self._accept)
+
+    def close(self) -> None:
+        for one in (self._listener, *self._ends):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join(5)
+        for one in (self._listener, *self._ends):
+            one.close()
+
+    def _start(self, target: Callable[..., None], *args: object) -> None:
+        self._threads.append(threading.Thread(target=target, args=args, daemon=True))
+        self._threads[-1].start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self.port_of_server))
+            for end in (client, server):
+                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self._ends.append(end)
+            self._start(self._pump, client, server, False)
+            self._start(self._pump, server, client, True)
+
+    def _pump(self, source: socket.socket, target: socket.socket, answers: bool) -> None:
+        try:
+            while data := source.recv(65536):
+                if answers and self.limit >= 0:
+                    passed, self.limit = data[: self.limit], self.limit - len(data)
+                    if self.limit < 0:
+                        target.sendall(passed)
+                        self.cut += 1
+                        break
+                    data = passed
+                target.sendall(data)
+        except OSError:
+            pass
+        for end in (source, target):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue
+
+
+@pytest.fixture
+def cutter(cluster: Cluster) -> Iterator[Cutter]:
+    proxy = Cutter(cluster.port)
+    yield proxy
+    proxy.close()
+
+
+def test_add__connection_cut_anywhere_in_the_answer__stored_once_and_acknowledged(
+    cluster: Cluster, opened: Opened, cutter: Cutter
+) -> None:
+    store = opened(cluster, "cut", port=cutter.port)
+    store.add_fact(make_fact(0), 1000)
+    for number, limit in enumerate(range(0, 240, 12), start=1):
+        cutter.limit = limit
+        assert store.add_fact(make_fact(number), 1000).outcome is AddOutcome.ADDED
+        cutter.limit = limit
+        block = f"{block_marker(f'b{number}')}\ntext\n"
+        store.append("memory/2026-11-01.md", block, "", f"b{number}")
+        cutter.limit = -1
+    direct = opened(cluster, "cut")
+    assert cutter.cut > 10
+    assert [fact.id for fact in direct.facts()] == [make_fact(number).id for number in range(21)]
+    found = direct.read("memory/2026-11-01.md")
+    assert found is not None
+    assert found.text.count("holdfast:block") == 20
+
+
+def test_delete__answer_lost__is_no_error(cluster: Cluster, opened: Opened, cutter: Cutter) -> None:
+    store = opened(cluster, "lost", port=cutter.port)
+    fact = make_fact(1)
+    for limit in range(0, 160, 16):
+        store.add_fact(fact, 10)
+        store.write("a.md", "x")
+        cutter.limit = limit
+        assert store.delete_fact(fact.id).id == fact.id
+        cutter.limit = limit
+        store.delete("a.md")
+        cutter.limit = -1
+    assert (store.count_facts(), store.names()) == (0, [])
+
+
+def test_server__killed_while_four_threads_add__every_acknowledged_fact_is_there_once(opened: Opened) -> None:
+    cluster = Cluster(fsync=True)
+    acknowledged: list[str] = []
+    stop = threading.Event()
+
+    def add(worker: int) -> None:
+        store = opened(cluster, "killed", timeout_s=2)
+        number = worker * 1000
+        while not stop.is_set():
+            number += 1
+            fact = make_fact(number)
+            try:
+                if store.add_fact(fact, 100_000).outcome is AddOutcome.ADDED:
+                    acknowledged.append(fact.id)
+            except HoldfastError:
+                number -= 1  # the same fact again: it may have been stored
+                time.sleep(0.05)
+
+    opened(cluster, "killed").add_fact(make_fact(1), 10)
+    workers = [threading.Thread(target=add, args=(worker,)) for worker in range(1, 5)]
+    for worker in workers:
+        worker.start()
+    for _ in range(2):
+        time.sleep(0.7)
+        cluster.kill()
+        cluster.start()
+    time.sleep(0.5)
+    stop.set()
+    for worker in workers:
+        worker.join(30)
+    stored = [fact.id for fact in opened(cluster, "killed").facts()]
+    cluster.remove()
+
+    assert len(acknowledged) > 20
+    assert len(stored) == len(set(stored))
+    assert set(acknowledged) <= set(stored)
+
+
+def test_namespace__of_another_role__cannot_be_read_or_written(cluster: Cluster, opened: Opened) -> None:
+    cluster.sql("DROP ROLE IF EXISTS other", "CREATE ROLE other LOGIN")
+    own = opened(cluster, "team/secret")
+    own.write("MEMORY.md", "- The plan.\n")
+    own.add_fact(make_fact(1), 10)
+
+    other = opened(cluster, "team/secret", user="other")
+
+    assert other.read("MEMORY.md") is None
+    assert (other.names(), list(other.facts()), other.search("plan")) == ([], [], [])
+    with pytest.raises(Refused, match="belongs to another role"):
+        other.write("MEMORY.md", "mine")
+    with pytest.raises(Refused, match="belongs to another role"):
+        other.add_fact(make_fact(2), 10)
+    cluster.sql("GRANT hf TO other")
+    found = opened(cluster, "team/secret", user="other").read("MEMORY.md")
+    assert found is not None
+    assert found.text == "- The plan.\n"
+
+
+def test_namespaces__of_one_role__are_apart(cluster: Cluster, opened: Opened) -> None:
+    one, two = opened(cluster, "apart/one"), opened(cluster, "apart/two")
+    one.add_fact(make_fact(1), 10)
+    one.write("MEMORY.md", "one")
+    two.write("MEMORY.md", "two")
+    two.add_fact(make_fact(1), 10)
+    two.delete_fact(make_fact(1).id)
+    assert (one.count_facts(), two.count_facts()) == (1, 0)
+    found = one.read("MEMORY.md")
+    assert found is not None
+    assert found.text == "one"
+
+
+def test_pgbouncer__in_transaction_mode__every_call_works(cluster: Cluster, opened: Opened) -> None:
+    program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+    if program is None:
+        pytest.skip("no pgbouncer on this machine")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    folder = cluster.folder / "bouncer"
+    folder.mkdir()
+    (folder / "users.txt").write_text('"hf" ""\n')
+    (folder / "bouncer.ini").write_text(
+        f"[databases]\n{DATABASE} = host=127.0.0.1 port={cluster.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"
+        f"listen_port = {port}\nauth_type = trust\nauth_file = {folder}/users.txt\npool_mode = transaction\n"
+        "default_pool_size = 2\nunix_socket_dir =\n"
+    )
+    user = ["-u", "nobody"] if os.geteuid() == 0 else []
+    for path in (folder, *folder.iterdir()):
+        path.chmod(0o755)
+    cluster.folder.chmod(0o755)
+    process = subprocess.Popen([program, *user, str(folder / "bouncer.ini")], stderr=subprocess.DEVNULL)
+    try:
+        _wait_for(port)
+        stores = [opened(cluster, "bounced", port=port) for _ in range(6)]
+        for number, store in enumerate(stores * 5):
+            assert store.add_fact(make_fact(number), 20).outcome is AddOutcome.ADDED
+            store.append("a.md", f"{block_marker(f'b{number}')}\n", "", f"b{number}")
+        assert stores[0].count_facts() == 20
+        assert stores[1].update_fact(make_fact(29).id, content="changed").content == "changed"
+        found = stores[2].read("a.md")
+        assert found is not None
+        assert found.text.count("holdfast:block") == 30
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(10)
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(100):
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    raise AssertionError("pgbouncer did not start")
+
+
+def test_threads__thirty_two_writers__the_limit_holds_and_nothing_is_doubled(cluster: Cluster, opened: Opened) -> None:
+    def add(worker: int) -> None:
+        store = opened(cluster, "many")
+        for number in range(5):
+            store.add_fact(make_fact(worker * 100 + number), 50)
+        store.close()
+
+    workers = [threading.Thread(target=add, args=(worker,)) for worker in range(32)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60)
+    facts: list[Fact] = list(opened(cluster, "many").facts())
+    assert len(facts) == len({fact.id for fact in facts}) == 50
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("postgresql://hf@127.0.0.1:1/memory", "does not answer"),
+        ("postgresql://hf@127.0.0.1:{port}/nothing", "has no database of this name"),
+        ("postgresql://nobody@127.0.0.1:{port}/memory", "refuses this user"),
+    ],
+)
+def test_call__server_that_cannot_be_used__unavailable_with_a_next_step(
+    cluster: Cluster, address: str, words: str
+) -> None:
+    store = PostgresBackend(".", server=address.format(port=cluster.port), namespace="a", timeout_s=2)
+    with pytest.raises(Unavailable, match=words) as caught:
+        store.write("MEMORY.md", "x")
+    assert caught.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"server": "postgresql://hf@db/x"}, "storage.namespace is missing"),
+        ({"server": "https://db/x", "namespace": "a"}, "is not the address"),
+        ({"server": "postgresql://hf:hunter2@db/x", "namespace": "a"}, "holds a password"),
+        ({"server": "postgresql://hf@db/x?password=hunter2", "namespace": "a"}, "holds a password"),
+        ({"server": "postgresql://hf@db/x", "namespace": "a\nb"}, "not a usable name"),
+        ({"server": "postgresql://hf@db/x", "namespace": "a", "timeout_s": True}, "expected int or float"),
+    ],
+)
+def test_settings__that_are_wrong__are_named(options: dict[str, object], words: str) -> None:
+    with pytest.raises(ConfigError, match=words) as caught:
+        from_options(".", ".holdfast", options)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_namespace__given_to_a_team__its_members_share_it(cluster: Cluster, opened: Opened) -> None:
+    cluster.sql("DROP ROLE IF EXISTS alice", "DROP ROLE IF EXISTS bob", "DROP ROLE IF EXISTS team")
+    cluster.sql("CREATE ROLE team NOLOGIN", *(f"CREATE ROLE {name} LOGIN IN ROLE team" for name in ("alice", "bob")))
+    opened(cluster, "team/first").write("MEMORY.md", "x")  # the tables, by the database's owner
+    alice, bob = opened(cluster, "team/shared", user="alice"), opened(cluster, "team/shared", user="bob")
+    alice.write("MEMORY.md", "- Ours.\n")
+    with pytest.raises(Refused, match="belongs to another role"):
+        bob.write("MEMORY.md", "- Mine.\n")
+    cluster.sql("UPDATE holdfast.namespaces SET owner = 'team' WHERE namespace = 'team/shared'", user="alice")
+    bob.write("MEMORY.md", "- Ours, changed.\n")
+    found = alice.read("MEMORY.md")
+    assert found is not None
+    assert found.text == "- Ours, changed.\n"
+
+
+def test_doctor__each_kind_of_role__owner_and_missing_row_security_are_named(cluster: Cluster, opened: Opened) -> None:
+    plain = opened(cluster, "checked")
+    assert "is empty" in list(inspect(plain.database))[-1].message
+    plain.write("MEMORY.md", "x")
+    told = list(inspect(plain.database))
+    assert {check.outcome for check in told} == {Outcome.OK}
+    assert "belongs to the role 'hf'" in told[-1].message
+    told = list(inspect(opened(cluster, "checked", user="postgres").database))
+    assert [check.message for check in told if check.outcome is Outcome.WARN] == [
+        "The role 'postgres' bypasses row security: it reads and writes every namespace."
+    ]
+
+
+def test_migrate__to_postgres_and_back__same_documents_and_facts(cluster: Cluster, tmp_path: Path) -> None:
+    settings = f'[storage]\nserver = "{cluster.url()}"\nnamespace = "{tmp_path.name}/migrated"\n'
+    environment = os.environ | {"XDG_CONFIG_HOME": str(tmp_path / "config"), "HOLDFAST_HOME": str(tmp_path / "home")}
+
+    def holdfast(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "holdfast", *words],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    (tmp_path / "holdfast.toml").write_text(settings)
+    holdfast("trust", "--yes")
+    holdfast("remember", "The build runs on Debian.")
+    facts = holdfast("facts", "list", "--json")
+    holdfast("migrate", "--to", "postgres")
+    (tmp_path / "holdfast.toml").write_text(settings.replace("[storage]", '[storage]\nbackend = "postgres"'))
+    holdfast("trust", "--yes")
+    assert holdfast("facts", "list", "--json") == facts
+    holdfast("remember", "The server is in Bonn.")
+    both = holdfast("facts", "list", "--json")
+    holdfast("migrate", "--to", "sqlite")
+    (tmp_path / "holdfast.toml").write_text('[storage]\nbackend = "sqlite"\n')
+    assert holdfast("facts", "list", "--json") == both

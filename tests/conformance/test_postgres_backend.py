@@ -1,0 +1,75 @@
+"""The PostgreSQL backend against every clause of docs/storage-contract.md, on a server of its own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.backends.postgres.kit import FACTORY, namespace, server
+
+from holdfast.testing import DocumentContract, FactContract, ProcessContract, SearchContract, fact_machine
+
+
+@pytest.fixture(autouse=True, scope="module")
+def running() -> None:
+    """Starts the server, or skips with the reason."""
+    server()
+
+
+class OnPostgres:
+    """How to spoil a database: as its administrator does."""
+
+    factory = FACTORY
+
+    def corrupt_document(self, root: Path, name: str) -> None:
+        where = f"namespace = '{namespace(root)}' AND name = '{name}'"
+        server().sql(f"UPDATE holdfast.documents SET body = body || 'x' WHERE {where}")
+
+    def corrupt_facts(self, root: Path) -> None:
+        server().sql("ALTER TABLE holdfast.facts RENAME COLUMN content TO contents")
+
+    @pytest.fixture(autouse=True)
+    def mended(self) -> Iterator[None]:
+        yield
+        with contextlib.suppress(Exception):
+            server().sql("ALTER TABLE holdfast.facts RENAME COLUMN contents TO content")
+
+    @contextlib.contextmanager
+    def unwritable(self, root: Path) -> Iterator[None]:
+        server().sql("ALTER ROLE hf SET default_transaction_read_only = on", _END)
+        try:
+            yield
+        finally:
+            server().sql("ALTER ROLE hf RESET default_transaction_read_only", _END)
+
+
+_END = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'hf'"
+
+
+@pytest.mark.req("R013", "R014", "R015", "R016", "R096", "R142")
+class TestDocuments(OnPostgres, DocumentContract):
+    """D1-D9, A1-A6, E1-E3."""
+
+
+@pytest.mark.req(
+    "R042", "R043", "R044", "R045", "R046", "R047", "R048", "R049", "R050", "R051", "R052", "R053", "R054", "R056",
+    "R057", "R058", "R059", "R060", "R061",
+)  # fmt: skip
+class TestFacts(OnPostgres, FactContract):
+    """F1-F14, C9, E1-E3."""
+
+
+class TestSearch(OnPostgres, SearchContract):
+    """S1, S2."""
+
+
+@pytest.mark.req("R015", "R016", "R045", "R047", "R051", "R052", "R058", "R096")
+class TestProcesses(OnPostgres, ProcessContract):
+    """C1-C8."""
+
+
+TestFactMachine = pytest.mark.req("R042", "R049", "R052", "R054", "R058", "R059", "R060", "R061")(
+    fact_machine(FACTORY, max_examples=10).TestCase
+)
