@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -123,6 +124,46 @@ def test_merge__lines_of_two_sides__is_the_same_from_either_side(base: list[str]
     assert merged == merge(was, two, one, "MEMORY.md")
     assert {*a} - {*base} <= {*merged.split("\n")}
     assert {*b} - {*base} <= {*merged.split("\n")}
+
+
+_end = st.sampled_from(["\n", "\r\n"])
+_repeated = st.lists(st.sampled_from(["# A", "- one", "- two", "- three", "", "text"]), max_size=8)
+
+
+@given(_repeated, _repeated, _repeated, _end, st.tuples(st.booleans(), st.booleans(), st.booleans()))
+@example(["- one", "x", "- one"], ["- one", "x"], ["- one", "x", "- one", "- one"], "\n", (True, True, True))
+def test_merge__lines_that_repeat__are_there_as_often_as_a_side_added_them(
+    base: list[str], a: list[str], b: list[str], end: str, ended: tuple[bool, bool, bool]
+) -> None:
+    texts = [
+        end.join(lines) + (end if lines and whole else "") for lines, whole in zip((base, a, b), ended, strict=True)
+    ]
+    merged = merge(*texts, "MEMORY.md")
+    assert merged == merge(texts[0], texts[2], texts[1], "MEMORY.md")
+    if end in "".join(texts):
+        assert merged.count("\n") == merged.count(end)
+    there, was, one, two = (Counter(text.splitlines()) for text in (merged, *texts))
+    for line in there | was | one | two:
+        if line:
+            assert there[line] >= max(one[line], two[line]) - was[line]
+            assert there[line] or not (was[line] == 1 and one[line] and two[line])
+            assert there[line] <= one[line] + two[line]
+
+
+@pytest.mark.parametrize(
+    ("base", "one", "two", "merged"),
+    [
+        ("a\r\nb\r\n", "a\r\nx\r\nb\r\n", "a\r\nb\r\ny\r\n", "a\r\nx\r\nb\r\ny\r\n"),
+        ("a\nb", "x\na\nb", "a\nb\ny", "x\na\nb\ny"),
+        ("a\nb", "x\na\nb", "a\nb\n", "x\na\nb\n"),
+        ("a\nb\nc\n", "a\nB\nc\n", "a\nc\n", "a\nB\nc\n"),
+        ("a\nb\nc\n", "a\nc\n", "a\nb\nc\nd\n", "a\nc\nd\n"),
+        ("- x\nend\n", "- x\nend\n- x\n", "new\n- x\nend\n", "new\n- x\nend\n- x\n"),
+        ("a\n", "a\n\u2028b\x0cc\n", "z\na\n", "z\na\n\u2028b\x0cc\n"),
+    ],
+)
+def test_merge__lines__are_merged_without_a_change_of_their_ends(base: str, one: str, two: str, merged: str) -> None:
+    assert merge(base, one, two, "MEMORY.md") == merge(base, two, one, "MEMORY.md") == merged
 
 
 _FACT = '{"id": "fact_0000000%d", "content": "%s", "category": "goal", "confidence": 0.9, "createdAt": "%s"}\n'
