@@ -195,13 +195,14 @@ def _inserted(into: Mapping[int, int], now: list[str]) -> dict[int, list[str]]:
 
 def _union(one: list[str], two: list[str]) -> Iterator[str]:
     """All lines of both in their order. What both have is there as often as in the side that has more of it."""
+    steps = SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
     twice = Counter(line for line in one if line.strip()) & Counter(two)
-    for kind, a, end_a, b, end_b in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
-        yield from one[a:end_a]
+    for kind, a, end_a, _, _ in steps:
         if kind == "equal":
-            twice.subtract(line for line in two[b:end_b] if line in twice)
-            continue
-        for line in two[b:end_b]:
+            twice.subtract(one[a:end_a])
+    for kind, a, end_a, b, end_b in steps:
+        yield from one[a:end_a]
+        for line in two[b:end_b] if kind != "equal" else ():
             if twice[line] > 0:
                 twice[line] -= 1
             else:

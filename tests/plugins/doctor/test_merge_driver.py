@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -15,7 +16,9 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.errors import Corrupt
 from holdfast.flush import handoff
+from holdfast.plugin.checks import Outcome
 from holdfast.storage import block_marker
+from holdfast_doctor.examine import examine
 from holdfast_doctor.threeway import merge
 
 _ID = ("-c", "user.name=t", "-c", "user.email=t@example.org")
@@ -23,7 +26,9 @@ _START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def _git(folder: Path, *words: str) -> str:
-    done = subprocess.run(["git", *_ID, *words], cwd=folder, capture_output=True, text=True, check=False)
+    # Git runs the driver as `holdfast init --git` set it up.
+    env = os.environ | {"PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])}
+    done = subprocess.run(["git", *_ID, *words], cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -38,8 +43,6 @@ def _clones(folder: Path) -> tuple[Path, Path]:
     _git(one, "commit", "-qm", "start")
     _git(folder, "clone", "-q", "one", "two")
     subprocess.run(init, cwd=two, check=True, capture_output=True)
-    for clone in (one, two):
-        _git(clone, "config", "merge.holdfast.driver", f'"{sys.executable}" -m holdfast merge-driver %O %A %B %P')
     return one, two
 
 
@@ -67,6 +70,53 @@ def test_merge_driver__two_clones_store_facts_and_a_teammate_forgets_one__both_h
         with Holdfast.open(clone) as memory:
             told = sorted(fact.content for fact in memory.facts.list())
         assert told == ["Both say this", "Deploys run on Friday", "The owner is Ana"]
+
+
+def _doctor(clone: Path, name: str) -> list[str]:
+    return [f"{c.message} {c.next_step}" for c in examine(str(clone)) if c.name == name and c.outcome is not Outcome.OK]
+
+
+def test_doctor__a_clone_without_the_driver__says_the_next_step(tmp_path: Path) -> None:
+    _, two = _clones(tmp_path)
+    assert _doctor(two, "git") == []
+    _git(two, "config", "--unset", "merge.holdfast.driver")
+    (told,) = _doctor(two, "git")
+    assert "holdfast init --git" in told
+
+
+def _add(clone: Path, *words: str) -> None:
+    with Holdfast.open(clone) as memory:
+        for one in words:
+            memory.facts.add(one, "knowledge", 0.8)
+
+
+@pytest.mark.parametrize("merged", [False, True], ids=["fast forward", "merge"])
+def test_doctor__a_pull_removes_facts__reports_only_what_git_did_not_remove(tmp_path: Path, *, merged: bool) -> None:
+    one, two = _clones(tmp_path)
+    _add(one, "The port is 8080", "Deploys run on Friday", "The owner is Ana", "Tests use a disk")
+    _exchange(one, two)
+    if merged:
+        _add(two, "The queue is Redis")
+    else:
+        with Holdfast.open(two) as memory:
+            memory.facts.update(next(iter(memory.facts.list())).id, confidence=0.5)
+        _exchange(one, two)
+    with Holdfast.open(one) as memory:
+        first, second, third, _ = memory.facts.list()
+        memory.facts.delete(first.id)
+        memory.facts.delete(second.id)
+        memory.facts.update(third.id, content="The owner is Ben")
+        memory.facts.add("Logs are in UTC", "knowledge", 0.8)
+        memory.store.backend.compact()
+    _exchange(one, two)
+    for clone in (one, two):
+        assert _doctor(clone, "stored") == []
+    _add(two, "A fact after the pull")
+    assert _doctor(two, "stored") == []
+    facts = two / ".holdfast" / "facts.jsonl"
+    facts.write_bytes(b"".join(facts.read_bytes().splitlines(keepends=True)[:-2]))
+    (told,) = _doctor(two, "stored")
+    assert "missing" in told
 
 
 _Write = tuple[int, int]
@@ -131,6 +181,7 @@ _repeated = st.lists(st.sampled_from(["# A", "- one", "- two", "- three", "", "t
 
 
 @given(_repeated, _repeated, _repeated, _end, st.tuples(st.booleans(), st.booleans(), st.booleans()))
+@example([], ["# A", "# A"], ["# A", "- one", "# A", "# A"], "\n", (False, False, False))
 @example(["- one", "x", "- one"], ["- one", "x"], ["- one", "x", "- one", "- one"], "\n", (True, True, True))
 def test_merge__lines_that_repeat__are_there_as_often_as_a_side_added_them(
     base: list[str], a: list[str], b: list[str], end: str, ended: tuple[bool, bool, bool]
