@@ -135,12 +135,20 @@ def test_merge_driver__random_histories_on_two_clones__lose_and_double_nothing(r
         clones = _clones(Path(folder))
         number = 0
         blocks: set[str] = set()
+        facts: dict[str, str] = {}
         for writes in rounds:
             for who, session in writes:
                 number += 1
                 _write(clones[who] / ".holdfast", who, session, number)
+                _change_facts(clones[who], session, number)
                 blocks.add(f"flush_{number}")
+            sides = [_stored(clone) for clone in clones]
             _exchange(*clones)
+            now = [_stored(clone) for clone in clones]
+            assert now[0] == now[1]
+            assert sorted(now[0].values()) == sorted(_expected(facts, *sides))
+            assert [_doctor(clone, "stored") for clone in clones] == [[], []]
+            facts = now[0]
             note, work, lines = ("note.md", "HANDOFF.md", "MEMORY.md")
             for name in (note, work, lines):
                 texts = [p.read_bytes() if (p := c / ".holdfast" / name).exists() else b"" for c in clones]
@@ -148,6 +156,33 @@ def test_merge_driver__random_histories_on_two_clones__lose_and_double_nothing(r
                 assert b"<<<<<<<" not in texts[0]
                 for block in blocks if name != work else ():
                     assert texts[0].decode().count(f"{block}.") == 1
+
+
+def _change_facts(clone: Path, kind: int, number: int) -> None:
+    with Holdfast.open(clone) as memory:
+        known = list(memory.facts.list())
+        some = known[number % len(known)].id if known else ""
+        if kind < 3 or not some:
+            memory.facts.add(f"Fact {number}", "knowledge", 0.8)
+        elif kind == 3:
+            memory.facts.update(some, content=f"Changed {number}")
+        else:
+            memory.facts.delete(some)
+
+
+def _stored(clone: Path) -> dict[str, str]:
+    with Holdfast.open(clone) as memory:
+        return {fact.id: fact.content for fact in memory.facts.list()}
+
+
+def _expected(was: dict[str, str], one: dict[str, str], two: dict[str, str]) -> list[str]:
+    """New facts and changed ones of both sides; of a fact that a side removed, nothing."""
+    texts: list[str] = []
+    for name in {*one, *two}:
+        if name not in was or (name in one and name in two):
+            sides = {side[name] for side in (one, two) if name in side}
+            texts += sides - {was.get(name, "")} or sides
+    return texts
 
 
 def _write(folder: Path, who: int, session: int, number: int) -> None:
