@@ -368,7 +368,7 @@ class FactFile:
     def _missing(self) -> int:
         """How many facts are missing. The lock is held."""
         body = read_bytes(self._path, self._place.facts) if self._key else None
-        return marks.missing(marks.read(self._mark), (body or b"")[: self._size], len(self._index))
+        return marks.missing(marks.read(self._mark), (body or b"")[: self._size], len(self._index), self._place)
 
     def _without_more(self, now: Identity) -> Identity:
         """If somebody typed into the file meanwhile, that is read next time."""

@@ -76,15 +76,22 @@ def goes_on(mark: Mark, place: Place) -> bool:
     return len(tail) == mark.size - start and _ends(tail, mark)
 
 
-def missing(mark: Mark, body: bytes, facts: int) -> int:
+def missing(mark: Mark, body: bytes, facts: int, place: Place) -> int:
     """How many facts are missing from a file with this ``body``, which has so many ``facts``.
 
     The file may have been edited, or be that of another branch. As long as it goes on from the marked line, or has as
-    many facts as then, none is missing except those that were before.
+    many facts as then, none is missing except those that were before. What git removed is not missing either: its
+    history has it.
     """
-    if mark.size <= len(body) and _ends(body[: mark.size], mark):
+
+    def goes_on_in(text: bytes) -> bool:
+        return mark.size <= len(text) and _ends(text[: mark.size], mark)
+
+    if goes_on_in(body) or facts >= mark.facts:
         return mark.short
-    return mark.short + max(0, mark.facts - facts)
+    from holdfast_file import gitside  # imported here because a session's hooks import this module
+
+    return mark.short + (0 if gitside.removed(place, body, goes_on_in) else mark.facts - facts)
 
 
 def _ends(body: bytes, mark: Mark) -> bool:

@@ -20,7 +20,7 @@ from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush import handoff
 from holdfast.flush.publish.forge import Forge
-from holdfast.fs import durable, private
+from holdfast.fs import durable, gitrun, private, safeopen
 from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
 from holdfast.plugin.checks import Check, Outcome
@@ -54,6 +54,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
             checks.append(_good("backend", f"{memory.config.storage.backend} opens"))
             checks += _guard("documents", lambda: _documents(memory))
             checks += _guard("conflicts", lambda: _conflicts(memory, repair=repair))
+            checks += _guard("git", lambda: _git(root))
             checks += _guard("stored", lambda: _stored(memory, repair=repair))
             checks += _guard("facts", lambda: _facts(memory))
             checks += _guard("provenance", lambda: _provenance(memory))
@@ -237,6 +238,21 @@ def _stored(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
         else:
             step = "Restore it from a copy or from git, or let it be flushed again."
             yield Check(name="stored", outcome=Outcome.FAIL, message=f"{done.message}.", next_step=step)
+
+
+def _git(root: str) -> Iterator[Check]:
+    """Whether this clone has the merge driver that the committed attributes name. Nothing is said while it has."""
+    path = os.path.join(root, ".holdfast", ".gitattributes")
+    try:
+        with safeopen.reader(path) as file:
+            named = b"merge=holdfast" in file.read(1 << 16)
+    except FileNotFoundError:
+        return
+    if not named or gitrun.run(root, "rev-parse", "--git-dir", timeout_s=5) is None:
+        return
+    if gitrun.run(root, "config", "merge.holdfast.driver", timeout_s=5) is None:
+        message = ".holdfast/.gitattributes names a merge driver that this clone does not have."
+        yield _warn("git", message, "Run `holdfast init --git` in this clone.")
 
 
 def _facts(memory: Holdfast) -> Iterator[Check]:

@@ -157,28 +157,56 @@ def _notes(base: str, one: str, two: str) -> str:
 
 
 def _lines(base: str, one: str, two: str) -> str:
-    """Line by line, as git merges, but with both sides of a conflict. A line that both sides added is there once."""
-    was, a, b = (text.splitlines() for text in (base, one, two))
-    out: list[str] = []
+    """A line of ``base`` stays when both sides kept it. What a side put between two of them stays too: first that of
+    ``one``, then that of ``two``, without the lines that ``one`` put in the same place."""
+    end = "\r\n" if "\r\n" in f"{base}{one}{two}" else "\n"
+    was, a, b = (_split(text, end) for text in (base, one, two))
     into_a, into_b = (_kept(was, side) for side in (a, b))
-    at_a = at_b = 0
+    new_a, new_b = _inserted(into_a, a), _inserted(into_b, b)
+    out: list[str] = []
     for number in range(len(was) + 1):
-        end_a, end_b = (into_a.get(number), into_b.get(number))
-        if number < len(was) and (end_a is None or end_b is None):
-            continue  # a side removed or changed the line
-        new_a, new_b = a[at_a : len(a) if end_a is None else end_a], b[at_b : len(b) if end_b is None else end_b]
-        left = Counter(line for line in new_a if line.strip())
-        out += new_a
-        removed = {line for line in was if line.strip()}
-        for line in new_b if new_a != new_b else ():
-            if left[line] > 0:
-                left[line] -= 1
-            elif line not in removed or line not in out:
-                out.append(line)
-        if number < len(was) and end_a is not None and end_b is not None:
+        out += _union(new_a.get(number, []), new_b.get(number, []))
+        if number in into_a and number in into_b:
             out.append(was[number])
-            at_a, at_b = end_a + 1, end_b + 1
-    return "\n".join(out) + "\n"
+    ended_was, ended_a, ended_b = (text.endswith("\n") or not text for text in (base, one, two))
+    text = "".join(out)
+    if ended_b if ended_a == ended_was else ended_a:
+        return text
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _split(text: str, end: str) -> list[str]:
+    """The lines with their ends. The last one gets ``end`` when it has none."""
+    if text and not text.endswith("\n"):
+        text += end
+    return [f"{line}\n" for line in text.split("\n")[:-1]]
+
+
+def _inserted(into: Mapping[int, int], now: list[str]) -> dict[int, list[str]]:
+    """The lines of ``now`` that were not there, by the number of the old line before which they are."""
+    new: dict[int, list[str]] = {}
+    old, start = 0, 0
+    for number, place in [*sorted(into.items()), (-1, len(now))]:
+        if place > start:
+            new[old] = now[start:place]
+        old, start = number + 1, place + 1
+    return new
+
+
+def _union(one: list[str], two: list[str]) -> Iterator[str]:
+    """All lines of both in their order. What both have is there as often as in the side that has more of it."""
+    steps = SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
+    twice = Counter(line for line in one if line.strip()) & Counter(two)
+    for kind, a, end_a, _, _ in steps:
+        if kind == "equal":
+            twice.subtract(one[a:end_a])
+    for kind, a, end_a, b, end_b in steps:
+        yield from one[a:end_a]
+        for line in two[b:end_b] if kind != "equal" else ():
+            if twice[line] > 0:
+                twice[line] -= 1
+            else:
+                yield line
 
 
 def _kept(was: list[str], now: list[str]) -> dict[int, int]:

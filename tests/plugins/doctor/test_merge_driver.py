@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+import sysconfig
 import tempfile
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,7 +16,9 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.errors import Corrupt
 from holdfast.flush import handoff
+from holdfast.plugin.checks import Outcome
 from holdfast.storage import block_marker
+from holdfast_doctor.examine import examine
 from holdfast_doctor.threeway import merge
 
 _ID = ("-c", "user.name=t", "-c", "user.email=t@example.org")
@@ -22,7 +26,9 @@ _START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def _git(folder: Path, *words: str) -> str:
-    done = subprocess.run(["git", *_ID, *words], cwd=folder, capture_output=True, text=True, check=False)
+    # Git runs the driver as `holdfast init --git` set it up.
+    env = os.environ | {"PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])}
+    done = subprocess.run(["git", *_ID, *words], cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -37,8 +43,6 @@ def _clones(folder: Path) -> tuple[Path, Path]:
     _git(one, "commit", "-qm", "start")
     _git(folder, "clone", "-q", "one", "two")
     subprocess.run(init, cwd=two, check=True, capture_output=True)
-    for clone in (one, two):
-        _git(clone, "config", "merge.holdfast.driver", f'"{sys.executable}" -m holdfast merge-driver %O %A %B %P')
     return one, two
 
 
@@ -68,6 +72,53 @@ def test_merge_driver__two_clones_store_facts_and_a_teammate_forgets_one__both_h
         assert told == ["Both say this", "Deploys run on Friday", "The owner is Ana"]
 
 
+def _doctor(clone: Path, name: str) -> list[str]:
+    return [f"{c.message} {c.next_step}" for c in examine(str(clone)) if c.name == name and c.outcome is not Outcome.OK]
+
+
+def test_doctor__a_clone_without_the_driver__says_the_next_step(tmp_path: Path) -> None:
+    _, two = _clones(tmp_path)
+    assert _doctor(two, "git") == []
+    _git(two, "config", "--unset", "merge.holdfast.driver")
+    (told,) = _doctor(two, "git")
+    assert "holdfast init --git" in told
+
+
+def _add(clone: Path, *words: str) -> None:
+    with Holdfast.open(clone) as memory:
+        for one in words:
+            memory.facts.add(one, "knowledge", 0.8)
+
+
+@pytest.mark.parametrize("merged", [False, True], ids=["fast forward", "merge"])
+def test_doctor__a_pull_removes_facts__reports_only_what_git_did_not_remove(tmp_path: Path, *, merged: bool) -> None:
+    one, two = _clones(tmp_path)
+    _add(one, "The port is 8080", "Deploys run on Friday", "The owner is Ana", "Tests use a disk")
+    _exchange(one, two)
+    if merged:
+        _add(two, "The queue is Redis")
+    else:
+        with Holdfast.open(two) as memory:
+            memory.facts.update(next(iter(memory.facts.list())).id, confidence=0.5)
+        _exchange(one, two)
+    with Holdfast.open(one) as memory:
+        first, second, third, _ = memory.facts.list()
+        memory.facts.delete(first.id)
+        memory.facts.delete(second.id)
+        memory.facts.update(third.id, content="The owner is Ben")
+        memory.facts.add("Logs are in UTC", "knowledge", 0.8)
+        memory.store.backend.compact()
+    _exchange(one, two)
+    for clone in (one, two):
+        assert _doctor(clone, "stored") == []
+    _add(two, "A fact after the pull")
+    assert _doctor(two, "stored") == []
+    facts = two / ".holdfast" / "facts.jsonl"
+    facts.write_bytes(b"".join(facts.read_bytes().splitlines(keepends=True)[:-2]))
+    (told,) = _doctor(two, "stored")
+    assert "missing" in told
+
+
 _Write = tuple[int, int]
 _rounds = st.lists(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 4)), max_size=5), min_size=1, max_size=3)
 
@@ -84,12 +135,20 @@ def test_merge_driver__random_histories_on_two_clones__lose_and_double_nothing(r
         clones = _clones(Path(folder))
         number = 0
         blocks: set[str] = set()
+        facts: dict[str, str] = {}
         for writes in rounds:
             for who, session in writes:
                 number += 1
                 _write(clones[who] / ".holdfast", who, session, number)
+                _change_facts(clones[who], session, number)
                 blocks.add(f"flush_{number}")
+            sides = [_stored(clone) for clone in clones]
             _exchange(*clones)
+            now = [_stored(clone) for clone in clones]
+            assert now[0] == now[1]
+            assert sorted(now[0].values()) == sorted(_expected(facts, *sides))
+            assert [_doctor(clone, "stored") for clone in clones] == [[], []]
+            facts = now[0]
             note, work, lines = ("note.md", "HANDOFF.md", "MEMORY.md")
             for name in (note, work, lines):
                 texts = [p.read_bytes() if (p := c / ".holdfast" / name).exists() else b"" for c in clones]
@@ -97,6 +156,33 @@ def test_merge_driver__random_histories_on_two_clones__lose_and_double_nothing(r
                 assert b"<<<<<<<" not in texts[0]
                 for block in blocks if name != work else ():
                     assert texts[0].decode().count(f"{block}.") == 1
+
+
+def _change_facts(clone: Path, kind: int, number: int) -> None:
+    with Holdfast.open(clone) as memory:
+        known = list(memory.facts.list())
+        some = known[number % len(known)].id if known else ""
+        if kind < 3 or not some:
+            memory.facts.add(f"Fact {number}", "knowledge", 0.8)
+        elif kind == 3:
+            memory.facts.update(some, content=f"Changed {number}")
+        else:
+            memory.facts.delete(some)
+
+
+def _stored(clone: Path) -> dict[str, str]:
+    with Holdfast.open(clone) as memory:
+        return {fact.id: fact.content for fact in memory.facts.list()}
+
+
+def _expected(was: dict[str, str], one: dict[str, str], two: dict[str, str]) -> list[str]:
+    """New facts and changed ones of both sides; of a fact that a side removed, nothing."""
+    texts: list[str] = []
+    for name in {*one, *two}:
+        if name not in was or (name in one and name in two):
+            sides = {side[name] for side in (one, two) if name in side}
+            texts += sides - {was.get(name, "")} or sides
+    return texts
 
 
 def _write(folder: Path, who: int, session: int, number: int) -> None:
@@ -123,6 +209,47 @@ def test_merge__lines_of_two_sides__is_the_same_from_either_side(base: list[str]
     assert merged == merge(was, two, one, "MEMORY.md")
     assert {*a} - {*base} <= {*merged.split("\n")}
     assert {*b} - {*base} <= {*merged.split("\n")}
+
+
+_end = st.sampled_from(["\n", "\r\n"])
+_repeated = st.lists(st.sampled_from(["# A", "- one", "- two", "- three", "", "text"]), max_size=8)
+
+
+@given(_repeated, _repeated, _repeated, _end, st.tuples(st.booleans(), st.booleans(), st.booleans()))
+@example([], ["# A", "# A"], ["# A", "- one", "# A", "# A"], "\n", (False, False, False))
+@example(["- one", "x", "- one"], ["- one", "x"], ["- one", "x", "- one", "- one"], "\n", (True, True, True))
+def test_merge__lines_that_repeat__are_there_as_often_as_a_side_added_them(
+    base: list[str], a: list[str], b: list[str], end: str, ended: tuple[bool, bool, bool]
+) -> None:
+    texts = [
+        end.join(lines) + (end if lines and whole else "") for lines, whole in zip((base, a, b), ended, strict=True)
+    ]
+    merged = merge(*texts, "MEMORY.md")
+    assert merged == merge(texts[0], texts[2], texts[1], "MEMORY.md")
+    if end in "".join(texts):
+        assert merged.count("\n") == merged.count(end)
+    there, was, one, two = (Counter(text.splitlines()) for text in (merged, *texts))
+    for line in there | was | one | two:
+        if line:
+            assert there[line] >= max(one[line], two[line]) - was[line]
+            assert there[line] or not (was[line] == 1 and one[line] and two[line])
+            assert there[line] <= one[line] + two[line]
+
+
+@pytest.mark.parametrize(
+    ("base", "one", "two", "merged"),
+    [
+        ("a\r\nb\r\n", "a\r\nx\r\nb\r\n", "a\r\nb\r\ny\r\n", "a\r\nx\r\nb\r\ny\r\n"),
+        ("a\nb", "x\na\nb", "a\nb\ny", "x\na\nb\ny"),
+        ("a\nb", "x\na\nb", "a\nb\n", "x\na\nb\n"),
+        ("a\nb\nc\n", "a\nB\nc\n", "a\nc\n", "a\nB\nc\n"),
+        ("a\nb\nc\n", "a\nc\n", "a\nb\nc\nd\n", "a\nc\nd\n"),
+        ("- x\nend\n", "- x\nend\n- x\n", "new\n- x\nend\n", "new\n- x\nend\n- x\n"),
+        ("a\n", "a\n\u2028b\x0cc\n", "z\na\n", "z\na\n\u2028b\x0cc\n"),
+    ],
+)
+def test_merge__lines__are_merged_without_a_change_of_their_ends(base: str, one: str, two: str, merged: str) -> None:
+    assert merge(base, one, two, "MEMORY.md") == merge(base, two, one, "MEMORY.md") == merged
 
 
 _FACT = '{"id": "fact_0000000%d", "content": "%s", "category": "goal", "confidence": 0.9, "createdAt": "%s"}\n'
