@@ -57,7 +57,7 @@ ASKED: dict[str, list[list[str]]] = {
 }
 SILENT = {
     "demo", "init", "install", "uninstall", "hook", "mcp", "plugin", "schedule", "route", "auth", "completion", "trust",
-    "web",
+    "web", "export", "import",
 }  # fmt: skip
 
 
