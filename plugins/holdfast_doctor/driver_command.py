@@ -10,10 +10,16 @@ SUMMARY = "merge a memory file for git; `holdfast init --git` sets it up"
 
 
 def configure(parser: ArgumentParser) -> None:
+    from holdfast.cli.args import examples
+
     parser.add_argument("base", metavar="BASE", help="the common ancestor; git's %%O")
     parser.add_argument("ours", metavar="OURS", help="our version, replaced by the result; git's %%A")
     parser.add_argument("theirs", metavar="THEIRS", help="their version; git's %%B")
     parser.add_argument("name", metavar="NAME", help="the file's name in the repository; git's %%P")
+    parser.epilog = (
+        examples("holdfast merge-driver base ours theirs .holdfast/facts.jsonl")
+        + "\n\ngit runs this, and people rarely do. `holdfast init --git` sets it up."
+    )
 
 
 def run(args: Namespace) -> int:

@@ -159,12 +159,15 @@ def _check_row(name: str, row: Any) -> None:
         texts = [row["text"]]
     else:
         texts = [row[key] for key in (_FACT if name == FACTS else ("at", "event", "id", "why"))]
-    if not all(isinstance(text, str) for text in texts):
+    plain = all(value is None or isinstance(value, str | int | float) for value in row.values())
+    if name == EVENTS:
+        texts += [row.get("content") or "", row.get("source") or ""]
+    if not plain or not all(isinstance(text, str) for text in texts):
         raise ValueError(f"{name} has a row with a value of another type")
 
 
 def _damaged(path: str, why: str) -> ConfigError:
     return ConfigError(
-        f"{path} is not a complete archive: {why}.",
-        next_step="Use a file that `holdfast export` wrote, or copy it again. Nothing was changed.",
+        f"{path} is not a complete archive, so nothing was changed: {why}.",
+        next_step="Use a file that `holdfast export` wrote, or copy it again. For facts alone: `holdfast facts import`.",
     )

@@ -93,7 +93,7 @@ def test_start__the_server_does_not_answer__says_so_within_three_seconds_with_th
     took = time.monotonic() - began
     assert answered.code == 0
     assert "does not answer" in answered.context or "cannot be reached" in answered.context
-    assert "Do not take it for empty" in answered.context
+    assert "Do not assume that it is empty" in answered.context
     assert NEXT in answered.context
     assert "from just now" in answered.context
     assert answered.context.index("<recalled-memory>") < answered.context.index(NEXT)
@@ -106,7 +106,7 @@ def test_start__the_server_does_not_answer_and_there_is_no_last_brief__says_that
     shutil.rmtree(away.state / "derived", ignore_errors=True)
     away.standin.down()
     context = away.start("two").context
-    assert "Do not take it for empty" in context
+    assert "Do not assume that it is empty" in context
     assert NEXT not in context
 
 
@@ -128,7 +128,7 @@ def test_start__the_settings_name_another_store__its_last_brief_is_not_given(awa
     trusted(away.project)
     away.standin.down()
     context = away.start("two").context
-    assert "Do not take it for empty" in context
+    assert "Do not assume that it is empty" in context
     assert NEXT not in context
 
 

@@ -53,11 +53,22 @@ ASKED: dict[str, list[list[str]]] = {
     "purge": [["--session", "s-{secret}", "--dry-run"]],
     "migrate": [["--to", "sqlite"]],
     "work": [[], ["--all"], ["--json"], ["show", "default"], ["close", "default", "--because", "it holds {secret}"]],
+    "timeline": [[], ["--json"]],
+    "why": [
+        ["deploy token"],
+        ["MEMORY.md:3"],
+        ["{secret}"],
+        ["{fact}"],
+        ["{fact}", "--json"],
+        ["MEMORY.md:3", "--json"],
+    ],
+    "diff": [[], ["--json"]],
+    "explain": [[], ["--json"]],
     "search": [["deploy token"], ["deploy token", "--json"], ["{secret}"], ["{secret}", "--json"]],
 }
 SILENT = {
     "demo", "init", "install", "uninstall", "hook", "mcp", "plugin", "schedule", "route", "auth", "completion", "trust",
-    "web", "export", "import",
+    "web", "merge-driver", "export", "import",
 }  # fmt: skip
 
 

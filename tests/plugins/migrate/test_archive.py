@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import signal
+import subprocess
+import sys
+import textwrap
 import zipfile
 from pathlib import Path
 
@@ -190,6 +195,54 @@ def test_import__after_an_interruption__is_completed_by_the_next(
             import_archive(memory, str(packed), progress=stop)
     imported(other, packed)
     assert contents(other) == contents(tmp_path / "one")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+def test_import__killed_while_writing__is_completed_by_the_next(tmp_path: Path, packed: Path) -> None:
+    other = project(tmp_path / "two", "sqlite")
+    code = """
+        import os, signal, sys
+        from holdfast import Holdfast
+        from holdfast_migrate.importing import import_archive
+        def kill(done, total):
+            if done == int(sys.argv[3]):
+                os.kill(os.getpid(), signal.SIGKILL)
+        with Holdfast.open(sys.argv[1]) as memory:
+            import_archive(memory, sys.argv[2], progress=kill)
+    """
+    for kill_at in (2, 6, 8):
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code), other, packed, str(kill_at)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            check=False,
+        )
+        assert done.returncode == -signal.SIGKILL
+    imported(other, packed)
+    assert contents(other) == contents(tmp_path / "one")
+
+
+def test_import__row_with_a_value_of_another_type__is_refused(tmp_path: Path, packed: Path) -> None:
+    with zipfile.ZipFile(packed) as file:
+        manifest = json.loads(file.read("manifest.json"))
+    row = b'{"at": "2026-01-01T00:00:00Z", "event": "deleted", "id": "x", "why": "y", "category": []}\n'
+    digest = hashlib.sha256(row).hexdigest()
+    manifest["members"]["fact-log.jsonl"] = {"rows": 1, "size": len(row), "sha256": digest}
+    repacked(packed, {"fact-log.jsonl": row, "manifest.json": json.dumps(manifest).encode()})
+    with pytest.raises(ConfigError, match="another type"):
+        imported(project(tmp_path / "two"), packed)
+
+
+@pytest.mark.parametrize("name", [".gitignore", "a/.git/config", "facts.jsonl"])
+def test_import__document_with_a_name_of_the_stores_own_files__is_left_out(
+    tmp_path: Path, packed: Path, name: str
+) -> None:
+    with zipfile.ZipFile(packed) as file:
+        manifest = json.loads(file.read("manifest.json"))
+    row = json.dumps({"name": name, "text": "x"}).encode() + b"\n"
+    digest = hashlib.sha256(row).hexdigest()
+    manifest["members"]["documents.jsonl"] = {"rows": 1, "size": len(row), "sha256": digest}
+    repacked(packed, {"documents.jsonl": row, "manifest.json": json.dumps(manifest).encode()})
+    assert [one.name for one in imported(project(tmp_path / "two"), packed).refused] == [name]
 
 
 def test_commands__export_then_import__report_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

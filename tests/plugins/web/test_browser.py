@@ -23,8 +23,10 @@ pytest.importorskip("selenium", reason="selenium is not installed")
 pytest.importorskip("jinja2")
 
 from selenium import webdriver
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.wait import WebDriverWait
 
 CHROMIUM = shutil.which("chromium")
 DRIVER = shutil.which("chromedriver")
@@ -142,8 +144,8 @@ def test_keyboard__alone__skips_to_the_content_searches_and_follows_a_hit(browse
     assert press(Keys.ENTER).get_attribute("id") == "main"
     assert press("/").get_attribute("id") == "find"
     press("trigram", Keys.ENTER)
-    assert driver.find_element(By.TAG_NAME, "h1").text == "Search"
-    assert driver.find_element(By.TAG_NAME, "mark").text.lower() == "trigram"
+    _until(driver, lambda: driver.find_element(By.TAG_NAME, "h1").text == "Search")
+    _until(driver, lambda: driver.find_element(By.TAG_NAME, "mark").text.lower() == "trigram")
     for _ in range(60):
         found = press(Keys.TAB)
         assert found.value_of_css_property("outline-style") == "solid", found.get_attribute("outerHTML")
@@ -151,8 +153,14 @@ def test_keyboard__alone__skips_to_the_content_searches_and_follows_a_hit(browse
             break
     target = (found.get_attribute("href") or "").partition("#")[2]
     press(Keys.ENTER)
-    assert driver.current_url.endswith(f"#{target}")
-    assert driver.find_element(By.ID, target).is_displayed()
+    _until(driver, lambda: driver.current_url.endswith(f"#{target}"))
+    _until(driver, lambda: driver.find_element(By.ID, target).is_displayed())
+
+
+def _until(driver: Any, holds: Callable[[], bool]) -> None:
+    """Wait until ``holds``, while a page may be replaced by the next one."""
+    ignored = (NoSuchElementException, StaleElementReferenceException)
+    WebDriverWait(driver, 20, ignored_exceptions=ignored).until(lambda _: holds())
 
 
 def test_views__with_scripts_off__show_the_same(browser: Browser, views: dict[str, str]) -> None:
