@@ -169,5 +169,5 @@ def _check_row(name: str, row: Any) -> None:
 def _damaged(path: str, why: str) -> ConfigError:
     return ConfigError(
         f"{path} is not a complete archive, so nothing was changed: {why}.",
-        next_step="Use a file that `holdfast export` wrote, or copy it again. For facts alone: `holdfast facts import`.",
+        next_step="Use a file that `holdfast export` wrote, or copy it again. For facts: `holdfast facts import`.",
     )

@@ -59,15 +59,15 @@ def contents(root: Path) -> tuple[object, ...]:
         return documents, list(store.backend.facts()), list(memory.facts.trail.entries()), journals
 
 
-def exported(root: Path, path: Path, **given: bool) -> Path:
+def exported(root: Path, path: Path, *, force: bool = False) -> Path:
     with Holdfast.open(root) as memory:
-        export(memory, str(path), **given)
+        export(memory, str(path), force=force)
     return path
 
 
-def imported(root: Path, path: Path, **given: bool) -> Imported:
+def imported(root: Path, path: Path, *, replace: bool = False) -> Imported:
     with Holdfast.open(root) as memory:
-        return import_archive(memory, str(path), **given)
+        return import_archive(memory, str(path), replace=replace)
 
 
 @pytest.fixture
