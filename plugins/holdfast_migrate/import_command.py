@@ -29,6 +29,8 @@ def run(args: Namespace) -> int:
     import attrs
 
     from holdfast import Holdfast
+    from holdfast.cli.problem import as_table
+    from holdfast.errors import Refused
     from holdfast_migrate.importing import import_archive
 
     out = Term()
@@ -42,9 +44,10 @@ def run(args: Namespace) -> int:
             if bar:
                 bar.clear()
     if args.json:
-        refused = [one._asdict() for one in done.refused]
-        out.json({"ok": not refused, **attrs.asdict(done), "refused": refused})
-        return 1 if refused else 0
+        problem = Refused("Some of the archive was refused.", next_step="See `refused` for the reasons.")
+        error = {"error": as_table(problem)} if done.refused else {}
+        out.json({"ok": not done.refused, **attrs.asdict(done), **error})
+        return 1 if done.refused else 0
     new = done.added
     what = f"{count(new.documents, 'document')}, {count(new.facts, 'fact')} and {count(new.journals, 'journal')}"
     out.say(f"{out.mark('ok')} {what} added")

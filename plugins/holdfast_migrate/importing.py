@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import Conflict, Refused
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], object]
 
 
-class Left(NamedTuple):
+@frozen
+class Left:
     """Something that was not imported, and the reason."""
 
     name: str

@@ -234,7 +234,7 @@ def test_import__row_with_a_value_of_another_type__is_refused(tmp_path: Path, pa
 
 @pytest.mark.parametrize("name", [".gitignore", "a/.git/config", "facts.jsonl"])
 def test_import__document_with_a_name_of_the_stores_own_files__is_left_out(
-    tmp_path: Path, packed: Path, name: str
+    tmp_path: Path, packed: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     with zipfile.ZipFile(packed) as file:
         manifest = json.loads(file.read("manifest.json"))
@@ -242,7 +242,11 @@ def test_import__document_with_a_name_of_the_stores_own_files__is_left_out(
     digest = hashlib.sha256(row).hexdigest()
     manifest["members"]["documents.jsonl"] = {"rows": 1, "size": len(row), "sha256": digest}
     repacked(packed, {"documents.jsonl": row, "manifest.json": json.dumps(manifest).encode()})
-    assert [one.name for one in imported(project(tmp_path / "two"), packed).refused] == [name]
+    two = project(tmp_path / "two")
+    assert [one.name for one in imported(two, packed).refused] == [name]
+    assert main(["import", str(packed), "--root", str(two), "--json"]) == 1
+    table = json.loads(capsys.readouterr().out)
+    assert (table["ok"], table["error"]["exit_code"], table["refused"][0]["name"]) == (False, 1, name)
 
 
 def test_commands__export_then_import__report_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
