@@ -20,8 +20,6 @@ _AFTER_HELP = (
 )
 #: Words that are no command by themselves -> the command that they are a part of.
 _PART_OF = {
-    "import": "facts import",
-    "export": "facts export",
     "edit": "facts edit",
     "forget": "facts forget",
     "list": "facts list",

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from attrs import frozen
+from attrs import asdict, frozen
 
 from holdfast.config.serde import moment, stamp
 from holdfast.fs import durable, private, safeopen, tally
@@ -81,16 +81,27 @@ class FactTrail:
         row = {"at": _utc(at), "event": "deleted", "id": fact.id, "why": "deleted by hand", **_whole(fact, keep=False)}
         self._write([row], durably=False)
 
+    def restore(self, rows: Iterable[Mapping[str, Any]]) -> int:
+        """Add events of another copy of this trail, durably, except those that are here already. Unreadable rows are
+        skipped. Returns how many were added. Raises: Unavailable."""
+        given = (_event(row) for row in rows)
+        known = set(self.entries())
+        new = [one for one in dict.fromkeys(given) if one is not None and one not in known]
+        if new:
+            self._write([{**asdict(one), "at": stamp(one.at)} for one in new], durably=True)
+        return len(new)
+
     def entries(self) -> Iterator[Departure]:
         """The events, oldest first. Unreadable lines (truncated by a crash) are skipped."""
         try:
             with safeopen.reader(self._path) as file:
                 for line in file:
                     try:
-                        row = untrusted.from_json(line)
-                        yield Departure(**{**row, "at": moment(row["at"])})
-                    except (ValueError, TypeError, KeyError):
+                        event = _event(untrusted.from_json(line))
+                    except ValueError:
                         continue
+                    if event is not None:
+                        yield event
         except FileNotFoundError:
             return
         except OSError as error:
@@ -103,6 +114,14 @@ class FactTrail:
         data = f"\n{lines}".encode()  # a line truncated by a crash or a full disk must not corrupt this one
         with private.lock(self._path):
             tally.append(self._path, data, flush=durably)
+
+
+def _event(row: Mapping[str, Any]) -> Departure | None:
+    """The event of a row, None when it cannot be read."""
+    try:
+        return Departure(**{**row, "at": moment(row["at"])})
+    except (ValueError, TypeError, KeyError):
+        return None
 
 
 def _utc(at: datetime) -> str:

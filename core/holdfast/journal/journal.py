@@ -33,6 +33,7 @@ _CHECKPOINT = b'{"kind":"checkpoint",'  # the start of its line; the kind is the
 _MESSAGE = b'{"kind":"message",'
 _OFFSETS = ("kept_from", "flushed_to", "last_message", "summarised_to")  # offsets that a checkpoint points to
 _BEGINNING = b'{"kind":"'  # of every line
+Change = Callable[[dict[str, Any]], dict[str, Any]]
 _HINT = b"%016d %016d"  # fixed length, so that it is written in place and never empty
 
 
@@ -256,7 +257,7 @@ class Journal:
 
     def rewrite(
         self,
-        change: Callable[[dict[str, Any]], dict[str, Any]],
+        change: Change,
         keep: Callable[[bytes], bool],
         *,
         dry_run: bool = False,
@@ -276,9 +277,7 @@ class Journal:
                 self._clean_size = -1
             return changed
 
-    def _rewritten(
-        self, change: Callable[[dict[str, Any]], dict[str, Any]], keep: Callable[[bytes], bool]
-    ) -> tuple[bytes, int]:
+    def _rewritten(self, change: Change, keep: Callable[[bytes], bool]) -> tuple[bytes, int]:
         changed = 0
 
         def choose(line: bytes, record: dict[str, Any] | None) -> dict[str, Any] | bytes:
@@ -397,8 +396,8 @@ def _first_line(session_id: str) -> bytes:
     return encode({"kind": "session", "id": session_id, "v": 1, "made": os.urandom(6).hex()})
 
 
-def whole_lines(data: bytes, session_id: str) -> tuple[bytes, int]:
-    """A journal's intact lines, and the number of bytes left out."""
+def whole_lines(data: bytes, session_id: str, change: Change = lambda record: record) -> tuple[bytes, int]:
+    """A journal's intact lines with ``change`` applied to each record, and the number of bytes left out."""
     lost = 0
 
     def choose(line: bytes, record: dict[str, Any] | None) -> dict[str, Any] | bytes:
@@ -406,7 +405,8 @@ def whole_lines(data: bytes, session_id: str) -> tuple[bytes, int]:
         if record is None:
             lost += len(line)
             return b""
-        return record if record["kind"] == "checkpoint" else line
+        new = change(record)
+        return line if new == record and record["kind"] != "checkpoint" else new
 
     return _rebuilt(data, session_id, choose), lost
 

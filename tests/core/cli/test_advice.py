@@ -20,7 +20,7 @@ def test_show__a_folder_of_documents__says_so_and_names_one(run):
     assert "Move it away" not in result.err
 
 
-@pytest.mark.parametrize(("word", "meant"), [("import", "facts import"), ("undo", "dream undo"), ("sttaus", "status")])
+@pytest.mark.parametrize(("word", "meant"), [("edit", "facts edit"), ("undo", "dream undo"), ("sttaus", "status")])
 def test_command__that_is_a_part_of_another__names_it(run, word, meant):
     assert f"Did you mean `holdfast {meant}`?" in run(word).err
 

@@ -32,6 +32,7 @@ CALLS = {
     "dream": ["dream", "--dry-run"],
     "schedule": ["schedule", "install", "--print", "--with", "cron"],
     "migrate": ["migrate", "--to", "sqlite"],
+    "export": ["export", "memory.zip", "--force"],
     "status": ["status"],
     "outbox": ["outbox"],
     "sessions": ["sessions"],

@@ -1,0 +1,213 @@
+"""Writing everything into one archive. Text is masked on its way out, as anywhere else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from attrs import asdict, define, evolve, field
+
+from holdfast.config.provenance import FACTS as STORED_FACTS
+from holdfast.config.serde import stamp
+from holdfast.errors import ConfigError, Corrupt
+from holdfast.fs import durable, safeopen
+from holdfast.fs.records import decode
+from holdfast.journal.journal import Change, Journal, session_files, session_id_of, whole_lines
+from holdfast_migrate import archive
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+
+Progress = Callable[[int, int], object]
+_HEX = frozenset("0123456789abcdef-")
+
+
+@define(kw_only=True)
+class Exported:
+    """An export's result. ``events`` counts lines of the facts' log; ``masked`` the documents, facts, events and
+    journals in which something was masked; ``withheld`` names what came with an untrusted clone and was left out."""
+
+    documents: int = 0
+    facts: int = 0
+    events: int = 0
+    journals: int = 0
+    masked: int = 0
+    withheld: list[str] = field(factory=list)
+    size: int = 0
+
+
+def export(memory: Holdfast, path: str, *, force: bool = False, progress: Progress | None = None) -> Exported:
+    """Write the archive ``path`` atomically, mode 0600. Raises: ConfigError when it exists and not ``force``; Corrupt
+    for damaged data; Unavailable; PluginError. Then no file is written."""
+    path = os.path.realpath(path)
+    if os.path.isdir(path) or (os.path.lexists(path) and not force):
+        raise ConfigError(f"{path} exists already.", next_step="Name another file, or add `--force` to replace it.")
+    folder = os.path.dirname(path)
+    try:
+        fd, temp = tempfile.mkstemp(prefix=".holdfast-export-", suffix=".tmp", dir=folder)  # mode 0600
+    except OSError as error:
+        raise durable.unavailable(error, path, "write") from error
+    try:
+        with os.fdopen(fd, "w+b") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
+                done = _Export(memory, out, progress).run()
+            file.flush()
+            os.fsync(file.fileno())
+            done.size = file.tell() if file.seek(0, os.SEEK_END) else 0
+        os.replace(temp, path)
+    except OSError as error:
+        raise durable.unavailable(error, path, "write") from error
+    finally:
+        if os.path.exists(temp):
+            os.unlink(temp)
+    durable.fsync_dir(folder)
+    return done
+
+
+class _Export:
+    def __init__(self, memory: Holdfast, out: zipfile.ZipFile, progress: Progress | None) -> None:
+        self._memory, self._services = memory, memory.services
+        self._out = out
+        self._progress = progress
+        self._seen = self._total = 0
+        self._done = Exported()
+        self._members: dict[str, dict[str, object]] = {}
+
+    def run(self) -> Exported:
+        names, journals = self._services.store.names(), session_files(self._services.state)
+        self._total = len(names) + self._memory.facts.count() + len(journals)
+        self._done.documents = self._write(archive.DOCUMENTS, map(_line, self._documents(names)))
+        self._done.facts = self._write(archive.FACTS, map(_line, self._facts()))
+        self._done.events = self._write(archive.EVENTS, map(_line, self._events()))
+        for path in journals:
+            data = self._journal(path)
+            if data:
+                self._write(archive.JOURNALS + os.path.basename(path), data.splitlines(keepends=True))
+                self._done.journals += 1
+            self._tell()
+        self._manifest()
+        return self._done
+
+    def _documents(self, names: list[str]) -> Iterator[dict[str, object]]:
+        for name in names:
+            stored = self._services.store.read(name)
+            shown = self._services.recalled(name)
+            if shown is not None and stored is not None:
+                self._done.masked += shown.text != stored.text
+                yield {"name": name, "text": shown.text}
+            elif stored is not None:
+                self._done.withheld.append(name)
+            self._tell()
+
+    def _facts(self) -> Iterator[dict[str, object]]:
+        if self._services.store.is_withheld(STORED_FACTS):
+            if self._memory.facts.count():
+                self._done.withheld.append("facts")
+            return
+        stored = iter(self._services.store.backend.facts())
+        for row in self._memory.facts.export():
+            fact = next(stored, None)
+            self._done.masked += fact is not None and (fact.content, fact.source) != (row["content"], row["source"])
+            self._tell()
+            yield row
+
+    def _events(self) -> Iterator[dict[str, object]]:
+        gate = self._services.gate
+        for one in self._memory.facts.trail.entries():
+            content, source = gate.outgoing_all([one.content or "", one.source], surface="fact")
+            shown = evolve(one, content=content if one.content is not None else None, source=source)
+            self._done.masked += shown != one
+            yield {**asdict(shown), "at": stamp(one.at)}
+
+    def _journal(self, path: str) -> bytes:
+        """The journal's lines as stored, except for masked ones and an incomplete last line. Raises: Corrupt."""
+        session = session_id_of(path)
+        if session is None:
+            raise Corrupt(
+                f"state/sessions/{os.path.basename(path)} is damaged at byte 0.",
+                next_step="Run `holdfast doctor --repair`, then export again.",
+            )
+        journal, end = Journal(self._services.state, session), 0
+        for entry in journal.entries():
+            end = entry.end
+        data = safeopen.read(path)[:end]
+        shown = edited(data, session, self._masked)
+        self._done.masked += shown != data
+        return shown
+
+    def _masked(self, record: dict[str, Any]) -> dict[str, Any]:
+        return masked(self._services.gate.outgoing_all, record)
+
+    def _write(self, name: str, lines: Iterable[bytes]) -> int:
+        """Write a member and note it for the manifest. Returns the number of lines."""
+        digest, size, rows = hashlib.sha256(), 0, 0
+        with self._out.open(name, "w", force_zip64=True) as file:
+            for line in lines:
+                digest.update(line)
+                size += len(line)
+                rows += 1
+                file.write(line)
+        self._members[name] = {"rows": rows, "size": size, "sha256": digest.hexdigest()}
+        return rows
+
+    def _manifest(self) -> None:
+        from holdfast import __version__
+
+        done = self._done
+        manifest = {
+            "format": archive.FORMAT,
+            "holdfast": __version__,
+            "at": stamp(self._services.now()),
+            "backend": self._services.store.backend.name,
+            "counts": {k: getattr(done, k) for k in ("documents", "facts", "events", "journals", "masked")},
+            "members": self._members,
+        }
+        self._out.writestr(archive.MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1) + "\n")
+
+    def _tell(self) -> None:
+        self._seen += 1
+        if self._progress:
+            self._progress(self._seen, max(self._total, self._seen))
+
+
+def edited(data: bytes, session: str, change: Change) -> bytes:
+    """A journal's lines with ``change`` applied to each record; the same bytes when nothing changes."""
+    records = [decode(line) for line in data.splitlines()]
+    if all(record is None or change(record) == record for record in records):
+        return data
+    return whole_lines(data, session, change)[0]
+
+
+def masked(mask: Callable[..., list[str]], record: dict[str, Any]) -> dict[str, Any]:
+    """A journal record with ``mask`` (as the gate's ``outgoing_all``) applied to its strings, except digests."""
+    texts = [text for text in _strings(record) if not _HEX.issuperset(text)]
+    known = {old: new for old, new in zip(texts, mask(texts, surface="journal"), strict=True) if old != new}
+    return _replaced(record, known) if known else record
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _strings(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _strings(one)
+
+
+def _replaced(value: Any, known: dict[str, str]) -> Any:
+    if isinstance(value, str):
+        return known.get(value, value)
+    if isinstance(value, dict):
+        return {key: _replaced(one, known) for key, one in value.items()}
+    return [_replaced(one, known) for one in value] if isinstance(value, list) else value
+
+
+def _line(row: dict[str, object]) -> bytes:
+    return json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
