@@ -155,16 +155,20 @@ class Database:
         if self._pid != os.getpid():  # a fork must not use its parent's connection
             self._connection, self._pid = None, os.getpid()
         if self._connection is None or self._connection.closed:
+            psycopg = _driver()
             given: dict[str, Any] = {"password": self._password} if self._password else {}
-            self._connection = _driver().connect(
+            self._connection = psycopg.connect(
                 self._address,
                 autocommit=True,
                 prepare_threshold=None,
                 connect_timeout=max(2, int(self._timeout_s)),
                 application_name="holdfast",
                 tcp_user_timeout=int(self._timeout_s * 1000),
+                **encryption(self._address),
                 **given,
             )
+            # Under a stricter default of the server a snapshot would be older than the lock that it waited for.
+            self._connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
         return self._connection
 
     def _has_version(self) -> bool:
@@ -204,6 +208,15 @@ class Database:
         own = connection.execute("SELECT 1 FROM holdfast.namespaces WHERE namespace = %s", (self.namespace,))
         if not own.fetchall():
             raise faults.foreign(self.namespace, self.server)
+
+
+def encryption(address: str) -> dict[str, str]:
+    """TLS parameters for an address that names none: another machine's server must prove its name, by the system's
+    certificates. libpq alone would fall back to plain text."""
+    parts = urlsplit(address)
+    named = "sslmode=" in parts.query or "PGSSLMODE" in os.environ
+    is_local = parts.hostname in (None, "localhost", "127.0.0.1", "::1")
+    return {} if named or is_local else {"sslmode": "verify-full", "sslrootcert": "system"}
 
 
 def _driver() -> ModuleType:

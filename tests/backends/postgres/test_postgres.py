@@ -24,6 +24,7 @@ from holdfast.storage import block_marker
 from holdfast.testing.facts import make_fact
 from holdfast_postgres.backend import PostgresBackend, from_options
 from holdfast_postgres.checks import inspect
+from holdfast_postgres.database import encryption
 
 
 @pytest.fixture
@@ -381,3 +382,20 @@ def test_migrate__to_postgres_and_back__same_documents_and_facts(cluster: Cluste
     holdfast("migrate", "--to", "sqlite")
     (tmp_path / "holdfast.toml").write_text('[storage]\nbackend = "sqlite"\n')
     assert holdfast("facts", "list", "--json") == both
+
+
+@pytest.mark.parametrize(
+    ("address", "mode"),
+    [
+        ("postgresql://u@db.example/x", "verify-full"),
+        ("postgresql://u@10.0.0.5/x", "verify-full"),
+        ("postgresql://u@127.0.0.1/x", None),
+        ("postgresql://u@localhost/x", None),
+        ("postgresql://u@db.example/x?sslmode=require", None),
+    ],
+)
+def test_encryption__server_on_another_machine__must_prove_its_name(
+    address: str, mode: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PGSSLMODE", raising=False)
+    assert encryption(address).get("sslmode") == mode
