@@ -52,7 +52,7 @@ class SqliteBackend(StorageBackend):
         self._documents = Documents(self._database, self._index)
         self._facts = Facts(self._database, self._index)
         found = {Capability.SEARCH} if self._index.enabled else set()
-        # Not the same for all of the class: it depends on how SQLite was compiled.
+        # Per instance, because it depends on how SQLite was compiled.
         self.capabilities = frozenset({Capability.CONCURRENT_WRITERS, *found})  # type: ignore[misc]
 
     def read(self, name: str) -> Document | None:
@@ -126,7 +126,7 @@ class SqliteBackend(StorageBackend):
             return
         with self._database.changing() as change:
             self._facts.recount(change)
-            self._index.rebuild(change)  # an index keeps the words of what left it until its parts are merged
+            self._index.rebuild(change)  # an index keeps the words of removed text until its parts are merged
         self._database.compact()
 
     def close(self) -> None:

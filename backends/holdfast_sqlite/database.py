@@ -1,7 +1,7 @@
-"""One connection to the database file: opened when first needed, shared by threads under a mutex, never by a fork.
+"""One connection to the database file, opened on first use, shared by threads under a mutex, never by a fork.
 
-Every commit is flushed (write-ahead log, ``synchronous=FULL``) before it returns, and a write holds SQLite's write
-lock from its first look at the data on, so what it decided still holds when it is stored.
+Every commit is flushed (write-ahead log, ``synchronous=FULL``) before it returns. A write holds SQLite's write lock
+from its first read on, so its decisions still hold when they are stored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _STATE: Final = "SELECT gone, indexed, ordered, removed, (SELECT ifnull(max(seq)
 
 @define
 class Change:
-    """A write transaction. At its end the row of ``state`` is written, if what it says of this changed."""
+    """A write transaction. At its end the row in ``state`` is written if it changed."""
 
     sql: sqlite3.Connection
     facts: int  # how many there are
@@ -37,20 +37,20 @@ class Change:
 
 
 class Database:
-    """The store's connection. Every error leaves as one of :mod:`holdfast.errors`, with the file as it was before.
+    """The store's connection. Errors are raised as :mod:`holdfast.errors`, with the file unchanged.
 
-    It is itself the context manager that :meth:`reading` gives: a look takes so little that each call in between shows.
+    It is itself the context manager of :meth:`reading`, because a read is so short that each extra call is noticeable.
     """
 
     _connection: sqlite3.Connection | None
     _identity: Identity | None
-    _immutable: bool  # opened as a file that nobody writes to
+    _immutable: bool  # opened as a file without writers
     _upgraded: bool  # whether the schema is known to be the latest
     _flushed: bool  # whether all that can be read is known to be durable
     _change: Change | None  # of the batch that is under way
     _changes_before: int  # of the connection, as the transaction began
     _stored_state: tuple[int, int, bool, int]  # gone, indexed, ordered and removed, as the table has them
-    _before: mark.Mark | None  # what the mark had over the store when this process first looked
+    _before: mark.Mark | None  # the mark's surplus when this process first looked
 
     def __init__(self, place: Place, *, timeout_s: float) -> None:
         self.place = place
@@ -66,12 +66,12 @@ class Database:
         self._wrote = False
         self._forget()
 
-    # --- what the parts of the backend use
+    # --- for the other modules of the backend
 
     def reading(self) -> contextlib.AbstractContextManager[sqlite3.Connection | None]:
-        """The connection for a look, outside of a transaction; None when there is no store yet.
+        """The connection for a read outside a transaction. None when there is no store yet.
 
-        Other threads wait until the block has ended; errors of SQLite leave it as storage errors.
+        Other threads wait until the block ends. SQLite errors are raised as storage errors.
         """
         return self
 
@@ -107,7 +107,7 @@ class Database:
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[Change]:
-        """A write transaction, durable when the block has ended; an error in the block undoes all of it."""
+        """A write transaction, durable when the block ends. An error in the block undoes all of it."""
         with self as sql:
             if self._batching:
                 with self._part_of_batch(sql) as change:
@@ -120,17 +120,17 @@ class Database:
             except BaseException as error:
                 self._undo(change.sql)
                 if isinstance(error, Conflict | NotFound | DuplicateFact):
-                    self.confirm()  # callers act on such an answer, so what it rests on must last
+                    self.confirm()  # callers act on such an answer, so its data must be durable
                 raise
 
     def first(self, statement: str, values: tuple[object, ...]) -> Any:
-        """The first row of a look at one moment; None also when there is no store yet. Quicker than :meth:`reading`."""
+        """The first row of a query, None without one or without a store. Faster than :meth:`reading`."""
         if os.getpid() != self._pid:
             self._begin_anew()
         with self._mutex:
             try:
                 sql = self._current()
-                # A cursor of its own: one that is kept would keep a look open when a signal ends it half way.
+                # A new cursor, because a kept one would leave a read open when a signal interrupts it.
                 return None if sql is None else sql.execute(statement, values).fetchone()
             except (sqlite3.Error, UnicodeEncodeError) as error:
                 raise self.failed(error) from error
@@ -173,9 +173,9 @@ class Database:
             self.confirm()
 
     def snapshot(self) -> sqlite3.Connection | None:
-        """A connection of its own in a read transaction: what it shows stays as it is now. The caller closes it.
+        """A separate connection in a read transaction, whose view stays as of now. The caller closes it.
 
-        None when there is no store yet, or when it would not see the batch that is under way.
+        None when there is no store yet, or when it would not see the current batch.
         """
         with self as sql:
             if sql is None or self._change is not None:
@@ -186,9 +186,9 @@ class Database:
             return connection
 
     def compact(self) -> None:
-        """Write the file anew without free pages, and empty the log beside it.
+        """Rewrite the file without free pages, and empty its log.
 
-        Raises: Unavailable when another process reads the store all the while.
+        Raises: Unavailable when another process keeps reading the store.
         """
         with self.reading() as sql:
             if sql is None:
@@ -210,9 +210,9 @@ class Database:
         return self.place.look() is None
 
     def confirm(self) -> None:
-        """Make sure that what was read would survive a power cut, before saying "already there".
+        """Make sure that the data just read would survive a power cut, before answering "already there".
 
-        It may be the work of a process that was killed between writing to the log and flushing it.
+        It may come from a process that was killed between writing to the log and flushing it.
         """
         if not self._flushed and not self._batching:
             with self:
@@ -222,7 +222,7 @@ class Database:
 
     def lost(self) -> int:
         """How many facts were stored and neither are there nor left by a call."""
-        noted = mark.read(self._mark)  # before the store: what it shows is then in there
+        noted = mark.read(self._mark)  # before the store, so that the store has at least what the mark shows
         with self as sql:
             if sql is None:
                 return noted.stored - noted.removed
@@ -241,7 +241,7 @@ class Database:
             self._note()
 
     def _known(self, stored: int, removed: int) -> mark.Mark:
-        """Of this store, with what was there before it was replaced or lost rows."""
+        """The mark of this store, including facts from before it was replaced or lost rows."""
         before = self._before or mark.Mark()
         return mark.Mark(stored + before.stored, removed + before.removed)
 
@@ -253,16 +253,16 @@ class Database:
                 self._wrote = False
 
     def failed(self, error: sqlite3.Error | UnicodeEncodeError) -> HoldfastError:
-        """The error to raise in place of one of SQLite's."""
+        """The storage error for a SQLite error."""
         if isinstance(error, UnicodeEncodeError):
             return faults.surrogate()
         if faults.cannot_open(error):
             with self._mutex:
-                self._drop()  # opened read-only, perhaps: the next call looks whether it still is
+                self._drop()  # perhaps opened read-only; the next call checks whether it still is
         return faults.translate(error, self.place.file, self._timeout_s)
 
     def close(self) -> None:
-        """Let go of the file; what the log holds is merged into it when nobody else has it open."""
+        """Close the file. Its log is merged into it when no other process has it open."""
         if os.getpid() != self._pid:
             self._begin_anew()
         with self._mutex:
@@ -321,7 +321,7 @@ class Database:
             self._drop()
 
     def _is_same_file(self) -> bool:
-        """Whether the file that is open is the one at its place. Merging the log touches it: that is remembered."""
+        """Whether the open file is still the one at its path. Merging the log changes the file, which is remembered."""
         known = self._identity
         if known is None or self.place.still(known):
             return known is not None
@@ -346,7 +346,7 @@ class Database:
             self._stored_state = state
 
     def _undo(self, sql: sqlite3.Connection) -> None:
-        self._upgraded = False  # the upgrade may be what is undone
+        self._upgraded = False  # the upgrade may have been undone
         try:
             if sql.in_transaction:
                 sql.execute("ROLLBACK")
@@ -378,10 +378,10 @@ class Database:
     # --- the connection; the mutex is held
 
     def _begin_anew(self) -> None:
-        """In a forked child: SQLite's locks belong to the process that took them.
+        """Prepare a forked child, because SQLite's locks belong to the process that took them.
 
-        The parent's connection is kept, since closing it here would act on the parent's files; the mutex may be held by
-        a thread that is not in this process. Source: https://www.sqlite.org/howtocorrupt.html, section 2.6.
+        The parent's connection is kept, because closing it here would affect the parent's files. The mutex may be held
+        by a thread of the parent. Source: https://www.sqlite.org/howtocorrupt.html, section 2.6.
         """
         self._pid = os.getpid()
         self._mutex = threading.RLock()
@@ -391,7 +391,7 @@ class Database:
         self._forget()
 
     def _current(self) -> sqlite3.Connection | None:
-        """The connection to the file that is there now; opened again when that is another one or was changed."""
+        """The connection to the current file, opened again when the file was replaced or changed."""
         known = self._identity
         if known is not None and self._change is None and not self._immutable and self.place.still(known):
             return self._connection  # as mostly
@@ -406,7 +406,7 @@ class Database:
             self._drop()
         if identity is None:
             return None
-        # Merging the log changes the file, and so does whoever damages it: what is cached is not trusted.
+        # Merging the log changes the file, and so does damage, so cached data is not trusted.
         connection, immutable = opening.connect(self.place, self._timeout_s)
         self._drop()
         self._connection, self._identity, self._immutable = connection, identity, immutable
@@ -415,14 +415,14 @@ class Database:
         return connection
 
     def _unknown(self, connection: sqlite3.Connection) -> mark.Mark | None:
-        """By how much the mark is above what the store says of itself, as this process finds it."""
+        """The difference between the mark and the store's own counts, as found by this process."""
         noted = mark.read(self._mark)  # before the store, else what others add meanwhile would look like a loss
         if noted == mark.Mark():
             return noted
         try:
             stored, removed, _ = schema.totals(connection)
         except sqlite3.Error:
-            return None  # whoever uses it is told
+            return None  # its users report the error
         return mark.Mark(max(0, noted.stored - stored), max(0, noted.removed - removed))
 
     def _create(self) -> sqlite3.Connection:

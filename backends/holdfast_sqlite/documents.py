@@ -24,7 +24,7 @@ class _Stored(NamedTuple):
 
 
 class Documents:
-    """The documents of one store. What is read was compared with its digest."""
+    """One store's documents. Each read is compared with its digest."""
 
     def __init__(self, database: Database, index: SearchIndex) -> None:
         self._database = database
@@ -43,7 +43,7 @@ class Documents:
             raise _changed(name)
         with self._database.changing() as change:
             self._index.prepare(change)
-            stored = _load(change.sql, name)  # also when nothing is expected: what is corrupt is not written over
+            stored = _load(change.sql, name)  # even if nothing is expected, because corrupt data is not overwritten
             if expected not in (None, stored.revision if stored else ABSENT):
                 raise _changed(name)
             if stored:
@@ -90,7 +90,7 @@ class Documents:
             return [name for (name,) in rows]
 
     def _extend(self, change: Change, name: str, stored: _Stored | None, before: str, added: str) -> str:
-        """Add a piece after ``before``, which is what the store has of the document."""
+        """Add a piece after ``before``, the document's stored text."""
         revision = sha256(before + added)
         if stored:
             document = stored.id
@@ -98,7 +98,7 @@ class Documents:
         else:
             made = change.sql.execute("INSERT INTO documents (name, revision) VALUES (?, ?)", (name, revision))
             document = _rowid(made)
-            self._empty(change, document)  # of a row that somebody deleted by hand its pieces are left
+            self._empty(change, document)  # pieces may remain of a row that was deleted manually
         if added:
             piece = change.sql.execute("INSERT INTO pieces (document, text) VALUES (?, ?)", (document, added))
             self._index.piece_added(change, _rowid(piece), added)

@@ -20,14 +20,14 @@ from holdfast_sqlite import faults, schema
 from holdfast_sqlite.database import Change, Database
 from holdfast_sqlite.search import BATCH, SearchIndex
 
-#: A listing of no more facts than this is read at once; a longer one as it is used, from a connection of its own.
+#: A listing of at most this many facts is read at once. A longer one is read as it is used, from its own connection.
 AT_ONCE: Final = 500
 _ADDED: Final = AddOutcome.ADDED  # to find a member of an enumeration by its name takes a tenth of a microsecond
 _DUPLICATE: Final = AddOutcome.DUPLICATE
 _CORRECT: Final = "Correct its row with a tool for SQLite while nothing else uses the file, or restore an older copy."
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_DIGEST: Final = hashlib.blake2b(digest_size=20)  # of nothing yet; a copy costs half of a new one
+_DIGEST: Final = hashlib.blake2b(digest_size=20)  # empty; copying it costs half of creating one
 _SELECT: Final = "SELECT id, content, category, confidence, created_us, source FROM facts"
 _SELECT_TWIN: Final = f"{_SELECT} WHERE duplicate = ?"
 _INSERT: Final = """
@@ -55,8 +55,8 @@ _WEAKEST_IN_ORDER: Final = """
 _CREATED: Final = "SELECT created_us FROM facts WHERE seq = ?"
 _CREATED_US: Final = 5  # its place in a row without seq
 _ORDERS: Final = {FactOrder.CREATED: "seq", FactOrder.CONFIDENCE: "confidence DESC, seq"}
-#: By confidence, the newest of equals first. It reads only the index: all facts above the confidence of the last place,
-#: and the newest of those with that confidence.
+#: By confidence, the newest of equals first. It reads only the index: all facts above the lowest listed confidence, and
+#: the newest of those with that confidence.
 _STRONGEST: Final = f"""
     WITH edge AS (
         SELECT min(confidence) AS least FROM (SELECT confidence FROM facts ORDER BY confidence DESC LIMIT :most))
@@ -68,7 +68,7 @@ _STRONGEST: Final = f"""
 
 
 class Facts:
-    """The facts of one store."""
+    """One store's facts."""
 
     def __init__(self, database: Database, index: SearchIndex) -> None:
         self._database = database
@@ -176,7 +176,7 @@ class Facts:
             with self._database.reading() as sql:
                 return map(_fact, [] if sql is None else sql.execute(query, (wanted,)).fetchall())
         rows = self._rows(snapshot, query, wanted)
-        next(rows)  # from here on its end closes the snapshot, also when nobody takes a fact from it
+        next(rows)  # from here on its end closes the snapshot, even if no fact is taken from it
         return (_fact(row) for row in rows if row is not None)
 
     def _rows(self, snapshot: sqlite3.Connection, query: str, wanted: int) -> Iterator[Any]:
@@ -246,7 +246,7 @@ def _finite(confidence: float) -> float:
 
 
 def _digest(content: str) -> bytes:
-    """What the unique index holds: as good as the key itself, and short whatever its length."""
+    """The unique index's key: equivalent to the duplicate key, but of fixed length."""
     digest = _DIGEST.copy()
     try:
         digest.update(duplicate_key(content).encode())
@@ -256,7 +256,7 @@ def _digest(content: str) -> bytes:
 
 
 def _row_of(fact: Fact, digest: bytes) -> tuple[Any, ...]:
-    """The values of a row, but for its seq."""
+    """A row's values, without its seq."""
     created_us = (fact.created_at - _EPOCH) // _MICROSECOND
     return fact.id, digest, fact.content, fact.category, fact.confidence, created_us, fact.source
 

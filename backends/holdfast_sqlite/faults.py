@@ -29,22 +29,22 @@ def code_of(error: sqlite3.Error) -> int:
 
 
 def is_primary(error: sqlite3.Error, *codes: int) -> bool:
-    """Whether the error is of one of these primary codes."""
+    """Whether the error has one of these primary codes."""
     return code_of(error) & 0xFF in codes
 
 
 def cannot_open(error: sqlite3.Error) -> bool:
-    """Whether the file, or the files beside it, could not be opened."""
+    """Whether the file, or one of its companion files, could not be opened."""
     return is_primary(error, _CANTOPEN, _READONLY, _PERM)
 
 
 def surrogate() -> Refused:
-    """Half of a character is no text that UTF-8 can hold."""
+    """The error for half of a character, which UTF-8 cannot encode."""
     return Refused("The text holds a lone surrogate.", next_step="Remove it.")
 
 
 def translate(error: sqlite3.Error, file: str, timeout_s: float) -> HoldfastError:
-    """What ``error`` means for ``file``. Nothing of a text that was being stored is in the message."""
+    """The storage error for ``error``. Its message holds no part of the text being stored."""
     code = code_of(error)
     primary = code & 0xFF
     if primary in (_BUSY, _LOCKED):

@@ -14,13 +14,13 @@ from holdfast.fs import safeopen
 
 
 def path_of(root: str, folder: str, file: str) -> str:
-    """The mark of the database ``file``, in the private folder of the store's ``folder``."""
+    """The path of the mark for the database ``file``, in the private folder below the store's ``folder``."""
     inside = "state" if folder != root else os.path.join(".holdfast", "state")
     return os.path.join(folder, inside, f"{file}.mark")
 
 
 class Mark(NamedTuple):
-    """``stored`` counts every fact there ever was, ``removed`` those that were evicted or deleted."""
+    """``stored`` counts all facts ever stored, ``removed`` the evicted and deleted ones."""
 
     stored: int = 0
     removed: int = 0
@@ -42,9 +42,10 @@ def read(path: str) -> Mark:
 
 
 def note(path: str, mark: Mark) -> None:
-    """Write the mark; higher numbers that are there stay. One that cannot be written shows less.
+    """Write the mark, keeping higher numbers. A mark that cannot be written shows less.
 
-    When every fact left by a call, none can be missing and the mark is removed: a purge of everything leaves none.
+    When all facts were removed by calls, none can be missing and the mark is removed. So a purge of everything leaves
+    none.
     """
     there = read(path)
     mark = mark.highest(there)

@@ -17,7 +17,7 @@ from holdfast_sqlite.place import Place
 #: Of a new store. Adding a fact changes a page in the table and in each of its indexes, so smaller pages mean less to
 #: write and to flush; even smaller ones gain nothing more.
 PAGE_BYTES: Final = 2048
-#: Pages in the log at which it is merged into the database: 8 MiB. More means fewer flushes beside those of commits.
+#: Pages in the log before it is merged into the database: 8 MiB. A larger log means fewer extra flushes.
 CHECKPOINT_PAGES: Final = 4000
 _WAIT_S: Final = 10.0
 _PRAGMAS: Final = (
@@ -25,7 +25,7 @@ _PRAGMAS: Final = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA trusted_schema = OFF",
     "PRAGMA cell_size_check = ON",
-    "PRAGMA secure_delete = ON",  # what was forgotten is not left in free pages
+    "PRAGMA secure_delete = ON",  # deleted data does not stay in free pages
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -8000",  # KiB: memory does not grow with the store
     "PRAGMA journal_size_limit = 33554432",
@@ -36,17 +36,17 @@ _PRAGMAS: Final = (
 
 
 def connect(place: Place, timeout_s: float) -> tuple[sqlite3.Connection, bool]:
-    """A connection to the store that is there, and whether it takes the file for one that nobody writes to.
+    """A connection to the existing store, and whether it treats the file as immutable.
 
-    Raises: sqlite3.Error; Corrupt, Refused and Unsupported when it is not a store that this code can use.
+    Raises: sqlite3.Error; Corrupt, Refused and Unsupported when this code cannot use the store.
     """
     place.check_inside()
     place.node()
     try:
         return _connect(place, "mode=rw", timeout_s), False
     except sqlite3.Error as error:
-        # On a read-only file system the files beside the database cannot be made. When there is no log, none is
-        # needed; when there is one, leaving it out would show an older store than there is.
+        # On a read-only file system SQLite cannot create its companion files. Without a log none is needed. With one,
+        # ignoring it would show an older store.
         if not faults.cannot_open(error) or place.unmerged():
             raise
     return _connect(place, "mode=ro&immutable=1", timeout_s), True
@@ -72,7 +72,7 @@ def _connect(place: Place, mode: str, timeout_s: float) -> sqlite3.Connection:
 
 
 def create(place: Place) -> None:
-    """Put a complete, empty store in its place at once: a file that is there and empty is a damaged one.
+    """Create a complete, empty store atomically, because an existing empty file counts as damaged.
 
     Raises: sqlite3.Error; Refused; Unavailable.
     """
@@ -101,9 +101,9 @@ def create(place: Place) -> None:
 
 
 def _publish(place: Place, temp: str) -> None:
-    """Give the finished file its name unless another process was first: its store is as good as this one.
+    """Give the finished file its name, unless another process was first with an equivalent store.
 
-    Never by a second name: a database with several names is refused, and a crash could leave both.
+    Never by a hard link, because a database with several names is refused and a crash could leave both.
     """
     with durable.FolderLock(place.folder, _WAIT_S), Folder(place.folder) as folder:
         try:

@@ -1,7 +1,7 @@
-"""Where the database lies: a path that stays under the root, and a look at the file that opens nothing.
+"""The database's path, which stays under the root, and checks of the file that do not open it.
 
-Nothing here opens the database by itself: closing any descriptor of a file drops all locks that the process has on
-it, SQLite's too. Source: https://www.sqlite.org/howtocorrupt.html, section 2.2.
+Nothing here opens the database, because closing any descriptor of a file drops all locks that the process has on it,
+including SQLite's. Source: https://www.sqlite.org/howtocorrupt.html, section 2.2.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _of_stat: Final[Callable[[os.stat_result], tuple[int, int, int, int]]] = attrget
 
 
 class Identity(NamedTuple):
-    """What changes when the database file does. Commits go to the log beside it and change nothing here."""
+    """A stamp that changes with the database file. Commits go to its log and do not change it."""
 
     device: int
     inode: int
@@ -47,7 +47,7 @@ class Place:
     def __init__(self, root: str | os.PathLike[str], *, path: str, file: str) -> None:
         self.root = os.path.realpath(root)
         folder = os.path.normpath(os.path.join(self.root, path))
-        self.folder = os.path.realpath(folder)  # without links: opening refuses one that is put there later
+        self.folder = os.path.realpath(folder)  # without links; opening refuses a link created later
         self.file = file
         self.database = os.path.join(self.folder, file)
         self.log = self.database + "-wal"
@@ -131,8 +131,8 @@ class Place:
             )
 
     def make_folder(self) -> None:
-        """Make the store's folder, and the whole way to it from the root durable: whoever made a part of it may have
-        been killed before its flush. Raises: Unavailable."""
+        """Create the store's folder, and make the whole path from the root durable, because a process that created part
+        of it may have been killed before its flush. Raises: Unavailable."""
         if not os.path.isdir(self.root):
             raise Unavailable(
                 f"The project folder {os.path.basename(self.root)!r} does not exist.", next_step="Make it first."

@@ -1,6 +1,6 @@
-"""The tables, as the steps that led to them. A new store takes all steps, an older one those it lacks.
+"""The tables, as a list of migration steps. A new store takes all steps, an older one the missing ones.
 
-Step N makes schema N (``PRAGMA user_version``) of schema N - 1. A step that was released never changes again.
+Step N turns schema N - 1 into schema N (``PRAGMA user_version``). A released step never changes again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 from holdfast.errors import Corrupt, Unsupported
 from holdfast_sqlite.faults import RESTORE
 
-#: ``PRAGMA application_id``: "hold" in ASCII, by which a store is told from any other SQLite file.
+#: ``PRAGMA application_id``: "hold" in ASCII. It distinguishes a store from other SQLite files.
 APPLICATION_ID: Final = 0x686F6C64
 
 #: Whether created_us never falls as seq rises.
@@ -104,9 +104,9 @@ def upgrade(connection: sqlite3.Connection) -> None:
 
 
 def check(connection: sqlite3.Connection, file: str) -> int:
-    """The schema of the store. Older ones can be read as they are; they are upgraded by the first write.
+    """The store's schema version. Older ones can be read unchanged, and the first write upgrades them.
 
-    Raises: Corrupt when it is no store; Unsupported when it is newer than this code.
+    Raises: Corrupt when it is not a store; Unsupported when it is newer than this code.
     """
     version = _number(connection, "user_version")
     if _number(connection, "application_id") != APPLICATION_ID or version < 1:

@@ -1,12 +1,12 @@
 """Full-text search over facts and documents with FTS5, kept in the same transactions as what it indexes.
 
-Indexing one short text costs FTS5 as much as storing it, and sixty-four of them little more than one. So facts enter
-the index in batches: those after ``state.indexed`` are searched one by one meanwhile. An evicted fact waits in
-``unindexed`` for the next batch; results are looked up in ``facts``, so nobody sees it. A SQLite without FTS5 marks
-the index as not to be trusted (``indexed = -1``), and the next writer with FTS5 builds it anew.
+Indexing one short string costs FTS5 as much as storing it, and sixty-four cost little more than one. So facts enter the
+index in batches, and facts after ``state.indexed`` are searched one by one meanwhile. An evicted fact waits in
+``unindexed`` for the next batch. Results are looked up in ``facts``, so it is never shown. A SQLite without FTS5 marks
+the index as untrusted (``indexed = -1``), and the next writer with FTS5 rebuilds it.
 
-Words are found as the tokenizer ``unicode61`` cuts them: by whole words or beginnings of words, in any case, with or
-without accents. It takes a run of Chinese or Japanese characters for one word.
+The tokenizer ``unicode61`` defines words: a search finds whole words or beginnings of words, in any case, with or
+without accents. A run of Chinese or Japanese characters is one word.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def available() -> bool:
 
 
 class SearchIndex:
-    """What the writers of facts and documents tell the index, inside their transactions, and the search itself."""
+    """The index's updates, called by writers of facts and documents inside their transactions, and the search."""
 
     def __init__(self, *, enabled: bool) -> None:
         self.enabled = enabled
@@ -61,12 +61,12 @@ class SearchIndex:
             change.indexed = change.last
 
     def rebuild(self, change: Change) -> None:
-        """Make the index anew from what is stored, or leave none behind where it is switched off."""
+        """Rebuild the index from the stored data, or remove it where search is switched off."""
         change.indexed = -1
         self.prepare(change)
         if not self.enabled:
             change.sql.execute("DELETE FROM unindexed")
-            if available():  # or there is no way to read the tables that another Python made
+            if available():  # otherwise tables created by another Python cannot be read
                 for table in ("facts_text", "pieces_text"):
                     change.sql.execute(f"DROP TABLE IF EXISTS {table}")
 
@@ -86,7 +86,7 @@ class SearchIndex:
             change.sql.execute("INSERT INTO unindexed VALUES (?, ?)", (seq, content))
 
     def fact_deleted(self, change: Change, seq: int, content: str) -> None:
-        """The fact has left ``facts``, and is to be forgotten now, with all that was evicted before it."""
+        """Forget a fact deleted from ``facts`` now, with all facts evicted before it."""
         if self.enabled:
             self.fact_evicted(change, seq, content)
             self._forget_evicted(change)
@@ -127,7 +127,7 @@ class SearchIndex:
 
     @staticmethod
     def find(sql: sqlite3.Connection, query: str, limit: int) -> list[Hit]:
-        """Facts, then documents, each best first. Call it in a transaction; nothing in the store changes."""
+        """Facts, then documents, each best first. Call it in a transaction. It changes nothing in the store."""
         words = _expression(query)
         if not words or limit <= 0:
             return []
@@ -152,8 +152,8 @@ _DOCUMENTS: Final = """
 
 
 def _excerpt(text: str, query: str) -> str:
-    """What stands around the first word of the query. FTS5's own ``snippet`` and ``highlight`` take minutes where one
-    word is repeated a hundred thousand times."""
+    """The text around the first word of the query. FTS5's own ``snippet`` and ``highlight`` take minutes when a word is
+    repeated a hundred thousand times."""
     words = (unicodedata.normalize("NFD", word) for word in query.split())
     plain = (re.escape(_folded("".join(c for c in word if not unicodedata.combining(c)))) for word in words)
     match = re.search(rf"(?<!\w)(?:{'|'.join(plain)})", _folded(text))
@@ -176,7 +176,7 @@ def _folded(text: str) -> str:
 
 
 def _recent_facts(sql: sqlite3.Connection, words: str) -> list[tuple[float, str, str]]:
-    """The facts that match among those that the index does not know yet; there are few."""
+    """The matches among the few facts that are not indexed yet."""
     sql.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.recent USING fts5 (id UNINDEXED, content, {_TOKENIZE})")
     sql.execute("DELETE FROM temp.recent")
     sql.execute("INSERT INTO temp.recent SELECT id, content FROM facts WHERE seq > (SELECT indexed FROM state)")
