@@ -1,4 +1,4 @@
-"""Whether one statement repeats a part of another in nearly the same words.
+"""Decides whether a statement repeats part of another in nearly the same words.
 
     The backfill keeps the first row of a pair and marks the others with duplicate_of; it deletes nothing
     The backfill marks repeated rows with duplicate_of and deletes nothing
@@ -68,12 +68,12 @@ class Seen:
             table.pop(key, None)
 
     def saying_more(self, text: str) -> str | None:
-        """The key of a statement that ``text`` repeats a part of."""
+        """The key of a statement that ``text`` partly repeats."""
         new = read(text)
         return next((key for key, old in self._near(new) if is_part(new, old)), None)
 
     def saying_less(self, text: str) -> Iterable[str]:
-        """The keys of the statements that repeat a part of ``text``."""
+        """The keys of the statements that repeat part of ``text``."""
         new = read(text)
         return [key for key, old in self._near(new) if is_part(old, new)]
 

@@ -1,4 +1,4 @@
-"""The form of a source: lines, the blocks that they make (headings, items, rows, paragraphs), and their sentences."""
+"""Splits a source into lines, blocks (headings, items, rows, paragraphs) and sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SENTENCE: Final = re.compile(
     r"(?<=[.!?。！？])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<! [A-Z]\.)(?:\s+|(?<=[。！？]))"
     r"(?=\S)(?!(?:Jan|Feb|M[aä]r|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz]))|;\s+"
 )
-#: Lines of a block that are joined at a time: a list of short lines takes many times their bytes.
+#: Lines of a block joined at a time, because a list of short lines takes many times their bytes.
 _HELD: Final = 1_000
 
 
@@ -36,7 +36,7 @@ def normal(line: str) -> str:
 
 
 def strip_marks(line: str) -> str:
-    """A line without the marks of an item, heading or quotation."""
+    """A line without its item, heading or quotation marks."""
     line = _COMMENT.sub(" ", line).strip().lstrip("> ")
     heading = _HEADING.match(line)
     if heading:

@@ -1,9 +1,9 @@
-"""Is every line of a new memory supported by its sources? No model, no download: an index and plain rules.
+"""Checks whether each line of a new memory is supported by its sources, with an index and plain rules, without a model.
 
-A *hard invention* is something in a line that no source says: a number, date, version, address, path, identifier,
-name or quotation; one that the sources say of something else (``misattributed``), a reversed statement
-(``negation``), a reason that nobody gave (``rationale``). Words are not judged, a paraphrase is legal:
-:attr:`Grounded.coverage` is the share of known ones. docs/grounding.md has its limits and how often it errs.
+A *hard invention* is a claim that no source makes: a number, date, version, address, path, identifier, name or
+quotation. So is a claim that the sources make about something else (``misattributed``), a reversed statement
+(``negation``), and a reason without a source (``rationale``). Wording is free, so a paraphrase passes.
+:attr:`Grounded.coverage` is the share of known words. docs/grounding.md has the limits and error rates.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from holdfast_dream.grounding.unsaid import unsaid
 _SUPPORTS: Final = 3
 #: A match below this supports nothing.
 _MIN_SCORE: Final = 0.15
-#: A claim that stands in more units than this belongs to everything, and is not checked for misattribution.
+#: A claim in more units than this is not checked for misattribution, because it belongs to no single subject.
 _COMMON: Final = 200
-#: Sorts of claims that are words for things: what stands beside them may be part of them.
+#: Kinds of claims that name things. Neighbouring words may be part of them.
 _NAMED: Final = frozenset(["name", "id"])
 _QUOTED: Final = re.compile(r"""(?<!\w)["“”„«]([^"“”„«»]{2,300})["“”»](?!\w)|(?<![\w'])'([^'\n]{3,200})'(?!\w)""")
 _CODE: Final = re.compile(r"`+([^`\n]{1,300})`+")
@@ -60,8 +60,8 @@ class Support(NamedTuple):
 
 
 class Invention(NamedTuple):
-    """What no source says. ``kind``: number, unit, date, time, version, url, email, path, identifier, name, quote,
-    misattributed, negation, rationale, or length (too long to be read); ``token`` as it stands in the line."""
+    """A claim without a source. ``kind``: number, unit, date, time, version, url, email, path, identifier, name, quote,
+    misattributed, negation, rationale, or length (too long to read). ``token`` is its text in the line."""
 
     kind: str
     token: str
@@ -69,8 +69,8 @@ class Invention(NamedTuple):
 
 @frozen(kw_only=True)
 class Grounded:
-    """The judgement of one line. ``supports`` are the best source lines, best first, at most three; ``coverage`` the
-    share of the line's content words and claims that they say, 0 to 1 (1 for a line without any)."""
+    """The result for one line. ``supports`` are at most three source lines, best first. ``coverage`` is the share of
+    the line's content words and claims in them, 0 to 1 (1 for a line without any)."""
 
     number: int
     text: str
@@ -92,11 +92,11 @@ class Grounded:
 
 
 def ground(lines: Iterable[str], sources: Iterable[tuple[str, str]]) -> tuple[Grounded, ...]:
-    """One judgement for each of ``lines``, in order, numbered from 1.
+    """One result per line, in order, numbered from 1.
 
-    ``sources`` are (name, text) pairs in any order; a date in a name (``memory/2026-11-21.md``) says on which day
-    its text was noted. Blank lines are grounded; of headings words and names are not judged. Linear in the size
-    of lines and sources; never raises on any text.
+    ``sources`` are (name, text) pairs in any order. A date in a name (``memory/2026-11-21.md``) is the day of the note.
+    Blank lines are grounded. Words and names in headings are not checked. Linear in the size of lines and sources.
+    Never raises, whatever the text.
     """
     evidence = Evidence(sources)
     return tuple(_Line(evidence, number, text).judge() for number, text in enumerate(lines, 1))
@@ -114,7 +114,7 @@ class _Line:
         self.german = is_german(words_of(self.body))
         self.features = [_feature(t) for t in self.tokens if t.is_claim or is_content(t)]
         self.matches: list[Match] = []
-        self.is_rest = False  # the line counts what is not done yet
+        self.is_rest = False  # the line counts unfinished items
 
     def judge(self) -> Grounded:
         """The judgement."""
@@ -122,7 +122,7 @@ class _Line:
         if places or not self.tokens:
             supports = tuple(Support(name, line, 1.0) for name, line in places)
             return Grounded(number=self.number, text=self.text, supports=supports)
-        if len(self.body) > MAX_CHARS:  # what was not read to its end is not known to be grounded
+        if len(self.body) > MAX_CHARS:  # text that was not read completely is not known to be grounded
             return Grounded(number=self.number, text=self.text, inventions=(Invention("length", self.body[:40]),))
         self.matches = self.evidence.best(self.features)
         counted = [Invention("number", part) for part in counting.miscounted(self.body, self.matches)]
@@ -276,7 +276,7 @@ class _Line:
                     yield Invention(kind, said)
 
     def _is_code(self, said: str) -> bool:
-        """Whether all of a code span stands in one source line, in whatever order."""
+        """Whether one source line contains all parts of a code span, in any order."""
         words = set(words_of(said))
         for match in self.matches[:6]:
             have = {w for t in match.unit.tokens for w in words_of(t.text)}
@@ -287,8 +287,8 @@ class _Line:
     # --- what the sources say otherwise ---------------------------------------------------------------------------
 
     def _misattributed(self) -> Iterable[Invention]:
-        """A known claim in the place of another: a source line that says everything else of this line says something
-        else in that place, and no line that has the claim is about this subject."""
+        """A known claim in another's place: a source line with the rest of this line has a different claim there, and
+        no source line with this claim is about the subject."""
         offered = {key for t in self.tokens for key in (*t.offers, *t.wants)} | {t.root for t in self.tokens}
         for index, token in enumerate(self.tokens):
             group = self._group(token)
@@ -309,7 +309,7 @@ class _Line:
             for match in self.matches[:6]:
                 if match.unit.says(token.root, keys, alone=True):
                     continue
-                # What went before a sentence says what it is about, unless the claim is from there.
+                # Earlier sentences name the subject, unless the claim comes from them.
                 merged = any(0 < match.at - at <= 2 for at in holders)
                 said = _said(match.unit, rest, alone=merged)
                 if not said or len(said) * 2 < len(rest):
@@ -330,8 +330,8 @@ class _Line:
         rest: Sequence[tuple[str, tuple[str, ...]]],
         offered: set[str],
     ) -> bool:
-        """Whether a claim stands in a clause with a subject of its own (``aggregates 400 days``), and what the line is
-        about in another clause of the unit, which has a claim of the same sort (``raw events 14 days``)."""
+        """Whether a claim's clause has its own subject (``aggregates 400 days``), and the line's subject is in another
+        clause of the unit that has a claim of the same sort (``raw events 14 days``)."""
         if len(_said(unit, rest)) < max(1, len(rest)) or group in _NAMED:
             return False
         clauses = [Reader().tokens(part) for part in _CLAUSE.split(unit.text)]
@@ -347,7 +347,7 @@ class _Line:
             own, theirs = roots - _roots(clause), _roots(clause) - roots  # without what both clauses say
             if not rivals or not theirs & wanted:
                 continue
-            # The subject of a first clause goes on in the others, and not the reverse.
+            # The first clause's subject applies to the later clauses, but not the reverse.
             first = clauses.index(mine[0]) < clauses.index(clause)
             if own - wanted if first else own and not own & wanted:
                 return True
@@ -372,7 +372,7 @@ class _Line:
         return "name" if token.text[:1].isupper() and self.evidence.is_name(low) else ""
 
     def _near(self, tokens: Sequence[Token], index: int) -> set[str]:
-        """The roots of the nearest three words with content on each side."""
+        """The roots of the nearest three content words on each side."""
         found: set[str] = set()
         for step in (range(index - 1, -1, -1), range(index + 1, len(tokens))):
             count = 0
@@ -385,12 +385,12 @@ class _Line:
         return found
 
     def _competes(self, unit: Unit, group: str, near: set[str], offered: set[str], *, anywhere: bool) -> bool:
-        """Whether a unit has, beside one of the same words or ``anywhere``, another claim of the same sort, which the
-        line has not."""
+        """Whether a unit has a claim of the same sort that the line lacks, next to one of the same words or
+        ``anywhere``."""
         if group not in _NAMED and any(
             self._group(t) == group and not offered.isdisjoint(t.wants) for t in unit.tokens
         ):
-            return False  # the line has what the unit says in this place
+            return False  # the line has the unit's claim in this place
         for at, other in enumerate(unit.tokens):
             if self._group(other) != group or not offered.isdisjoint(other.wants or (other.root,)):
                 continue
@@ -442,7 +442,7 @@ class _Line:
             yield Invention("negation", " ".join(words) or "without a negation")
 
     def _unreasoned(self) -> Iterable[Invention]:
-        """A reason of which no word stands near the support."""
+        """A reason without any word near the supporting lines."""
         found = REASON.search(self.body)
         if found is None or not self.matches or self.matches[0].score < 0.3:
             return
@@ -484,8 +484,8 @@ def _is_negator(token: Token) -> bool:
 
 
 def _scope(tokens: Sequence[Token]) -> tuple[set[str], bool]:
-    """What the negations of a statement turn round (the next four words with content, or those before), and whether
-    it has other words that turn."""
+    """The words that a statement's negations apply to (the next four content words, or those before), and whether it
+    has other reversing words."""
     scope: set[str] = set()
     for index, token in enumerate(tokens):
         if (_is_negator(token) or token.text.lower() in ("rather", "instead")) and not (

@@ -23,7 +23,7 @@ _RUN: Final = 8_192
 
 
 class Places(NamedTuple):
-    """The places of one key, ascending, as a slice of its bucket."""
+    """One key's places, ascending, as a slice of its bucket."""
 
     bucket: array[int]
     first: int
@@ -33,7 +33,7 @@ class Places(NamedTuple):
         return self.end - self.first
 
     def has(self, place: int) -> bool:
-        """Whether ``place`` is one of them."""
+        """Whether ``place`` is among them."""
         if self.first >= self.end:
             return False
         entry = self.bucket[self.first] & ~_PLACE | place
@@ -46,8 +46,8 @@ class Places(NamedTuple):
 
 
 class Postings:
-    """The places of each key, 8 bytes for each place. Keys are compared by 48 bits of their hash, which Python seeds
-    per process: among a million keys, one question of 280 million finds a wrong one."""
+    """Each key's places, 8 bytes per place. Keys are compared by 48 bits of their hash, which Python seeds per process.
+    Among a million keys, one lookup in 280 million finds a wrong one."""
 
     def __init__(self) -> None:
         self._buckets: dict[int, array[int]] = {}
@@ -83,7 +83,7 @@ _NOWHERE: Final = Places(array("Q"), 0, 0)
 
 
 class Words:
-    """A set of words that is filled, then asked. Takes the bytes of the words, and four for each."""
+    """A set of words, filled first and then queried. Takes the words' bytes plus four per word."""
 
     def __init__(self) -> None:
         self._held: set[str] = set()
@@ -147,7 +147,7 @@ class Kept(Generic[K, V]):
         return found[0] if found else None
 
     def put(self, key: K, value: V, weight: int) -> V:
-        """Keep a new value; the oldest make room for it."""
+        """Store a new value, evicting the oldest ones if needed."""
         self._room -= weight
         self._values[key] = value, weight
         while self._room < 0:

@@ -70,7 +70,7 @@ def miscounted(body: str, matches: Sequence[Match]) -> Iterator[str]:
 
 
 def _shares(text: str) -> Iterator[tuple[str, float, float]]:
-    """``3 of 5`` in a text, as words and numbers."""
+    """``3 of 5`` in words or numbers."""
     for found in _SHARE.finditer(text):
         numbers = [value for t in Reader().tokens(f"{found[1]} {found[2]}") if (value := value_of(t)) is not None]
         if len(numbers) == 2:

@@ -1,8 +1,8 @@
-"""What words cannot prove: all of a line is known, and yet it may say something else than its sources do.
+"""Doubts: all words of a line are known, but it may say something different from its sources.
 
-A doubt is no proof of an invention. It keeps a line out until a person lets it in. ``hedge``: the sources only
-suppose it. ``always``: they do not say it of all. ``roles``: they say it of another person. ``cause``: they name
-another cause. ``opposite``: one of the two has a "not". ``clause``: a part of the line is in no source.
+A doubt does not prove an invention. It keeps a line out until a person accepts it. ``hedge``: the sources only suppose
+it. ``always``: they do not say it of all. ``roles``: they say it of another person. ``cause``: they name another cause.
+``opposite``: one of the two has a "not". ``clause``: part of the line is in no source.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ _SYMMETRIC: Final = frozenset(
         words("differ equal match meet same share together between next near versus conflict compete overlap"),
     )
 )
-#: A line and a source that share this much of their words say the same but for what is doubted.
+#: A line and a source that share this much of their words say the same apart from the doubted part.
 _ALIKE: Final = 0.6
 
 
@@ -192,7 +192,7 @@ _PARTS: Final = re.compile(r"[;()]\s*|,\s+|\s(?=\()|\bbut\b")
 
 
 def _is_about(tokens: Sequence[Token], unit: Unit) -> bool:
-    """Whether the words after "usually" or the like are what the line says."""
+    """Whether the line states the words after "usually" or the like."""
     low = [t.text.lower() for t in unit.tokens]
     at = next((n for n, word in enumerate(low) if word in _OFTEN), 0)
     after = [t.root for t in unit.tokens[at + 1 :] if is_content(t) or t.is_claim][:2]
@@ -201,7 +201,7 @@ def _is_about(tokens: Sequence[Token], unit: Unit) -> bool:
 
 
 def _is_opinion(text: str, tokens: Sequence[Token]) -> bool:
-    """Whether a source only says that someone thinks what the line says."""
+    """Whether a source only reports the line's statement as someone's opinion."""
     found = _OPINION.search(text)
     if not found:
         return False
@@ -211,7 +211,7 @@ def _is_opinion(text: str, tokens: Sequence[Token]) -> bool:
 
 
 def _deeds(tokens: Sequence[Token]) -> dict[str, set[str]]:
-    """What each person does: the root of the next word with content after a capital one."""
+    """Each person's action: the root of the next content word after a capitalised one."""
     found: dict[str, set[str]] = {}
     for at, token in enumerate(tokens[:-1]):
         after = tokens[at + 1]
@@ -269,7 +269,7 @@ def _meet(mine: Sequence[str], theirs: Sequence[str]) -> bool:
 
 
 def _around(body: str) -> dict[str, _Around]:
-    """The words that may be verbs, with what is around them."""
+    """The possible verbs, with their neighbours."""
     found: dict[str, _Around] = {}
     for clause in _CLAUSE.split(body):
         tokens = Reader().tokens(clause)
@@ -350,7 +350,7 @@ def _switched(body: str, best: Sequence[Match]) -> str:
 
 
 def _without_contrast(unit: Unit, mine: set[str]) -> Sequence[Token]:
-    """The tokens of a unit without ", not ..." of which the line says nothing."""
+    """A unit's tokens without a ", not ..." part that the line does not mention."""
     found = _CONTRAST.search(unit.text)
     if not found or mine & _content(Reader().tokens(found[1])):
         return unit.tokens
@@ -386,7 +386,7 @@ def _negations(tokens: Sequence[Token]) -> int:
 
 
 def _turns(tokens: Sequence[Token]) -> bool:
-    """Whether words turn the statement round that are no negation; "no longer" is one."""
+    """Whether words other than a negation reverse the statement. "no longer" counts as a negation."""
     low = [t.text.lower() for t in tokens]
     return any(
         (word in TURNING or (word.startswith("un") and len(word) > 7)) and (before, word) != ("no", "longer")

@@ -1,6 +1,6 @@
-"""The sources of a dream, read once and indexed: which line says what, under which heading, on which day.
+"""A dream's sources, read once and indexed by line, heading and day.
 
-The index takes some ten bytes for each byte of the sources, whatever they hold.
+The index takes about ten bytes per byte of the sources.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from holdfast_dream.grounding.units import Said, Unit, Units, offers
 _DAY: Final = re.compile(r"(?<![0-9])((?:19|20)[0-9]{2})-([01][0-9])-([0-3][0-9])(?![0-9])")
 _OF_PLACE: Final = re.compile(r"(?:ian|ean|an|ish|ese|ic)\Z")
 
-#: Occurrences of one word that are looked at for a line; what is more frequent than this tells little.
+#: Maximum occurrences of a word that are examined for a line. More frequent words say little.
 _POSTINGS: Final = 2_000
 #: More than rounding moves a weight by.
 _NEAR: Final = 1e-5
 _FINALISTS: Final = 24
-#: Words of a sentence that are taken at a time.
+#: Words of a sentence processed at a time.
 _WORDS: Final = 1_000
 
 
@@ -42,7 +42,7 @@ class Match(NamedTuple):
 
     @property
     def unit(self) -> Unit:
-        """The unit, read when it is asked for."""
+        """The unit, read on demand."""
         return self.units[self.at]
 
 
@@ -93,7 +93,7 @@ class Evidence:
         return key in self._postings or key in self._days
 
     def has_word(self, low: str) -> bool:
-        """Whether a word occurs, in any form; from six letters on also one that begins with it or that begins it."""
+        """Whether a word occurs in any form. From six letters on, a common beginning suffices."""
         bare = low.removesuffix("'s").strip("'")
         if bare in self.words or self._is_offered(canonical(bare)) or self._is_offered(f"i:{bare}"):
             return True
@@ -107,7 +107,7 @@ class Evidence:
         return self.words.begins(bare) or any(bare[:size] in self.words for size in range(6, len(bare)))
 
     def has_phrase(self, text: str) -> bool:
-        """Whether the words of ``text`` stand one after the other in a source, whatever is between them."""
+        """Whether the words of ``text`` follow each other in a source, ignoring signs between them."""
         words = words_of(text)
         return bool(words) and all(w in self.words for w in words) and _flowing(words) in self._flow
 
@@ -122,7 +122,7 @@ class Evidence:
         return f"capital:{low}" in self._uses or (f"opening:{low}" in self._uses and not is_ordinary(low))
 
     def places(self, body: str, most: int) -> Sequence[tuple[str, int]]:
-        """The first places where a line stands word for word, as (document, line)."""
+        """The first places with exactly this line, as (document, line)."""
         found: list[tuple[str, int]] = []
         postings = self._lines.places(body)
         for place in postings.take(len(postings)):
@@ -158,7 +158,7 @@ class Evidence:
         total = sum(weights)
         if not gathered:
             return []
-        least = nlargest(_FINALISTS, gathered.values())[-1] - _NEAR  # most units are far below: they are not sorted
+        least = nlargest(_FINALISTS, gathered.values())[-1] - _NEAR  # most units are far below and need no sorting
         near = (at for at, weight in gathered.items() if weight >= least)
         found = []
         for at in sorted(near, key=lambda at: (-round(gathered[at], 6), at))[:_FINALISTS]:
@@ -222,7 +222,7 @@ class Evidence:
         self.words.update([key[2:] for key in said.keys if key.startswith("w:")])
 
     def _say(self, text: str) -> None:
-        """Add the words of a text to those that follow each other."""
+        """Add a text's words to the index of word sequences."""
         words = each_word(text)
         while some := list(islice(words, _WORDS)):
             self._flow += _flowing(some)[1:]
@@ -238,7 +238,7 @@ class Evidence:
 
 
 def _forms(line: str) -> set[str]:
-    """A line as it is compared, also without the label of a daily note."""
+    """A line in the form used for comparison, without a daily note's label."""
     body = normal(line)
     return {body, body.removeprefix("fact: ").removeprefix("decision: ")} - {""}
 
@@ -248,8 +248,9 @@ def _flowing(words: Sequence[str]) -> bytes:
 
 
 def supporting(matches: Sequence[Match], claims: Sequence[tuple[str, tuple[str, ...]]]) -> dict[tuple[str, int], float]:
-    """The source lines of ``matches``, best first, with their scores. Where the line makes ``claims``, a source line
-    counts that has all of those that any has, or one that the better ones lack: "clock 2" is no source of "clock 1"."""
+    """The source lines in ``matches``, best first, with their scores. Where the line makes ``claims``, a source line
+    counts if it has all claims that any line has, or one that the better lines lack: "clock 2" is not a source of
+    "clock 1"."""
     said = [frozenset(n for n, (root, wants) in enumerate(claims) if m.unit.says(root, wants)) for m in matches]
     known = frozenset[int]().union(*said)
     covered = frozenset[int]()

@@ -1,4 +1,4 @@
-"""The findings for a text that comes with its sources."""
+"""Findings for text checked against its sources."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DOUBTED: Final = {
 
 
 def check(subject: Subject, *, strict: bool) -> tuple[Finding, ...]:
-    """Findings in order of line, one for each line that is not grounded; ``()`` when all are."""
+    """Findings in line order, one per ungrounded line."""
     found = []
     for line in ground(subject.text.splitlines(), subject.sources):
         if line.inventions:

@@ -75,8 +75,8 @@ class Case(NamedTuple):
 
 
 class Opinion(NamedTuple):
-    """``said`` maps a line to the words of a source that say it; ``asked`` counts the lines that a judge answered for;
-    ``problem`` is a sentence on why some lines have no answer, empty when all have."""
+    """``said`` maps a line to the source's words that say it. ``asked`` counts the lines with an answer. ``problem`` is
+    the reason why some lines have no answer, empty when all have one."""
 
     said: Mapping[str, str]
     asked: int = 0
@@ -179,7 +179,7 @@ def _case(line: Grounded, sources: Sequence[tuple[str, str]]) -> Case | None:
         lines = texts.get(support.document, "").splitlines()
         near = lines[max(0, support.line - 1 - AROUND) : support.line + AROUND]
         if not near or hostile.instructs_anywhere(lines[support.line - 1]):
-            continue  # it speaks to an agent: it proves nothing
+            continue  # text that addresses an agent proves nothing
         text = "\n".join(one for one in near if one.strip() and not hostile.instructs_anywhere(one))
         passages[support.document, support.line] = text[:PASSAGE_CHARS]
     shown = tuple((f"{document}:{number}", text) for (document, number), text in passages.items())

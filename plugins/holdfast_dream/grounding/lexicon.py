@@ -1,7 +1,7 @@
-"""Words as grounding compares them: stems, synonyms, and which words carry no claim of their own.
+"""The vocabulary of grounding: stems, synonyms, and words without a claim.
 
-The lists are short on purpose and hold plain vocabulary of working notes. A word that is missing from one of them makes
-a comparison a little stricter or a little laxer, never wrong by itself: what is refused rests on several signs.
+The lists are short on purpose and hold plain vocabulary of working notes. A missing word makes a comparison slightly
+stricter or laxer, but never wrong on its own, because each refusal needs several signs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a list."""
+    """The words in a list."""
     return frozenset(text.split())
 
 
@@ -35,7 +35,7 @@ STOP: Final = words(
     """
 )
 
-#: Verbs and nouns so general that agreeing on one of them, or missing it, tells nothing about the subject.
+#: Verbs and nouns so general that sharing or missing one says nothing about the subject.
 _GENERIC: Final = words(
     """
     use uses used using run runs running ran set sets setting settings make makes made take takes taken took go
@@ -97,7 +97,7 @@ _IRREGULAR: Final = {
 _PLURAL_KEEP: Final = ("ss", "us", "is", "os", "as")
 _VOWEL: Final = re.compile("[aeiouyäöü]")
 
-#: Words that turn a statement round. What they turn round is told by the rest of the line.
+#: Words that reverse a statement. The rest of the line says which part.
 NEGATORS: Final = words(
     """
     not no never none neither nor cannot without nobody nothing nowhere n't nicht kein keine keinen niemals nie
@@ -113,7 +113,7 @@ PAST: Final = words(
     threw told took tore upset withdrew woke won wore wrote
     """
 )
-#: Words with a negation inside. With one of them in only one of two lines nothing can be said about a missing "not".
+#: Words that contain a negation. With one in only one of two lines, a missing "not" proves nothing.
 TURNING: Final = words(
     """
     avoid forbid forbidden ban banned refuse refused reject rejected disable disabled prohibit prohibited stop
@@ -134,7 +134,7 @@ REASON: Final = re.compile(
     re.IGNORECASE,
 )
 
-#: Ordinary words that open sentences of notes. Beside these, words that end like a verb, adverb or noun are ordinary.
+#: Ordinary words that open sentences in notes. Words with a verb's, adverb's or noun's ending are ordinary too.
 _ORDINARY: Final = words(
     """
     access account action active admin agenda agent alert alpha analysis answer api app archive area array
@@ -177,14 +177,14 @@ _ORDINARY: Final = words(
 _ORDINARY_ENDING: Final = re.compile(
     r"(?:ing|ed|ly|tion|sion|ment|ness|ity|able|ible|ful|ous|ive|ers|ors|ts|ls|ns|ks|ps|ds|es)$"
 )
-#: Acronyms so usual that using one for what a source spells out claims nothing.
+#: Acronyms so common that using one for a spelled-out term claims nothing.
 USUAL_ACRONYMS: Final = words(
     """
     api app cd ci cms crm ci/cd cli cpu db dev dns doc docs faq gui id ids io ip it ok os pr prs prod qa readme
     repo sdk sla ssd tbd todo tv ui url urls ux vm vs am pm ui/ux hr ceo cto eu uk us usa
     """
 )
-#: Names that people and tools have: the only words taken for names at the start of a sentence without other signs.
+#: Names of people and tools: the only words taken as names at the start of a sentence without other signs.
 GIVEN_NAMES: Final = words(
     """
     aaron adam aisha akira alan alex alexander alice alina amanda amelia amir amy ana andrea andrew andy angela
@@ -240,7 +240,7 @@ _GERMAN: Final = words(
 
 
 def stem(word: str) -> str:
-    """The stem of a word in lower case; words with the same stem count as the same. Light: endings only."""
+    """A lower-case word's stem. Words with the same stem count as equal. Only endings are removed."""
     word = word.removesuffix("'s").rstrip("'")
     if word in _IRREGULAR:
         return _IRREGULAR[word]
@@ -288,18 +288,19 @@ _NEUTRAL: Final = words(
     raised raising lowered cut switched migrated changed
     """
 )
-#: Verbs that make sentences of nouns: a line that has one claims nothing by it.
+#: Verbs that turn nouns into sentences and claim nothing themselves.
 NEUTRAL: Final = frozenset(_CANON.get(stem(w), stem(w)) for w in _NEUTRAL)
 
 
 def canonical(word: str) -> str:
-    """The stem of a word in lower case, or the one that stands for its group of synonyms."""
+    """A lower-case word's stem, or its synonym group's representative."""
     root = stem(word)
     return _CANON.get(root, root)
 
 
 def is_ordinary(word: str, *, inside: bool = False) -> bool:
-    """Whether a word in lower case that has a capital is likely no name, at the start of a sentence or ``inside``."""
+    """Whether a capitalised word, given in lower case, is probably not a name, at the start of a sentence or
+    ``inside``."""
     if word in GIVEN_NAMES or word in TOOL_NAMES:
         return False
     known = word in STOP or word in _ORDINARY or stem(word) in _ORDINARY

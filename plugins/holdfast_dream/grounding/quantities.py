@@ -1,8 +1,8 @@
-"""Numbers, amounts, versions, dates and times in one comparable form, however they are written.
+"""Numbers, amounts, versions, dates and times in one comparable form.
 
-Keys: ``#N`` a value as written, ``=N`` one that stands without a unit, ``DIMENSION:N`` an amount in base units
-(seconds, bytes, ...), ``v:N`` a version and its prefixes, ``d:`` a day, ``d?:`` one of which the year is unsaid,
-``m:`` a month of a year, ``mon:`` a month, ``wd:`` a weekday (0 is Monday), ``t:`` a time of day.
+Keys: ``#N`` a value as written, ``=N`` a value without a unit, ``DIMENSION:N`` an amount in base units (seconds, bytes,
+...), ``v:N`` a version and its prefixes, ``d:`` a day, ``d?:`` a day without a year, ``m:`` a month of a year, ``mon:``
+a month, ``wd:`` a weekday (0 is Monday), ``t:`` a time of day.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def str_of(value: Fraction) -> str:
 
 
 def unit_of(unit: str) -> tuple[str, Fraction] | None:
-    """The dimension of a unit and how many base units it is; None when it is no unit."""
+    """A unit's dimension and its size in base units. None when it is not a unit."""
     low = unit.lower()
     for form in (low, low[:-1] if low.endswith("s") and len(low) > 2 else low):
         if form in _TIME:
@@ -256,7 +256,7 @@ def unit_before(text: str) -> str:
 
 
 def with_unit(text: str, unit: str) -> Quantity | None:
-    """The number ``text`` as an amount of ``unit``; None when it is no plain number."""
+    """The number ``text`` as an amount of ``unit``. None when it is not a plain number."""
     found = numbers(text)
     if len(found) != 1 or not found[0].readings or found[0].dimension:
         return None
@@ -297,8 +297,7 @@ def number_word(word: str) -> Quantity | None:
 
 
 def joined_number(words: list[str]) -> tuple[Quantity | None, int]:
-    """The amount at the start of ``words`` (lower case) and how many of them it takes; (None, 0) when it is a single
-    word that is known already."""
+    """The amount at the start of ``words`` (lower case) and its number of words. (None, 0) for a single known word."""
     first = number_word(words[0])
     if first is None:
         found = numbers(words[0])
@@ -366,7 +365,7 @@ def _half(hour: int, half: str) -> int:
 
 
 def day(text: str, year: int, month: int, number: int) -> Moment | None:
-    """A date of which year or day may be unsaid (0). None when there is no such day."""
+    """A date whose year or day may be missing (0). None when the day does not exist."""
     if not 1 <= month <= 12 or not 0 <= number <= 31:
         return None
     offers = [f"mon:{month}"]
@@ -457,8 +456,8 @@ def same_month(offers: tuple[str, ...], number: int) -> tuple[str, ...]:
 
 
 def in_year(offers: tuple[str, ...], noted: date) -> tuple[str, ...]:
-    """``offers`` of a text that was noted on a day, with what follows from that day: the year of dates without one, the
-    days that weekdays mean."""
+    """``offers`` of a text noted on a day, plus the keys that follow from that day: the year of dates without one, and
+    the dates of weekdays."""
     more: list[str] = []
     dated = any(key.startswith(("d:", "d?:")) for key in offers)
     for key in offers:

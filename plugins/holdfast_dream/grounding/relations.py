@@ -1,8 +1,8 @@
-"""Doubts about structure: every word of a line is known, but the sources bind the words in another way.
+"""Doubts about structure: all words of a line are known, but the sources connect them differently.
 
-A line is read clause by clause, and each clause is compared with the clauses of the units that say most of it. A unit
-speaks for a clause when one of its clauses has all its words in the same places. It speaks against it when it has
-another word in the place of one of them: "Wim works at the library", where Saskia does.
+Each clause of a line is compared with the clauses of the units that say most of it. A unit supports a clause if one of
+its clauses has all its words in the same places. It contradicts it with a different word in one of these places: "Wim
+works at the library" where Saskia does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SPLIT: Final = re.compile(
 _LABEL: Final = re.compile(r"\A(?:[-*] )?(?:Fact|Decision|Decided|Fixed|Note): ")
 #: A word in brackets.
 _ASIDE: Final = re.compile(r"\s\([^\s()]+(?:\s[^\s()]+)?\)")
-#: What a line is about, before a colon.
+#: A line's subject, before a colon.
 _HEAD: Final = re.compile(r"\A[^:;,.]{1,40}:\s")
 _PASSIVE: Final = re.compile(r"\b(?:by|is|are|was|were|be|been|being|gets?|got|wird|werden|wurde|von)\b", re.IGNORECASE)
 #: Verbs whose subject without an object is the object otherwise: "2.4 breaks the loader", "the loader breaks".
@@ -35,7 +35,7 @@ _MOST: Final = 0.5
 
 
 class Clause(NamedTuple):
-    """The words with content and the claims of a clause, in order."""
+    """A clause's content words and claims, in order."""
 
     tokens: tuple[Token, ...]
 
@@ -45,7 +45,7 @@ class Clause(NamedTuple):
 
 
 def clauses(text: str) -> list[Clause]:
-    """The clauses of a text. A part without two words is part of the one before."""
+    """A text's clauses. A part with fewer than two words belongs to the one before."""
     found: list[list[Token]] = []
     for part in _SPLIT.split(_LABEL.sub("", _ASIDE.sub(" ", text))):
         tokens = [t for t in Reader().tokens(part) if (is_content(t) or t.is_claim) and not _is_negator(t)]
@@ -228,7 +228,7 @@ def _modified(clause: Clause, theirs: Sequence[Clause], group: Callable[[Token],
 def _replaces(
     at: int, clause: Clause, their: Clause, unit: Unit, evidence: Evidence, group: Callable[[Token], str]
 ) -> bool:
-    """Whether a clause of a source has another word in the place of a known word."""
+    """Whether a source's clause has a different word in the place of a known word."""
     token = clause.tokens[at]
     keys = token.wants if token.is_claim else (token.root,)
     known = evidence.offers(keys) or evidence.has_word(token.text.lower())
@@ -263,14 +263,14 @@ def _is_parallel(holder: Clause, clause: Clause, rival: Clause) -> bool:
 
 
 def _fits(mine: Token | None, theirs: Token | None, rivals: Sequence[Token]) -> bool:
-    """Whether two words have the same word beside them, or the line ends where the source has more to say."""
+    """Whether two words have the same neighbour, or the line ends where the source continues."""
     if mine is None:
         return theirs is None or theirs in rivals
     return theirs is not None and _same(mine, theirs)
 
 
 def _is_bound(at: int, clause: Clause, unit: Unit, evidence: Evidence) -> bool:
-    """Whether another unit has the word together with the word beside it."""
+    """Whether another unit has the word with the same neighbour."""
     token = clause.tokens[at]
     holders = evidence.units_with(token.wants if token.is_claim else (token.root,), 200)
     if holders is None:

@@ -1,4 +1,4 @@
-"""Whether one statement says the same as an older one, or replaces it. No model, only the form of the two.
+"""Decides whether a statement repeats or replaces an older one, by the form of the two, without a model.
 
     The release is 2.2.0            The current release is 2.3.0           replaced: the same but for a value
     We use Redis for caching        Redis is used for caching              the same in other words
@@ -8,7 +8,7 @@
     Dark mode is disabled           Dark mode is enabled                   replaced: turned round
     The default branch is master    The default branch is main             replaced: same subject and attribute
 
-In doubt two statements are different: a line too many is read and forgotten, a line too few is missed.
+In doubt two statements are different, because an extra line does less harm than a missing one.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from holdfast_dream.grounding.lexicon import (
 )
 from holdfast_dream.grounding.tokens import Reader, Token, plain
 
-#: Statements with one word in common that are compared; older ones are left alone, so that time stays linear.
+#: Maximum statements with a common word that are compared. Older ones are skipped, so that time stays linear.
 _COMPARED: Final = 24
 #: Longer statements are compared by their words only.
 _MAX_WORDS: Final = 40
 
 
 class Relation(Enum):
-    """What a newer statement is to an older one."""
+    """A newer statement's relation to an older one."""
 
     OTHER = "other"
     SAME = "same"
@@ -67,12 +67,12 @@ _VERBS: Final = _roots(
     enable disable belong cover mean
     """
 )
-#: Verbs with which one thing may stand to many others: another name after them replaces nothing.
+#: Verbs that allow several objects, so that another name after them replaces nothing.
 _MANY: Final = _roots(
     "use support include contain need have know read review call depend import provide offer accept allow handle write"
     " test cover check like require forbid reject mean belong"
 )
-#: Verbs of which the subject is the value: there is one owner.
+#: Verbs whose subject is the value, because there is one owner.
 _OWNING: Final = _roots("own lead maintain chair")
 _PLACING: Final = _roots("sit live reside use host stand work stay store deploy be")
 _MOVING: Final = _roots("move switch migrate change rename upgrade downgrade transfer relocate replace")
@@ -111,8 +111,7 @@ _ARTICLES: Final = words("the our its their my der die das")
 
 @frozen
 class Value:
-    """What may change in a statement: a number, date, version, address or name. ``late`` is whether it is in the
-    predicate."""
+    """A changeable part of a statement: a number, date, version, address or name. ``late``: it is in the predicate."""
 
     kind: str
     keys: frozenset[str]
@@ -206,7 +205,7 @@ def read(text: str) -> Statement:
 
 
 def _split(body: str, tokens: Sequence[Token]) -> int:
-    """The place of the verb, or of the last token before a colon; -1 without either."""
+    """The position of the verb, or of the last token before a colon. -1 without either."""
     head, colon, _ = body.partition(": ")
     if colon and len(head) <= 80:
         return len(Reader().tokens(head)) - 1
@@ -436,7 +435,7 @@ class Known:
             place[key] = None
 
     def remove(self, key: str) -> None:
-        """Remove a statement; one that is not there is fine."""
+        """Remove a statement. A missing one is not an error."""
         statement = self._all.pop(key, None)
         if statement is not None:
             for place in self._places(statement):

@@ -1,7 +1,7 @@
-"""What a text claims, in forms that can be compared: words, and the hard things that a fabrication would get wrong.
+"""A text's claims in comparable form: words, and the hard values that a fabrication would get wrong.
 
-A token *offers* keys and *wants* keys. A claim is known when something offers one of the keys that it wants: ``21
-November`` is offered by ``2026-11-21``, ``1500 ms`` by ``1.5 s``, ``config.py`` by ``src/config.py``; not the reverse.
+A token *offers* keys and *wants* keys. A claim is known when a source offers one of its wanted keys: ``2026-11-21``
+offers ``21 November``, ``1.5 s`` offers ``1500 ms``, ``src/config.py`` offers ``config.py``, but not the reverse.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zäöüß]+|[0-9]+|[^\W\d_
 _COUNTED: Final = re.compile(r"[0-9]{1,6}-[a-z]{3,}\Z")
 _ENDS: Final = frozenset(".:!?")
 _NO_IDENTIFIER: Final = frozenset(["e.g", "i.e", "a.m", "p.m", "u.s", "z.b", "d.h"])
-#: Pairs that are no path.
+#: Pairs that are not paths.
 _PAIRS: Final = words(
     "and/or read/write he/she his/her client/server input/output on/off yes/no true/false i/o n/a w/o ci/cd ui/ux"
     " tcp/ip"
@@ -54,9 +54,8 @@ _PAIRS: Final = words(
 
 
 class Token(NamedTuple):
-    """``kind``: word, number, version, date, time, url, email, path, identifier, name. ``root`` is the canonical
-    stem of a word, else the first key; ``opens`` whether it opens a sentence; ``group`` what else could stand in
-    its place.
+    """``kind``: word, number, version, date, time, url, email, path, identifier, name. ``root`` is a word's canonical
+    stem, or the first key. ``opens``: it opens a sentence. ``group`` is the class of tokens that could replace it.
     """
 
     kind: str
@@ -79,8 +78,8 @@ def _weight(token: Token) -> int:
 
 
 def plain(text: str) -> str:
-    """``text`` in one form of its characters: no invisible ones, full-width ones made narrow, digits of any script
-    as 0-9, dashes and apostrophes as ASCII has them, weekdays in full, m/s as km/h. Emphasis is removed."""
+    """``text`` in a normal form: without invisible characters and emphasis, full-width characters made narrow, digits
+    of all scripts as 0-9, dashes and apostrophes in ASCII, weekdays in full, m/s as km/h."""
     text = _THOUSANDS.sub(",", _INVISIBLE.sub("", text))
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
@@ -141,15 +140,15 @@ def each_word(text: str) -> Iterator[str]:
 
 
 class Reader:
-    """Reads texts into tokens; remembers the chunks it saw last, up to ``limit`` bytes."""
+    """Splits text into tokens. Caches the latest chunks, up to ``limit`` bytes."""
 
     def __init__(self, limit: int = _SEEN) -> None:
         self._seen: Kept[str, tuple[Token, ...]] = Kept(limit)
 
     def tokens(self, text: str) -> list[Token]:
-        """The tokens of a text that went through :func:`plain`, in order. Linear in its length."""
+        """The tokens of a text normalised by :func:`plain`, in order. Linear in its length."""
         raw: list[Token] = []
-        breaks: set[int] = set()  # tokens before which a comma or the like stands
+        breaks: set[int] = set()  # tokens preceded by a comma or the like
         end, opens = 0, True
         for found in _CHUNK.finditer(text[:MAX_CHARS]):
             chunk = found[0]
@@ -163,7 +162,7 @@ class Reader:
                 known = tuple(_classify(chunk))
                 self._seen.put(chunk, known, len(chunk) + sum(map(_weight, known)))
             for token in known:
-                # Most tokens are words in the middle of a sentence, which stay as they were read first.
+                # Most tokens are words in the middle of a sentence, which stay as first read.
                 if opens or token.is_claim:
                     token = token._replace(opens=opens, at=found.start())
                     opens = False
@@ -274,7 +273,7 @@ def _slashed(chunk: str) -> Iterator[Token]:
 
 
 def _address(kind: str, text: str, path: str) -> Token:
-    """A path, address or dotted name: known by itself, and to others by what lies at a border of its parts."""
+    """A path, address or dotted name. It also offers the parts between its borders."""
     norm = path.lower().removeprefix("www.").removeprefix("./").rstrip("/.,")
     dotted = "/" not in norm
     parts = [p for p in (norm.split(".") if dotted else norm.split("/")) if p][:24]
@@ -325,7 +324,7 @@ def _compound(chunk: str) -> Iterator[Token]:
         return
     for index, part in enumerate(parts):
         word = _word(part)
-        # The whole stands with its last part, so that siblings (billing-api, payments-api) can be told apart.
+        # The whole is kept with its last part, to distinguish siblings (billing-api, payments-api).
         yield word if index < len(parts) - 1 else word._replace(offers=(*word.offers, key), wants=(key,))
 
 
@@ -446,7 +445,7 @@ def is_content(token: Token) -> bool:
 
 
 def value_of(token: Token) -> float | None:
-    """The number that a token stands for; None when it is not a plain number."""
+    """A token's number. None when it is not a plain number."""
     for key in token.wants:
         text = key.rpartition(":")[2].lstrip("#=")
         if token.kind == "number" and re.fullmatch(r"[0-9]{1,15}(?:\.[0-9]{1,9})?", text):

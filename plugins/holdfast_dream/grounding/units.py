@@ -1,5 +1,5 @@
-"""The sentences of all sources. Each is stored as its text and some numbers, and read again when it is looked at:
-a unit as an object takes two hundred times its text."""
+"""The sentences of all sources. Each is stored as text and a few numbers and parsed on demand, because a unit as an
+object takes two hundred times its text."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _BEFORE: Final = 2
 
 
 class Unit(NamedTuple):
-    """A sentence, item, heading or table row of a source. ``line`` is 1-based; ``roots`` and ``keys`` are what it says
-    itself, ``above`` what its headings and parent items say, ``before`` what the sentences before it do."""
+    """A sentence, item, heading or table row of a source. ``line`` is 1-based. ``roots`` and ``keys`` are its own,
+    ``above`` those of its headings and parent items, ``before`` those of the sentences before it."""
 
     document: str
     line: int
@@ -42,7 +42,7 @@ class Unit(NamedTuple):
     before: tuple[frozenset[str], ...]
 
     def says(self, root: str, wants: Sequence[str] = (), *, alone: bool = False) -> bool:
-        """Whether the unit, or what it stands under, has the word or offers the claim. ``alone`` leaves out the
+        """Whether the unit or its headings and parents have the word or offer the claim. ``alone`` ignores the
         sentences before it."""
         sets = (self.roots, self.keys, *self.above) if alone else (self.roots, self.keys, *self.above, *self.before)
         if not wants:
@@ -63,7 +63,7 @@ class Said(NamedTuple):
 
 
 class Units(Sequence[Unit]):
-    """Filled in order: a document, then its headings, items and sentences. A block is named by its first unit."""
+    """Filled in order: a document, then its headings, items and sentences. A block's id is its first unit."""
 
     def __init__(self, chars: int) -> None:
         limit = _KEPT + _KEPT_EACH * chars
@@ -96,7 +96,7 @@ class Units(Sequence[Unit]):
         self._days.append(day.toordinal() if day else 0)
 
     def node(self, block: int, up: int) -> int:
-        """A chain with one more open heading or item; ``block`` is -1 for one that says nothing."""
+        """A chain with one more open heading or item. ``block`` is -1 for one without content."""
         self._nodes.append(block)
         self._up.append(up)
         return len(self._nodes) - 1
@@ -175,7 +175,7 @@ class Units(Sequence[Unit]):
         return date.fromordinal(number) if number else None
 
     def _chain(self, node: int) -> Iterator[int]:
-        """The blocks of a chain, innermost first."""
+        """A chain's blocks, innermost first."""
         while node != _NONE:
             yield self._nodes[node]
             node = self._up[node]
@@ -185,7 +185,7 @@ class Units(Sequence[Unit]):
         return said.roots | said.keys
 
     def _block(self, first: int) -> frozenset[str]:
-        """What a block says in its first sentences."""
+        """The roots and keys of a block's first sentences."""
         return frozenset().union(*map(self._all, self._of_block(first))) if first != _NONE else frozenset()
 
     def _of_block(self, first: int) -> Iterator[int]:
@@ -196,7 +196,7 @@ class Units(Sequence[Unit]):
             yield at
 
     def _heads(self, at: int, section: int) -> frozenset[str]:
-        """What the document's name, its day and the open headings say."""
+        """The roots and keys of the document's name, its day and the open headings."""
         document, day = self._document(at), self._noted(at)
         key = (document, section, day.toordinal() if day else 0)
         found = self._above.get(key)
@@ -234,7 +234,7 @@ class Units(Sequence[Unit]):
 
 
 def offers(day: date) -> tuple[str, ...]:
-    """The keys that a day offers to what was noted on it."""
+    """The keys that a day offers to its notes."""
     made = quantities.day("", day.year, day.month, day.day)
     return (*(o for o in made.offers if not o.startswith(("#", "="))), f"#{day.year}") if made else ()
 

@@ -1,6 +1,6 @@
-"""Doubts about words: causes, denials, habits and deeds that the units which support a line do not speak of.
+"""Doubts about words: causes, denials, habits and actions that a line's supporting units do not mention.
 
-These rules know classes of words, no subjects. They only doubt; a person or a judge can still let the line in.
+These rules know classes of words but no subjects. They only doubt, and a person or a judge can still accept the line.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _AFTER_FACT: Final = re.compile(
     r"|\bgave up\b|\bgiven up\b",
     re.IGNORECASE,
 )
-#: What a line that means the same may have in place of the denial.
+#: Words that may replace the denial in a line with the same meaning.
 _AKIN: Final = TURNING | words(
     """
     gone ended ends end lose loses lost gave given up abandon abandoned decline declined declines quit yet
@@ -113,7 +113,7 @@ def _roots(text: str) -> set[str]:
 
 
 def _denials(text: str) -> set[str]:
-    """The roots that a text denies: the next word with content after each sign of a denial."""
+    """The roots that a text denies: the next content word after each sign of denial."""
     found: set[str] = set()
     for sign in _DENIED.finditer(text):
         if re.search(r"(?:\bnot|n't|\bnever)\s+\Z", text[: sign.start()]):  # "does not stop" denies nothing
@@ -189,7 +189,7 @@ def _deed(tokens: Sequence[Token], matches: Sequence[Match]) -> str:
 
 
 def _near(matches: Sequence[Match]) -> set[str]:
-    """All that the best units say, with what is above and before them."""
+    """Everything in the best units, their headings and the sentences before them."""
     near: set[str] = set()
     for match in matches[:4]:
         unit = match.unit
