@@ -1,4 +1,4 @@
-"""Facts in ``facts.jsonl``: one appended and flushed line per operation. The file is rewritten when most lines are dead.
+"""Facts in ``facts.jsonl``: one appended and flushed line per operation. Mostly dead files are rewritten.
 
 The file is authoritative, and memory follows it. Each call checks the file's identity, size and time, reads lines
 appended by other processes, and starts again when the file was replaced. Readers need no lock, because they skip an
