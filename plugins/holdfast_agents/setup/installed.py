@@ -40,7 +40,7 @@ def is_there(client: str, where: Where) -> bool:
     """Whether holdfast is installed there, even if only in part."""
     first, second, *_ = needed(client, where).places
     if client == opencode_files.CLIENT:
-        return any(b"holdfast" in _bytes(place.path) for place in (first, second))
+        return opencode_files.PROTOCOL.encode() in _bytes(first.path) or b"holdfast" in _bytes(second.path)
     events = at(_json(first.path), ("hooks",))
     if isinstance(events, dict):
         return any(True for event in events for _ in _ours({"hooks": events}, client, event))

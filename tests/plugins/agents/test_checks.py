@@ -138,6 +138,13 @@ def test_checks__claude_code_2_1_197_saved_the_settings_without_on_failure__guar
     assert outcome(lines(guarded, "claude-code"), "a different hook for PreCompact") == "fail"
 
 
+def test_checks__only_an_mcp_server_of_the_users_own_called_holdfast__opencode_is_not_installed(
+    command: Command, project: Path
+) -> None:
+    (project / "opencode.json").write_text('{"mcp": {"holdfast": {"type": "local", "command": ["mine"]}}}')
+    assert lines(command, "opencode") == []
+
+
 # where it is started
 
 
