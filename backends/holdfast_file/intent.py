@@ -7,7 +7,6 @@ beginning of those bytes is torn and is cut; anything else is somebody's text an
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from typing import NamedTuple
@@ -42,7 +41,7 @@ class Intent(NamedTuple):
 def note(path: str, intent: Intent) -> None:
     """Write the intent; the file must be empty or missing, see :func:`clear`. It is durable when the file's name is.
     Raises: Unavailable."""
-    head = {"document": intent.name, "offset": intent.offset, "sha256": hashlib.sha256(intent.data).hexdigest()}
+    head = {"document": intent.name, "offset": intent.offset, "sha256": _digest(intent.data)}
     durable.append(path, json.dumps(head).encode() + b"\n" + intent.data, settled=True)
 
 
@@ -57,7 +56,7 @@ def pending(path: str) -> Intent | None:
         name, offset, digest = str(head["document"]), int(head["offset"]), str(head["sha256"])
     except (ValueError, KeyError, TypeError):
         return None
-    if hashlib.sha256(data).hexdigest() != digest:
+    if _digest(data) != digest:
         return None
     return Intent(name, offset, data)
 
@@ -70,3 +69,9 @@ def clear(path: str) -> None:
         return
     except OSError as error:
         raise durable.unavailable(error, path, "cut") from error
+
+
+def _digest(data: bytes) -> str:
+    from hashlib import sha256
+
+    return sha256(data).hexdigest()

@@ -4,7 +4,6 @@ checks each clause is :mod:`holdfast.testing`. Names that reach a backend have p
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -12,12 +11,14 @@ from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from functools import lru_cache
 from itertools import islice
-from typing import ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from attrs import frozen
 
 from holdfast.errors import Refused, Unsupported
-from holdfast.models import AddResult, Fact
+
+if TYPE_CHECKING:
+    from holdfast.models import AddResult, Fact
 
 #: A missing document's revision: ``write(name, text, expected=ABSENT)`` creates the document or conflicts.
 ABSENT: Final = "absent"
@@ -74,6 +75,8 @@ class Document:
 
 def sha256(text: str) -> str:
     """Hex digest of the UTF-8 bytes of ``text``."""
+    import hashlib
+
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 import time
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
     from holdfast import Holdfast
 
-logger = logging.getLogger(__name__)
 
 #: Texts sent to a plugin with one call, and seconds after which a search stops making vectors. The next one goes on.
 _BATCH: Final = 64
@@ -48,7 +46,9 @@ def similar(
     except HoldfastError as error:
         why = f"{error.message} {error.next_step}"
     warning = f"Searched by words alone: {why}"
-    logger.warning("%s", warning)
+    import logging
+
+    logging.getLogger(__name__).warning("%s", warning)
     return NOTHING_SIMILAR, warning
 
 
@@ -65,7 +65,9 @@ def _update(
     (total,) = db.execute(f"SELECT count(*) {missing}").fetchone()
     for done in range(0, total, _BATCH):
         if time.monotonic() > until:
-            logger.info("%d texts have no vector yet; the next search goes on", total - done)
+            import logging
+
+            logging.getLogger(__name__).info("%d texts have no vector yet; the next search goes on", total - done)
             break
         if progress:
             progress(done, total)
