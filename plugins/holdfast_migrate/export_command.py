@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from holdfast.cli.args import add_json, examples
+from holdfast.cli.humanize import count
 from holdfast.cli.progress import Bar
-from holdfast.cli.term import Term
-from holdfast.cli.words import count
+from holdfast.cli.terminal import Term
 
 #: The help heading for the command, and its summary line.
 HEADING = "Look after it"

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.cli.args import add_json, examples, positive, session_id
+from holdfast.cli.humanize import ago, count
 from holdfast.cli.problem import UsageError
-from holdfast.cli.term import Term
-from holdfast.cli.words import ago, count
+from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

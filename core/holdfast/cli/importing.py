@@ -6,10 +6,10 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Final
 
 from holdfast.cli.args import file_name
+from holdfast.cli.humanize import count
 from holdfast.cli.problem import UsageError, as_table, tell
 from holdfast.cli.progress import Bar
-from holdfast.cli.term import Term
-from holdfast.cli.words import count
+from holdfast.cli.terminal import Term
 from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.cli.term import Term
+from holdfast.cli.terminal import Term
 
 
 class Bar:

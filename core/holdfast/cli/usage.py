@@ -6,10 +6,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
+from holdfast.cli.humanize import nearest
 from holdfast.cli.problem import UsageError
 from holdfast.cli.table import described, known, load, summary
-from holdfast.cli.term import Term
-from holdfast.cli.words import nearest
+from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite

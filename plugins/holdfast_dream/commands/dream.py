@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, examples, file_name
 from holdfast.cli.problem import UsageError
-from holdfast.cli.term import Term
+from holdfast.cli.terminal import Term
 from holdfast_dream.commands import shown
 
 if TYPE_CHECKING:

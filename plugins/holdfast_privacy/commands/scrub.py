@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.ask import add_yes, confirmed, require_person
+from holdfast.cli.humanize import count
 from holdfast.cli.problem import UsageError
-from holdfast.cli.term import Term
-from holdfast.cli.words import count
+from holdfast.cli.terminal import Term
 from holdfast_privacy.commands import shown
 
 if TYPE_CHECKING:
