@@ -232,8 +232,6 @@ class FactFile:
                 logging.getLogger(__name__).warning(
                     "the facts file could not be made smaller, the change itself is stored: %s", error
                 )
-                    "the facts file could not be made smaller, the change itself is stored: %s", error
-                )
 
     def _mostly_dead(self, lines: int) -> bool:
         return lines > 3 * len(self._index) + SPARE_DEAD_LINES
