@@ -12,6 +12,7 @@ import os
 from typing import NamedTuple
 
 from holdfast.fs import durable, safeopen
+from holdfast.storage import sha256_of
 from holdfast.text import untrusted
 from holdfast_file.place import read_bytes
 
@@ -41,7 +42,7 @@ class Intent(NamedTuple):
 def note(path: str, intent: Intent) -> None:
     """Write the intent. The file must be empty or missing, see :func:`clear`. It is as durable as the file's name.
     Raises: Unavailable."""
-    head = {"document": intent.name, "offset": intent.offset, "sha256": _digest(intent.data)}
+    head = {"document": intent.name, "offset": intent.offset, "sha256": sha256_of(intent.data)}
     durable.append(path, json.dumps(head).encode() + b"\n" + intent.data, settled=True)
 
 
@@ -56,7 +57,7 @@ def pending(path: str) -> Intent | None:
         name, offset, digest = str(head["document"]), int(head["offset"]), str(head["sha256"])
     except (ValueError, KeyError, TypeError):
         return None
-    if _digest(data) != digest:
+    if sha256_of(data) != digest:
         return None
     return Intent(name, offset, data)
 
@@ -69,9 +70,3 @@ def clear(path: str) -> None:
         return
     except OSError as error:
         raise durable.unavailable(error, path, "cut") from error
-
-
-def _digest(data: bytes) -> str:
-    from hashlib import sha256
-
-    return sha256(data).hexdigest()

@@ -17,6 +17,14 @@ from attrs import frozen
 
 from holdfast.errors import Refused, Unsupported
 
+try:  # hashlib.sha256 without the 5 ms of loading OpenSSL
+    from _sha2 import sha256 as _sha256  # type: ignore[import-not-found,unused-ignore]  # Python 3.12 and later
+except ImportError:
+    try:
+        from _sha256 import sha256 as _sha256  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        from hashlib import sha256 as _sha256
+
 if TYPE_CHECKING:
     from holdfast.models import AddResult, Fact
 
@@ -75,9 +83,13 @@ class Document:
 
 def sha256(text: str) -> str:
     """Hex digest of the UTF-8 bytes of ``text``."""
-    import hashlib
+    return sha256_of(text.encode("utf-8"))
 
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+def sha256_of(data: bytes) -> str:
+    """Hex digest of ``data``."""
+    digest: str = _sha256(data).hexdigest()
+    return digest
 
 
 def block_marker(block_id: str) -> str:

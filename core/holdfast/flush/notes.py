@@ -11,6 +11,7 @@ from attrs import frozen
 
 from holdfast.config.serde import moment, stamp
 from holdfast.storage import block_marker
+from holdfast.text.lazy import Lazy
 from holdfast.text.openwork import is_none, is_open
 from holdfast.text.plain import one_line
 
@@ -32,8 +33,8 @@ SUMMARY = "### Summary"
 BEFORE = "### Stated before, in a flush that was refused"
 CURATED_NONE = "curated memory changes: none"
 
-_STAMP = re.compile(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
-_MARK = re.compile(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
+_STAMP = Lazy(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
+_MARK = Lazy(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
 
 
 def header(day: date) -> str:

@@ -17,6 +17,7 @@ from holdfast.config.serde import flushed_payload
 from holdfast.errors import HoldfastError, Refused
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import capped, closings, curated, handoff, notes
+from holdfast.storage import sha256_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -81,13 +82,11 @@ def _is_past(services: Services, at: datetime, surface: str) -> bool:
 
 
 def _has_block(text: str, receipt: Receipt, flushed: dict[str, Any] | None, written: Written) -> bool:
-    from hashlib import sha256
-
     text = text.replace("\r\n", "\n")
     base = receipt.flush_id.partition("-")[0]  # a suffix counts the copies next to edited ones
     for found in re.finditer(rf"\n<!-- holdfast:block id={re.escape(base)}(-\d+)? -->\n", text):
         block = text[text.rfind("\n", 0, found.start()) + 1 :].encode("utf-8", "surrogatepass")[: written.size]
-        if sha256(block).hexdigest() == written.sha256:
+        if sha256_of(block) == written.sha256:
             return True
     if written.surface != Surface.DAILY or not receipt.summary:
         return False

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from holdfast.models.conversation import Message as Message
     from holdfast.models.conversation import Turn as Turn
     from holdfast.models.conversation import turns_of as turns_of
+    from holdfast.models.curated import CuratedDecision as CuratedDecision
+    from holdfast.models.curated import CuratedEntry as CuratedEntry
+    from holdfast.models.curated import CuratedLines as CuratedLines
     from holdfast.models.dream import DreamDraft as DreamDraft
     from holdfast.models.dream import DreamSources as DreamSources
     from holdfast.models.extraction import Extraction as Extraction
@@ -20,10 +23,7 @@ if TYPE_CHECKING:
     from holdfast.models.facts import Fact as Fact
     from holdfast.models.finding import Finding as Finding
     from holdfast.models.finding import Severity as Severity
-    from holdfast.models.payload import CuratedDecision as CuratedDecision
-    from holdfast.models.payload import CuratedEntry as CuratedEntry
     from holdfast.models.payload import CuratedInput as CuratedInput
-    from holdfast.models.payload import CuratedLines as CuratedLines
     from holdfast.models.payload import HandoffFields as HandoffFields
     from holdfast.models.payload import MutationKind as MutationKind
     from holdfast.models.payload import Payload as Payload
@@ -35,16 +35,14 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "conversation": ("Message", "Turn", "turns_of"),
+    "curated": ("CuratedDecision", "CuratedEntry", "CuratedLines"),
     "dream": ("DreamDraft", "DreamSources"),
     "extraction": ("Extraction", "FactCandidate", "Profile"),
     "facts": ("AddOutcome", "AddResult", "Category", "Fact"),
     "finding": ("Finding", "Severity"),
-    "payload": (
-        "CuratedDecision", "CuratedEntry", "CuratedInput", "CuratedLines", "HandoffFields", "MutationKind", "Payload",
-        "StateMutation", "payload_of",
-    ),
+    "payload": ("CuratedInput", "HandoffFields", "MutationKind", "Payload", "StateMutation", "payload_of"),
     "receipt": ("Evidence", "Receipt", "Written"),
-}  # fmt: skip
+}
 _WHERE = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = list(_WHERE)
