@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from holdfast import Holdfast
 
-logger = logging.getLogger(__name__)
 
 #: Characters of a question that are read. The rest of a pasted page adds nothing.
 _QUESTION: Final = 2_000
@@ -136,7 +134,9 @@ def find(
         merged = [*answer.hits, *(SearchHit(**one) for one in served)]
         answer = evolve(answer, hits=sorted(merged, key=lambda hit: -hit.score)[:limit])
     if answer.unread:
-        logger.warning("damaged, and searched only up to the damage: %s", ", ".join(answer.unread))
+        import logging
+
+        logging.getLogger(__name__).warning("damaged, and searched only up to the damage: %s", ", ".join(answer.unread))
     return answer
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 import time
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
     from holdfast import Holdfast
 
-logger = logging.getLogger(__name__)
 
 #: Texts sent to a plugin with one call, and seconds after which a search stops making vectors. The next one goes on.
 _BATCH: Final = 64
@@ -45,7 +43,9 @@ def similar(memory: Holdfast, db: sqlite3.Connection, question: str) -> tuple[Si
     except HoldfastError as error:
         why = f"{error.message} {error.next_step}"
     warning = f"Searched by words alone: {why}"
-    logger.warning("%s", warning)
+    import logging
+
+    logging.getLogger(__name__).warning("%s", warning)
     return NOTHING_SIMILAR, warning
 
 
@@ -60,7 +60,9 @@ def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embedder) -> Non
     (total,) = db.execute(f"SELECT count(*) {missing}").fetchone()
     for done in range(0, total, _BATCH):
         if time.monotonic() > until:
-            logger.info("%d texts have no vector yet; the next search goes on", total - done)
+            import logging
+
+            logging.getLogger(__name__).info("%d texts have no vector yet; the next search goes on", total - done)
             break
         report(done, total, "Embedding")
         rows = db.execute(f"SELECT text.id, text.body {missing} LIMIT ?", (_BATCH,)).fetchall()
