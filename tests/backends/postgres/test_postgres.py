@@ -24,7 +24,7 @@ from holdfast.storage import block_marker
 from holdfast.testing.facts import make_fact
 from holdfast_postgres.backend import PostgresBackend, from_options
 from holdfast_postgres.checks import inspect
-from holdfast_postgres.database import encryption
+from holdfast_postgres.address import Address
 
 
 @pytest.fixture
@@ -398,4 +398,4 @@ def test_encryption__server_on_another_machine__must_prove_its_name(
     address: str, mode: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PGSSLMODE", raising=False)
-    assert encryption(address).get("sslmode") == mode
+    assert Address(address).encryption().get("sslmode") == mode
