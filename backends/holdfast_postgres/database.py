@@ -66,6 +66,17 @@ class Database:
         first one was committed. All in one round trip. Raises: Unavailable, Refused, Conflict, Corrupt."""
         return self._repeated(lambda connection: self._sent(connection, statements, after))
 
+    def call(self, query: str, values: Sequence[object]) -> Row:
+        """The row of one function call that itself limits its locks, by the last of its arguments. The cheapest way to
+        ask: without a pipeline for the limits. Raises: as :meth:`run`."""
+
+        def called(connection: Connection) -> Row:
+            row = connection.execute(query, (*values, self._patience())).fetchone()
+            assert row is not None
+            return row
+
+        return self._repeated(called)
+
     def change(self, work: Callable[[Callable[..., list[Row]]], T]) -> T:
         """Call ``work`` with a function that runs one statement, inside of a transaction that holds the namespace's
         lock. ``work`` may be called again after a lost connection. Raises: as :meth:`run`, and what ``work`` raises."""
@@ -144,8 +155,11 @@ class Database:
 
     def _limit(self, execute: Callable[..., object]) -> None:
         """Limits for this transaction alone: a setting of the session would outlive it behind PgBouncer."""
-        ms = str(max(1, int(self._left() * 1000)))
+        ms = self._patience()
         execute("SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)", (ms, ms))
+
+    def _patience(self) -> str:
+        return str(max(1, int(self._left() * 1000)))
 
     def _left(self) -> float:
         until = getattr(self._local, "until", None)

@@ -32,7 +32,7 @@ _ORDERS: Final = {
     FactOrder.CONFIDENCE: "confidence DESC, seq",
 }
 _ADD: Final = """SELECT kind, id, content, category, confidence, created_us, source, gone
-    FROM holdfast.add_fact(%s, %s, %s, %s, %s, %s, %s, %s, array_to_tsvector(%s::text[]), %s)"""
+    FROM holdfast.add_fact(%s, %s, %s, %s, %s, %s, %s, %s, array_to_tsvector(%s::text[]), %s, %s)"""
 
 
 class Facts:
@@ -44,10 +44,10 @@ class Facts:
     def add(self, fact: Fact, limit: int) -> AddResult:
         fact = _checked(fact, limit)
         created_us = (fact.created_at - _EPOCH) // _MICROSECOND
-        most = min(limit - 1, sys.maxsize)
+        most = min(limit, sys.maxsize)
         values = (self._database.namespace, fact.id, _digest(fact.content), fact.content, fact.category,
                   fact.confidence, created_us, fact.source, lexemes(fact.content), most)  # fmt: skip
-        kind, *columns, gone = writing(self._database, lambda: self._database.run((_ADD, values)))[0][0]
+        kind, *columns, gone = writing(self._database, lambda: self._database.call(_ADD, values))
         if kind == _TAKEN:
             raise Conflict(f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again.")
         if kind == _TWIN:

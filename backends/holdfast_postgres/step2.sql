@@ -23,36 +23,40 @@ BEGIN
     IF NOT FOUND THEN RAISE EXCEPTION 'no such namespace' USING ERRCODE = 'HF001'; END IF;
 END $$;
 
--- Evicting, inserting and recognising a duplicate in one step. Kind 0: a duplicate, with its fact and the facts evicted
--- for it. Kind 1: the id is taken. Kind 2: added; ``gone`` has the ids of the evicted facts.
+-- Inserting, recognising a duplicate and evicting in one step. ``most`` is the maximum number of facts, ``patience`` the
+-- lock time-out. Kind 0: a duplicate, with its fact and the facts evicted for it. Kind 1: the id is taken. Kind 2: added;
+-- ``gone`` has the ids of the evicted facts. Counting first takes the lock, so a duplicate counts back.
 CREATE FUNCTION holdfast.add_fact(space text, new_id text, key bytea, new_content text, new_category text,
-    new_confidence double precision, new_created bigint, new_source text, new_words tsvector, most bigint,
+    new_confidence double precision, new_created bigint, new_source text, new_words tsvector, most bigint, patience text,
     OUT kind integer, OUT id text, OUT content text, OUT category text, OUT confidence double precision,
     OUT created_us bigint, OUT source text, OUT gone text[]) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
-DECLARE held bigint;
+DECLARE held bigint; own bigint;
 BEGIN
-    SELECT n.facts INTO held FROM holdfast.namespaces AS n WHERE n.namespace = space FOR UPDATE;
+    PERFORM set_config('lock_timeout', patience, true);
+    UPDATE holdfast.namespaces AS n SET facts = n.facts + 1 WHERE n.namespace = space RETURNING n.facts INTO held;
     IF NOT FOUND THEN RAISE EXCEPTION 'no such namespace' USING ERRCODE = 'HF001'; END IF;
-    SELECT 0, f.id, f.content, f.category, f.confidence, f.created_us, f.source, f.evicted
-        INTO kind, id, content, category, confidence, created_us, source, gone
-        FROM holdfast.facts AS f WHERE f.namespace = space AND f.duplicate = key;
-    IF FOUND THEN RETURN; END IF;
-    PERFORM 1 FROM holdfast.facts AS f WHERE f.namespace = space AND f.id = new_id;
-    IF FOUND THEN kind := 1; RETURN; END IF;
+    INSERT INTO holdfast.facts (namespace, id, duplicate, content, category, confidence, created_us, source, words)
+        VALUES (space, new_id, key, new_content, new_category, new_confidence, new_created, new_source, new_words)
+        ON CONFLICT DO NOTHING RETURNING seq INTO own;
+    IF NOT FOUND THEN
+        UPDATE holdfast.namespaces AS n SET facts = held - 1 WHERE n.namespace = space;
+        SELECT 0, f.id, f.content, f.category, f.confidence, f.created_us, f.source, f.evicted
+            INTO kind, id, content, category, confidence, created_us, source, gone
+            FROM holdfast.facts AS f WHERE f.namespace = space AND f.duplicate = key;
+        IF NOT FOUND THEN kind := 1; END IF;
+        RETURN;
+    END IF;
+    kind := 2;
     IF held > most THEN
-        WITH weakest AS (SELECT f.seq FROM holdfast.facts AS f WHERE f.namespace = space
+        WITH weakest AS (SELECT f.seq FROM holdfast.facts AS f WHERE f.namespace = space AND f.seq <> own
             ORDER BY f.confidence, f.created_us, f.seq LIMIT held - most),
         deleted AS (DELETE FROM holdfast.facts AS f WHERE f.namespace = space AND f.seq IN (SELECT seq FROM weakest)
             RETURNING f.id, f.confidence, f.created_us, f.seq)
         SELECT array_agg(d.id ORDER BY d.confidence, d.created_us, d.seq) INTO gone FROM deleted AS d;
-        held := held - coalesce(cardinality(gone), 0);
+        UPDATE holdfast.namespaces AS n SET facts = held - coalesce(cardinality(gone), 0) WHERE n.namespace = space;
+        UPDATE holdfast.facts AS f SET evicted = gone WHERE f.namespace = space AND f.seq = own;
     END IF;
-    INSERT INTO holdfast.facts
-        (namespace, id, duplicate, content, category, confidence, created_us, source, words, evicted)
-        VALUES (space, new_id, key, new_content, new_category, new_confidence, new_created, new_source, new_words, gone);
-    UPDATE holdfast.namespaces AS n SET facts = held + 1 WHERE n.namespace = space;
-    kind := 2;
 END $$;
 
 -- ``expected`` is a revision, ``absent``, or NULL for any. The replaced text goes to ``holdfast.versions``, which keeps the
