@@ -103,6 +103,9 @@ class PostgresBackend(StorageBackend):
     def read_many(self, names: Iterable[str]) -> Mapping[str, Document | None]:
         return self._documents.read_many(names)
 
+    def last(self, prefix: str) -> Document | None:
+        return self._documents.last(prefix)
+
     def apply(self, changes: Sequence[Append | Write]) -> Mapping[str, Document | None]:
         return self._documents.apply(changes)
 

@@ -6,6 +6,7 @@ whole time limit and end in "no connection in time". Here the calling thread con
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -17,6 +18,9 @@ from psycopg import errors
 from psycopg.abc import RV, PQGen
 
 Row = tuple[Any, ...]
+
+# A refused statement ends a pipeline, which psycopg logs as well. Without a handler Python prints that on stderr.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
 class TimedOut(psycopg.OperationalError):

@@ -260,6 +260,12 @@ class StorageBackend(ABC):
         server can ask once for all."""
         return {name: self.read(name) for name in names}
 
+    def last(self, prefix: str) -> Document | None:
+        """The document directly in the folder ``prefix`` (which ends with a slash) whose name comes last by code point,
+        or None."""
+        inside = [name for name in self.names(prefix) if "/" not in name[len(prefix) :]]
+        return self.read(inside[-1]) if inside else None
+
     def apply(self, changes: Sequence[Append | Write]) -> Mapping[str, Document | None]:
         """Make all ``changes`` in order, in one atomic step, durable on return, or none of them. Returns the changed
         documents by name, as read back after they became durable.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from holdfast.config.layout import ARCHIVE, Surface
 from holdfast.config.serde import stamp
@@ -21,6 +21,7 @@ from holdfast.storage import block_marker
 if TYPE_CHECKING:
     from holdfast.models import CuratedEntry, Payload, Receipt, Written
     from holdfast.session.services import Services
+    from holdfast.session.together import Together
     from holdfast.storage import Document
 
 
@@ -34,6 +35,29 @@ class Documents:
     proof: Proof = field(factory=Proof)
     written: list[Written] = field(factory=list)
     warnings: list[str] = field(factory=list)
+    _together: Together | None = field(default=None, init=False)
+
+    def read_ahead(self, at: datetime, payload: Payload | None = None) -> None:
+        """Read in one round trip what this flush needs, or with ``payload`` the rest of it. From here on changes are
+        collected until :meth:`finish`. Without effect for a backend that changes one document at a time."""
+        services = self.services
+        if self._together is None:
+            self._together = services.together()
+            if self._together is None:
+                return
+            self.services = evolve(services, store=self._together)
+        layout, wanted = services.layout, [services.layout.name(Surface.HANDOFF)]
+        wanted.append(layout.name(Surface.DAILY, at.date()))
+        if payload is not None and payload.state_mutations:
+            wanted.append(layout.name(Surface.TRAIL, at.date()))
+        if payload is not None and payload.curated is not None and not payload.curated.is_none:
+            wanted += [layout.name(Surface.MEMORY), layout.name(Surface.USER), layout.archive]
+        self._together.prefetch(wanted)
+
+    def finish(self) -> None:
+        """Make the collected changes, all or none of them, and read them back."""
+        if self._together is not None:
+            self.written[:] = self._together.finish(self.written)
 
     def write_note(self, flush_id: str, at: datetime, render: Callable[[str], str]) -> str:
         """Append the block that ``render`` makes for an id; returns that id. If a block of the same id has different
