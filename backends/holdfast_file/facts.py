@@ -28,7 +28,7 @@ from holdfast.storage import FactOrder
 from holdfast_file import mark as marks
 from holdfast_file import repair
 from holdfast_file.index import FactIndex
-from holdfast_file.lines import BEGINNINGS, Operation, decode, decode_all, encode, encode_fact, utc
+from holdfast_file.lines import BEGINNINGS, Operation, decode, decode_all, encode, utc
 from holdfast_file.mark import Mark
 from holdfast_file.place import SIZE, TIME, Identity, Place, identity_of, is_shared, read_at, read_bytes
 
@@ -36,7 +36,6 @@ _LOG = logging.getLogger(__name__)
 
 #: The file is rewritten when it holds this many dead lines more than twice the live ones.
 SPARE_DEAD_LINES: Final = 256
-_TO_APPEND: Final[int] = os.O_RDWR | os.O_APPEND
 
 
 class FactFile:
@@ -85,16 +84,13 @@ class FactFile:
                 twin = self._index.find(key)
             if twin is None or self._unflushed:
                 with self._place.lock():
-                    evicted = self._add_as_left(fact, key, limit)
-                    if evicted is None:
-                        self._settle()
-                        twin = self._index.find(key)
-                        evicted = self._insert(fact, key, limit) if twin is None else ()
-                    if evicted:  # else there is no dead line more
-                        self._shrink()
+                    self._settle()
+                    twin = self._index.find(key)
+                    if twin is None:
+                        evicted = self._insert(fact, key, limit)
+                        if evicted:  # otherwise there are no new dead lines
+                            self._shrink()
                         return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=evicted)
-                if twin is None:
-                    return AddResult(outcome=AddOutcome.ADDED, fact=fact)
             return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
 
     def get(self, fact_id: str) -> Fact:
@@ -196,46 +192,6 @@ class FactFile:
                     self._batch = None
 
     # --- changing the file; the lock is held
-
-    def _add_as_left(self, fact: Fact, key: str, limit: int) -> tuple[str, ...] | None:
-        """Add the fact and return the ids that left, if nothing happened to the file and there is nothing to settle.
-
-        That is the usual case, and its own piece of code since beside a flush each call counts: right after one the
-        processor's caches are cold. In all other cases it is None, and :meth:`_settle` finds out.
-        """
-        known, last, size = self._key, self._last, self._size
-        if known is None or known[SIZE] != size or self._unflushed or self._suspect or self._batch is not None:
-            return None
-        try:
-            fd = safeopen.open_fd(self._path, _TO_APPEND, private=False)
-        except OSError:
-            return None
-        try:
-            try:
-                found = os.fstat(fd)
-                same = found.st_nlink <= 1 and identity_of(found) == known
-                if not same or read_at(fd, len(last), size - len(last)) != last:
-                    return None
-            except OSError:
-                return None
-            evicted = self._index.making_room(fact, limit)
-            line = encode_fact(fact, evicted)
-            data = line if self._ended else b"\n" + line
-            try:
-                durable.append_open(fd, self._path, data, size=size)
-            except Unavailable:
-                self._suspect = True
-                raise
-            self._index.enter(fact, key, evicted)
-            self._size = size = size + len(data)
-            self._lines += 1
-            self._last, self._ended = line, True
-            now = identity_of(os.fstat(fd))
-            self._key = now if now[SIZE] == size else self._without_more(now)
-            self._note()
-            return evicted
-        finally:
-            os.close(fd)
 
     def _insert(self, fact: Fact, key: str, limit: int) -> tuple[str, ...]:
         """The ids that left."""
