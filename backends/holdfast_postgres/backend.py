@@ -124,6 +124,9 @@ class PostgresBackend(StorageBackend):
     def add_fact(self, fact: Fact, limit: int) -> AddResult:
         return self._facts.add(fact, limit)
 
+    def add_facts(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
+        return self._facts.add_many(facts, limit)
+
     def get_fact(self, fact_id: str) -> Fact:
         return self._facts.get(fact_id)
 

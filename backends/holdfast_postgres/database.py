@@ -71,7 +71,7 @@ class Database:
         ask: without a pipeline for the limits. Raises: as :meth:`run`."""
 
         def called(connection: Connection) -> Row:
-            row = connection.execute(query, (*values, self._patience())).fetchone()
+            row = connection.execute(query, (*values, self.patience())).fetchone()
             assert row is not None
             return row
 
@@ -155,10 +155,11 @@ class Database:
 
     def _limit(self, execute: Callable[..., object]) -> None:
         """Limits for this transaction alone: a setting of the session would outlive it behind PgBouncer."""
-        ms = self._patience()
+        ms = self.patience()
         execute("SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)", (ms, ms))
 
-    def _patience(self) -> str:
+    def patience(self) -> str:
+        """The maximum time for one lock now, in milliseconds."""
         return str(max(1, int(self._left() * 1000)))
 
     def _left(self) -> float:
@@ -205,7 +206,9 @@ class Database:
 
         from holdfast_postgres.pool import Connection
 
-        given: dict[str, Any] = {"password": self._password} if self._password else {}
+        given: dict[str, Any] = dict(self.address.encryption())
+        if self._password:
+            given["password"] = self._password
         connection = Connection.connect(
             self.address.given,
             autocommit=True,
@@ -213,7 +216,6 @@ class Database:
             connect_timeout=max(2, int(limit_s)),  # libpq rounds 1 up to 2
             application_name="holdfast",
             tcp_user_timeout=int(self._timeout_s * 1000),
-            **self.address.encryption(),
             **given,
         )
         # Under a stricter default of the server a snapshot would be older than the lock that it waited for.

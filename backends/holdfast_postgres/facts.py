@@ -42,14 +42,28 @@ class Facts:
         self._database = database
 
     def add(self, fact: Fact, limit: int) -> AddResult:
+        row = writing(self._database, lambda: self._database.call(_ADD, self._given(fact, limit)))
+        result = self._result(_checked(fact, limit), row)
+        if result is None:
+            raise Conflict(f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again.")
+        return result
+
+    def add_many(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
+        given = [(_ADD, (*self._given(fact, limit), self._database.patience())) for fact in facts]
+        rows = writing(self._database, lambda: self._database.run(*given))
+        return [self._result(_checked(fact, limit), row) for fact, (row,) in zip(facts, rows, strict=True)]
+
+    def _given(self, fact: Fact, limit: int) -> tuple[object, ...]:
         fact = _checked(fact, limit)
         created_us = (fact.created_at - _EPOCH) // _MICROSECOND
-        most = min(limit, sys.maxsize)
-        values = (self._database.namespace, fact.id, _digest(fact.content), fact.content, fact.category,
-                  fact.confidence, created_us, fact.source, lexemes(fact.content), most)  # fmt: skip
-        kind, *columns, gone = writing(self._database, lambda: self._database.call(_ADD, values))
+        return (self._database.namespace, fact.id, _digest(fact.content), fact.content, fact.category, fact.confidence,
+                created_us, fact.source, lexemes(fact.content), min(limit, sys.maxsize))  # fmt: skip
+
+    def _result(self, fact: Fact, row: Row) -> AddResult | None:
+        """None when the id is taken."""
+        kind, *columns, gone = row
         if kind == _TAKEN:
-            raise Conflict(f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again.")
+            return None
         if kind == _TWIN:
             twin = _fact(columns)
             if twin.id != fact.id or not self._database.was_repeated:  # else the answer of the first try was lost

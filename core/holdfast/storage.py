@@ -17,7 +17,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from attrs import frozen
 
-from holdfast.errors import Refused, Unsupported
+from holdfast.errors import Conflict, Refused, Unsupported
 from holdfast.models import AddResult, Fact
 
 #: A missing document's revision: ``write(name, text, expected=ABSENT)`` creates the document or conflicts.
@@ -254,6 +254,17 @@ class StorageBackend(ABC):
         newest_first = list(self.facts())[::-1]
         ranked = sorted(newest_first, key=lambda fact: -fact.confidence)
         return islice(ranked, None if limit is None else min(max(limit, 0), sys.maxsize))
+
+    def add_facts(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
+        """:meth:`add_fact` for several facts, in order; None for a fact whose id is taken. By default one by one; a
+        backend on a server can send all of them at once, and then stores all of them or none."""
+        results: list[AddResult | None] = []
+        for fact in facts:
+            try:
+                results.append(self.add_fact(fact, limit))
+            except Conflict:
+                results.append(None)
+        return results
 
     def read_many(self, names: Iterable[str]) -> Mapping[str, Document | None]:
         """The documents by name, as :meth:`read` returns them. By default they are read one by one; a backend on a

@@ -37,22 +37,16 @@ class Documents:
     warnings: list[str] = field(factory=list)
     _together: Together | None = field(default=None, init=False)
 
-    def read_ahead(self, at: datetime, payload: Payload | None = None) -> None:
-        """Read in one round trip what this flush needs, or with ``payload`` the rest of it. From here on changes are
-        collected until :meth:`finish`. Without effect for a backend that changes one document at a time."""
-        services = self.services
-        if self._together is None:
-            self._together = services.together()
-            if self._together is None:
-                return
+    def read_ahead(self, at: datetime) -> None:
+        """Read what a flush at ``at`` may need, in one round trip, and collect changes from here on until
+        :meth:`finish`. Without effect for a backend that changes one document at a time."""
+        services, layout = self.services, self.services.layout
+        self._together = services.together()
+        if self._together is not None:
             self.services = evolve(services, store=self._together)
-        layout, wanted = services.layout, [services.layout.name(Surface.HANDOFF)]
-        wanted.append(layout.name(Surface.DAILY, at.date()))
-        if payload is not None and payload.state_mutations:
-            wanted.append(layout.name(Surface.TRAIL, at.date()))
-        if payload is not None and payload.curated is not None and not payload.curated.is_none:
-            wanted += [layout.name(Surface.MEMORY), layout.name(Surface.USER), layout.archive]
-        self._together.prefetch(wanted)
+            days = (layout.name(surface, at.date()) for surface in (Surface.DAILY, Surface.TRAIL))
+            others = (layout.name(surface) for surface in (Surface.HANDOFF, Surface.MEMORY, Surface.USER))
+            self._together.prefetch([*days, *others])
 
     def finish(self) -> None:
         """Make the collected changes, all or none of them, and read them back."""

@@ -191,7 +191,6 @@ class _Flush:
         flush_id = self._id(marker, payload, at)
 
         self.step = "daily note"
-        documents.read_ahead(at, payload)
         note_name, there = services.layout.name(Surface.DAILY, at.date()), documents.proof.of(Surface.DAILY)
         if last is not None and there is not None:
             flush_id = last.flush_id

@@ -6,7 +6,7 @@ import logging
 import os
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
@@ -76,9 +76,17 @@ class Store:
     def add_fact(self, fact: Fact, limit: int) -> AddResult:
         """:meth:`StorageBackend.add_fact`, registering the facts when this is the first one. Raises: the same
         errors."""
+        self._begin_facts()
+        return self.backend.add_fact(fact, limit)
+
+    def add_facts(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
+        """:meth:`StorageBackend.add_facts`, as :meth:`add_fact`. Raises: the same errors."""
+        self._begin_facts()
+        return self.backend.add_facts(facts, limit)
+
+    def _begin_facts(self) -> None:
         if self.provenance is not None and not self.provenance.is_ours(FACTS) and self.backend.count_facts() == 0:
             self.provenance.register([FACTS])
-        return self.backend.add_fact(fact, limit)
 
     def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> Written:
         """Append a block and read it back. Raises: Unavailable when the text read back lacks part of the block."""

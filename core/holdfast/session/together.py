@@ -41,6 +41,7 @@ class Together(Store):
         super().__init__(store.backend, store.layout, store.state, store.provenance)
         self._stored: dict[str, Document | None] = {}
         self._coming: dict[str, str] = {}
+        self._unread: set[str] = set()
         self._steps: list[_Step] = []
         self._answers: dict[Written, Written] = {}
 
@@ -51,6 +52,8 @@ class Together(Store):
             self._stored.update(self.read_many(new))
 
     def read(self, name: str) -> Document | None:
+        if name in self._unread:
+            self._settle()
         self.prefetch([name])
         if name in self._coming:
             return Document(name=name, text=self._coming[name], revision=_COMING)
@@ -60,20 +63,24 @@ class Together(Store):
         if block_marker(block_id) not in block:
             raise ValueError("the block does not hold its own marker")
         self._begin(check_name(name))
-        stored = self.read(name)
-        text = stored.text if stored else ""
-        if block_marker(block_id) not in text:
-            text = (text if text.endswith("\n") else f"{text}\n") + block if text else header + block
+        if name in self._stored or name in self._coming:
+            stored = self.read(name)
+            text = stored.text if stored else ""
+            if block_marker(block_id) not in text:
+                text = (text if text.endswith("\n") else f"{text}\n") + block if text else header + block
+            self._coming[name] = text
+        else:
+            self._unread.add(name)  # appending needs no reading, so it costs none
         change = Append(name=name, block=block, header=header, block_id=block_id)
-        return self._collected(surface, name, text, block.strip("\n"), append=change)
+        return self._collected(surface, name, block.strip("\n"), append=change)
 
     def change(self, surface: str, name: str, change: Callable[[str | None], str]) -> Written:
-        if name in self._coming:
+        if name in self._coming or name in self._unread:
             self._settle()  # the revision to compare with is known only when it is written
         self._begin(check_name(name))
         stored = self.read(name)
-        text = change(stored.text if stored else None)
-        return self._collected(surface, name, text, text, change=change)
+        text = self._coming[name] = change(stored.text if stored else None)
+        return self._collected(surface, name, text, change=change)
 
     def finish(self, answers: Sequence[Written]) -> list[Written]:
         """Write what was collected. Returns ``answers`` with the collected ones as they are stored now.
@@ -88,14 +95,12 @@ class Together(Store):
         self,
         surface: str,
         name: str,
-        text: str,
         proof: str,
         *,
         append: Append | None = None,
         change: Callable[[str | None], str] | None = None,
     ) -> Written:
-        self._coming[name] = text
-        answer = proof_of(surface, Document(name=name, text=text, revision=_COMING), proof)
+        answer = proof_of(surface, Document(name=name, text=proof, revision=_COMING), proof)
         self._steps.append(_Step(surface=surface, name=name, append=append, change=change, answer=answer))
         return answer
 
@@ -122,8 +127,9 @@ class Together(Store):
                         stored = self._stored[step.name]
                         texts[step.name] = step.change(stored.text if stored else None)
         self._coming.clear()
+        self._unread.clear()
         for step in steps:
-            self._answers[step.answer] = self._proved(step, texts[step.name])
+            self._answers[step.answer] = self._proved(step, texts.get(step.name, ""))
 
     def _as_change(self, step: _Step, texts: dict[str, str]) -> Append | Write:
         if step.append:
