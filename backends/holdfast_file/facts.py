@@ -1,8 +1,8 @@
-"""Facts in ``facts.jsonl``: one line an operation, appended and flushed; the file is rewritten only when most is dead.
+"""Facts in ``facts.jsonl``: one appended and flushed line per operation. Mostly dead files are rewritten.
 
-The file is the truth. What is in memory follows it: each call looks at the file's identity, size and time, reads what
-other processes appended, and starts again when the file is another one. Readers need no lock; a line that is not
-complete yet is not read.
+The file is authoritative, and memory follows it. Each call checks the file's identity, size and time, reads lines
+appended by other processes, and starts again when the file was replaced. Readers need no lock, because they skip an
+incomplete last line.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SPARE_DEAD_LINES: Final = 256
 
 
 class FactFile:
-    """The facts of one store. Safe to share between threads; changes exclude other processes by the store's lock."""
+    """One store's facts. Safe to share between threads. The store's lock excludes other processes during changes."""
 
     _index: FactIndex
     _key: Identity | None  # the file when last read, None when there was none
@@ -53,18 +53,18 @@ class FactFile:
         self._mutex = threading.RLock()
         self._path = ""
         self._mark = os.path.join(place.private, marks.FILE)
-        self._short = 0  # facts that were acknowledged and are missing, as far as this process knows
+        self._short = 0  # acknowledged facts known to be missing
         self._batch: list[bytes] | None = None  # lines of the batch under way
         self._forget()
         # Cleared when this process knows that all it has read would survive a power cut.
         self._unflushed = True
-        # Set when a flush failed: the kernel may believe that lost bytes are on disk, so only new ones count.
+        # Set after a failed flush. The kernel may take lost bytes for written, so only a new file is safe.
         self._suspect = False
         durable.tell_of_forks(self)
 
     def after_fork(self) -> None:
-        """In a child, before it runs anything else: whichever thread was in a call is not in this process, and may have
-        been half way through changing what is in memory."""
+        """Run in a forked child before anything else. A thread in the middle of a call does not exist here, and may
+        have left memory half changed."""
         self._mutex = threading.RLock()
         self._batch = None
         self._forget()
@@ -173,8 +173,8 @@ class FactFile:
 
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
-        """Changes inside are written together at the end of the block, by one replacing of the file, and none of them
-        when an error leaves it. Other writers wait until then."""
+        """Write all changes of the block at its end by replacing the file once, or none after an error. Other writers
+        wait meanwhile."""
         with self._mutex:
             if self._batch is not None:
                 yield
@@ -186,12 +186,12 @@ class FactFile:
                     yield
                     self._finish(self._batch)
                 except BaseException:
-                    self._forget()  # what is in memory never came to be: the next call reads again
+                    self._forget()  # memory holds changes that were never written, so the next call reads again
                     raise
                 finally:
                     self._batch = None
 
-    # --- changing the file; the lock is held
+    # --- changing the file, with the lock held
 
     def _insert(self, fact: Fact, key: str, limit: int) -> tuple[str, ...]:
         """The ids that left."""
@@ -205,7 +205,7 @@ class FactFile:
             self._batch.append(line)
             self._index.apply(operation, key)
             return
-        if self._key is None:  # never an empty file, not even after a crash: one that is found was cut off
+        if self._key is None:  # an empty file never exists, not even after a crash, so a found one was truncated
             marks.lower(self._mark, self._short)
             self._replace([line], 1)
             self._index.apply(operation, key)
@@ -225,7 +225,7 @@ class FactFile:
         self._note()
 
     def _shrink(self) -> None:
-        """Write the file anew when most of its lines are dead. A failure is no failure of the change before it."""
+        """Rewrite the file when most of its lines are dead. A failure does not affect the change made before it."""
         if self._batch is None and self._mostly_dead(self._lines):
             try:
                 self._rewrite()
@@ -236,8 +236,7 @@ class FactFile:
         return lines > 3 * len(self._index) + SPARE_DEAD_LINES
 
     def _finish(self, batch: list[bytes]) -> None:
-        """Write what a batch did. A new file takes the old one's place: a crash that cut a long append could leave some
-        of its lines and not the others."""
+        """Write a batch's lines as a new file, because a crash during one long append could keep only some of them."""
         if not batch:
             return
         if self._identity() != self._key:
@@ -283,7 +282,7 @@ class FactFile:
             self._note()
 
     def _rewrite(self) -> None:
-        """Put a new file with the live facts only in the place of the old one; without any, there is no file."""
+        """Replace the file with one that has only the live facts. Without any, remove it."""
         lines = [encode(Operation(fact=fact)) for fact in self._index]
         marks.lower(self._mark, self._short)
         if lines:
@@ -302,7 +301,7 @@ class FactFile:
             durable.replace(self._path, b"".join(parts))
         except Unavailable:
             now, was = self._identity(), self._key
-            # The new file may be there without its name being durable: what is added to it could vanish with it.
+            # The new file may exist without a durable name, so lines added to it could vanish with it.
             self._suspect = self._suspect or (now and now[:2]) != (was and was[:2])
             raise
         self._suspect = self._unflushed = False
@@ -318,7 +317,7 @@ class FactFile:
         self._key = now if now is None or now[SIZE] == self._size else self._without_more(now)
 
     def _note(self) -> None:
-        """Mark what is durable now. The lock is held."""
+        """Write the mark for the durable lines. The caller holds the lock."""
         marks.note(self._mark, Mark(self._size, crc32(self._last), len(self._index), self._short))
 
     def _missing(self) -> int:
@@ -327,7 +326,7 @@ class FactFile:
         return marks.missing(marks.read(self._mark), (body or b"")[: self._size], len(self._index), self._place)
 
     def _without_more(self, now: Identity) -> Identity:
-        """If somebody typed into the file meanwhile, that is read next time."""
+        """``now`` with our own size, so that the next call reads what a person typed into the file meanwhile."""
         return (now[0], now[1], self._size, now[TIME])
 
     # --- following the file
@@ -339,9 +338,9 @@ class FactFile:
         self._last, self._ended = b"", True
 
     def _follow(self, *, check: bool = False) -> None:
-        """Read what was added since the last look, or everything when the file is not the one we knew.
+        """Read the lines added since the last call, or all of them when the file was replaced.
 
-        ``check`` compares the last line even when identity, size and time say that nothing happened.
+        ``check`` compares the last line even when identity, size and time are unchanged.
         """
         if self._batch is not None:
             return
@@ -374,7 +373,7 @@ class FactFile:
             self._forget()
         if key != self._key:
             self._unflushed = True
-            mark = marks.read(self._mark)  # before the file: what it shows is then in there
+            mark = marks.read(self._mark)  # before the file, which then holds at least the marked lines
             with open(fd, "rb", closefd=False) as file:
                 file.seek(self._size)
                 self._take(file.read(), mark)
@@ -389,12 +388,11 @@ class FactFile:
         return read_at(fd, len(self._last), self._size - len(self._last)) == self._last
 
     def _take(self, data: bytes, mark: Mark) -> None:
-        """Apply whole lines. What a crash can have left after the last one, and was not acknowledged, stays unread, for
-        the next writer to cut."""
+        """Apply whole lines. An unacknowledged torn line at the end is not read. The next writer cuts it."""
         lines = data.split(b"\n")
         rest = lines.pop()
         if lines and b"\0" in lines[-1] and not rest.strip(b"\0"):
-            rest = lines.pop() + b"\n"  # a power cut left the length of the line, not all of its bytes
+            rest = lines.pop() + b"\n"  # a power cut kept the line's length but not all of its bytes
         try:
             for operation in decode_all(lines):
                 if operation:
@@ -410,7 +408,7 @@ class FactFile:
         try:
             operation = decode(rest)
         except ValueError as error:
-            if not may_be_torn(rest, *BEGINNINGS):  # not ours: a person typed it
+            if not may_be_torn(rest, *BEGINNINGS):  # a person typed it
                 raise self._corrupt(str(error)) from error
             if self._size < mark.size and marks.read(self._mark) == mark:  # else another process has just rewritten it
                 raise self._corrupt(f"the file was cut off, it had {mark.facts:,} facts", repair.RESTORE) from error
