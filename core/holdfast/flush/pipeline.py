@@ -3,8 +3,9 @@
     marker on disk -> collect -> contract -> gate -> daily note -> trail -> handoff -> curated memory -> on_flush
     -> receipt in the journal -> marker gone -> callback
 
-Each document is read back right after it is written. A failure leaves the marker, keeps the context and raises
-:class:`~holdfast.errors.FlushRefused`. A retry completes the flush that the marker holds, so no block is written twice.
+Each document is read back right after it is written; a backend that can writes all of them in one step. A failure
+leaves the marker, keeps the context and raises :class:`~holdfast.errors.FlushRefused`. A retry completes the flush that
+the marker holds, so no block is written twice.
 """
 
 from __future__ import annotations
@@ -175,6 +176,7 @@ class _Flush:
     def _write(self, marker: Marker) -> Receipt:
         services, session, documents = self.services, self.session, self.documents
         services.dispatch.require_all()
+        documents.read_ahead(services.now())
         found = self._collect(marker)
         if isinstance(found, Receipt):
             return found
@@ -204,6 +206,8 @@ class _Flush:
         documents.write_handoff(payload, flush_id, note_name, self.agent, at)
         self.step = "curated memory"
         documents.write_curated(payload, last, flush_id, at)
+        self.step = "documents"
+        documents.finish()
 
         lost = ", ".join(dict.fromkeys(w.name for w in documents.proof.lost))
         if lost:
@@ -483,6 +487,7 @@ class _Flush:
             self.documents.change_handoff(
                 lambda entries: (evolve(w, agent=self.agent) if w.session == mine else w for w in entries)
             )
+            self.documents.finish()
         self.session.unwritten.clear()
         safety.clear(self.services.state, self.session.id, self.settled)
         pending = self._pending(receipt.evidence)
