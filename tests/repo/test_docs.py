@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -68,9 +69,17 @@ ELSEWHERE = {
     "python -m pytest": "is this suite",
     ".ci/run": "runs this suite",
     "mkdocs build": "is a stage of .ci/run",
-    "holdfast plugin check": "needs a plugin installed; tests/plugins/author",
+    "holdfast plugin check": "needs the generated plugin installed; the tutorial's test runs it",
     "python -m tests.repo.requirements": "writes into the checkout",
-    "holdfast auth set": "asks for a key",
+}
+#: `holdfast auth set` gets its key piped in, and the keyring is a file.
+KEYRING = (
+    f"PYTHONPATH={shlex.quote(str(ROOT))} PYTHON_KEYRING_BACKEND=tests.support.file_keyring.FileKeyring "
+    f"TEST_KEYRING_FILE=../keyring.json"
+)
+PREFIX = {words: f": {words}" for words in ELSEWHERE} | {
+    "holdfast auth set": "echo key-123 | holdfast auth set",
+    "holdfast auth ": f"{KEYRING} holdfast auth ",
 }
 #: What a page takes for granted.
 PREPARED = {
@@ -100,7 +109,7 @@ def test_page__its_blocks__run_from_top_to_bottom_in_a_new_project(root: Path, p
     found = blocks((root / page).read_text(encoding="utf-8"))
     before = [Block("bash", "", PREPARED[page], 0)] if page in PREPARED else []
     path = str(Path(sys.executable).parent)
-    execute([*before, *found], project, path, prefix={words: f": {words}" for words in ELSEWHERE})
+    execute([*before, *found], project, path, prefix=PREFIX)
 
 
 def test_flush_help__its_examples__run(project: Path, root: Path) -> None:
