@@ -16,12 +16,12 @@ _INTENT = ""  # no document has this name
 
 
 class Documents:
-    """The documents of one store. Every change happens under the store's lock, after finishing what a crash left."""
+    """The documents of one store. Every change holds the store's lock and first repairs what a crash interrupted."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        # Inodes whose name is known to be durable: a process killed between its rename and its flush of the folder
-        # leaves a file that can be appended to and still vanish in a power cut.
+        # Inodes with a durable name. A process killed between its rename and its folder flush leaves a file that
+        # accepts appends and can still vanish in a power cut.
         self._settled: dict[str, int] = {}
 
     def read(self, name: str) -> Document | None:
@@ -32,7 +32,7 @@ class Documents:
                 return None
             pending = intents.pending(self._place.intent)
             if not _is_size(path, len(body)):
-                continue  # an append ended while we looked: the intent may be gone and the bytes be half of it
+                continue  # an append ended meanwhile, so the intent may be gone and the bytes incomplete
             if pending and pending.name == name and pending.torn_in(body):
                 body = body[: pending.offset]
             text = _text(body, self._place.shown(name))
@@ -43,11 +43,11 @@ class Documents:
         data = _bytes(text, name)
         with self._place.lock():
             self._recover()
-            stored = self.read(name)  # also when nothing is expected: what is corrupt is not overwritten
+            stored = self.read(name)  # even when nothing is expected, because corrupt data is not overwritten
             revision = stored.revision if stored else ABSENT
             if expected not in (None, revision):
                 if stored:
-                    # The caller may find that its own write is what it ran into, see append.
+                    # The caller may have met its own earlier write, see append.
                     durable.sync(path, private=False)
                 raise Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
             self._replace(name, path, data, new=stored is None)
@@ -64,7 +64,7 @@ class Documents:
             stored = self.read(name)
             before = stored.text if stored else ""
             if stored and _has_line(before, marker):
-                durable.sync(path, private=False)  # it may be the work of a process that was killed before it could
+                durable.sync(path, private=False)  # its writer may have been killed before the flush
                 return stored.revision
             added = _ends_line(before or header) + block
             if not before:
@@ -99,7 +99,7 @@ class Documents:
         return sorted(name for name in found if name.startswith(prefix))
 
     def settle(self) -> None:
-        """Finish or undo what a crash left of an append, and forget what it was to be."""
+        """Finish or undo an interrupted append, and clear its intent."""
         if os.path.isdir(self._place.private):
             with self._place.lock():
                 self._recover()
@@ -140,12 +140,12 @@ class Documents:
     def _extend(self, name: str, path: str, intent: Intent) -> None:
         intents.note(self._place.intent, intent)
         self._settle_name(_INTENT, self._place.intent)
-        durable.append(path, intent.data, private=False)  # when it fails the intent stays: the next writer looks
+        durable.append(path, intent.data, private=False)  # if it fails, the intent stays for the next writer
         self._settle_name(name, path)
         try:  # noqa: SIM105 - reads better with its reason
             intents.clear(self._place.intent)
         except Unavailable:
-            pass  # the block is durable; the next writer finds the intent done and clears it
+            pass  # the block is durable, and the next writer clears the finished intent
 
     def _settle_name(self, name: str, path: str) -> None:
         inode = _inode(path)
@@ -154,7 +154,7 @@ class Documents:
             self._settled[name] = inode
 
     def _recover(self) -> None:
-        """Finish or undo the append that a crash or a failed disk left behind. The lock is held."""
+        """Finish or undo an append interrupted by a crash or a failed disk. The caller holds the lock."""
         pending = intents.pending(self._place.intent)
         if pending:
             try:
@@ -165,7 +165,7 @@ class Documents:
             if body is not None and pending.torn_in(body):
                 durable.truncate(path, pending.offset, private=False)
             elif body is not None and pending.whole_in(body):
-                # Its flush may have failed or never been asked for; flushing the same file again proves nothing.
+                # Its flush may have failed or been skipped. Flushing the same file again proves nothing.
                 durable.replace(path, body)
         intents.clear(self._place.intent)
 
@@ -198,7 +198,7 @@ def _bytes(text: str, name: str) -> bytes:
 
 
 def _has_line(text: str, line: str) -> bool:
-    """Whether ``line`` stands alone on a line of ``text``; only newlines end a line, with or without a CR."""
+    """Whether ``line`` is a whole line in ``text``. Only a newline ends a line, with or without a CR before it."""
     at = text.find(line)
     while at >= 0:
         after = text[at + len(line) : at + len(line) + 2]

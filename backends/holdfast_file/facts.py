@@ -1,14 +1,13 @@
-"""Facts in ``facts.jsonl``: one line an operation, appended and flushed; the file is rewritten only when most is dead.
+"""Facts in ``facts.jsonl``: one appended and flushed line per operation. Mostly dead files are rewritten.
 
-The file is the truth. What is in memory follows it: each call looks at the file's identity, size and time, reads what
-other processes appended, and starts again when the file is another one. Readers need no lock; a line that is not
-complete yet is not read.
+The file is authoritative, and memory follows it. Each call checks the file's identity, size and time, reads lines
+appended by other processes, and starts again when the file was replaced. Readers need no lock, because they skip an
+incomplete last line.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import threading
 from collections.abc import Iterator
@@ -28,19 +27,16 @@ from holdfast.storage import FactOrder
 from holdfast_file import mark as marks
 from holdfast_file import repair
 from holdfast_file.index import FactIndex
-from holdfast_file.lines import BEGINNINGS, Operation, decode, decode_all, encode, encode_fact, utc
+from holdfast_file.lines import BEGINNINGS, Operation, decode, decode_all, encode, utc
 from holdfast_file.mark import Mark
 from holdfast_file.place import SIZE, TIME, Identity, Place, identity_of, is_shared, read_at, read_bytes
 
-_LOG = logging.getLogger(__name__)
-
 #: The file is rewritten when it holds this many dead lines more than twice the live ones.
 SPARE_DEAD_LINES: Final = 256
-_TO_APPEND: Final[int] = os.O_RDWR | os.O_APPEND
 
 
 class FactFile:
-    """The facts of one store. Safe to share between threads; changes exclude other processes by the store's lock."""
+    """One store's facts. Safe to share between threads. The store's lock excludes other processes during changes."""
 
     _index: FactIndex
     _key: Identity | None  # the file when last read, None when there was none
@@ -54,18 +50,18 @@ class FactFile:
         self._mutex = threading.RLock()
         self._path = ""
         self._mark = os.path.join(place.private, marks.FILE)
-        self._short = 0  # facts that were acknowledged and are missing, as far as this process knows
+        self._short = 0  # acknowledged facts known to be missing
         self._batch: list[bytes] | None = None  # lines of the batch under way
         self._forget()
         # Cleared when this process knows that all it has read would survive a power cut.
         self._unflushed = True
-        # Set when a flush failed: the kernel may believe that lost bytes are on disk, so only new ones count.
+        # Set after a failed flush. The kernel may take lost bytes for written, so only a new file is safe.
         self._suspect = False
         durable.tell_of_forks(self)
 
     def after_fork(self) -> None:
-        """In a child, before it runs anything else: whichever thread was in a call is not in this process, and may have
-        been half way through changing what is in memory."""
+        """Run in a forked child before anything else. A thread in the middle of a call does not exist here, and may
+        have left memory half changed."""
         self._mutex = threading.RLock()
         self._batch = None
         self._forget()
@@ -85,16 +81,13 @@ class FactFile:
                 twin = self._index.find(key)
             if twin is None or self._unflushed:
                 with self._place.lock():
-                    evicted = self._add_as_left(fact, key, limit)
-                    if evicted is None:
-                        self._settle()
-                        twin = self._index.find(key)
-                        evicted = self._insert(fact, key, limit) if twin is None else ()
-                    if evicted:  # else there is no dead line more
-                        self._shrink()
+                    self._settle()
+                    twin = self._index.find(key)
+                    if twin is None:
+                        evicted = self._insert(fact, key, limit)
+                        if evicted:  # otherwise there are no new dead lines
+                            self._shrink()
                         return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=evicted)
-                if twin is None:
-                    return AddResult(outcome=AddOutcome.ADDED, fact=fact)
             return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
 
     def get(self, fact_id: str) -> Fact:
@@ -177,8 +170,8 @@ class FactFile:
 
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
-        """Changes inside are written together at the end of the block, by one replacing of the file, and none of them
-        when an error leaves it. Other writers wait until then."""
+        """Write all changes of the block at its end by replacing the file once, or none after an error. Other writers
+        wait meanwhile."""
         with self._mutex:
             if self._batch is not None:
                 yield
@@ -190,52 +183,12 @@ class FactFile:
                     yield
                     self._finish(self._batch)
                 except BaseException:
-                    self._forget()  # what is in memory never came to be: the next call reads again
+                    self._forget()  # memory holds changes that were never written, so the next call reads again
                     raise
                 finally:
                     self._batch = None
 
-    # --- changing the file; the lock is held
-
-    def _add_as_left(self, fact: Fact, key: str, limit: int) -> tuple[str, ...] | None:
-        """Add the fact and return the ids that left, if nothing happened to the file and there is nothing to settle.
-
-        That is the usual case, and its own piece of code since beside a flush each call counts: right after one the
-        processor's caches are cold. In all other cases it is None, and :meth:`_settle` finds out.
-        """
-        known, last, size = self._key, self._last, self._size
-        if known is None or known[SIZE] != size or self._unflushed or self._suspect or self._batch is not None:
-            return None
-        try:
-            fd = safeopen.open_fd(self._path, _TO_APPEND, private=False)
-        except OSError:
-            return None
-        try:
-            try:
-                found = os.fstat(fd)
-                same = found.st_nlink <= 1 and identity_of(found) == known
-                if not same or read_at(fd, len(last), size - len(last)) != last:
-                    return None
-            except OSError:
-                return None
-            evicted = self._index.making_room(fact, limit)
-            line = encode_fact(fact, evicted)
-            data = line if self._ended else b"\n" + line
-            try:
-                durable.append_open(fd, self._path, data, size=size)
-            except Unavailable:
-                self._suspect = True
-                raise
-            self._index.enter(fact, key, evicted)
-            self._size = size = size + len(data)
-            self._lines += 1
-            self._last, self._ended = line, True
-            now = identity_of(os.fstat(fd))
-            self._key = now if now[SIZE] == size else self._without_more(now)
-            self._note()
-            return evicted
-        finally:
-            os.close(fd)
+    # --- changing the file, with the lock held
 
     def _insert(self, fact: Fact, key: str, limit: int) -> tuple[str, ...]:
         """The ids that left."""
@@ -249,7 +202,7 @@ class FactFile:
             self._batch.append(line)
             self._index.apply(operation, key)
             return
-        if self._key is None:  # never an empty file, not even after a crash: one that is found was cut off
+        if self._key is None:  # an empty file never exists, not even after a crash, so a found one was truncated
             marks.lower(self._mark, self._short)
             self._replace([line], 1)
             self._index.apply(operation, key)
@@ -269,19 +222,22 @@ class FactFile:
         self._note()
 
     def _shrink(self) -> None:
-        """Write the file anew when most of its lines are dead. A failure is no failure of the change before it."""
+        """Rewrite the file when most of its lines are dead. A failure does not affect the change made before it."""
         if self._batch is None and self._mostly_dead(self._lines):
             try:
                 self._rewrite()
             except Unavailable as error:
-                _LOG.warning("the facts file could not be made smaller, the change itself is stored: %s", error)
+                import logging
+
+                logging.getLogger(__name__).warning(
+                    "the facts file could not be made smaller, the change itself is stored: %s", error
+                )
 
     def _mostly_dead(self, lines: int) -> bool:
         return lines > 3 * len(self._index) + SPARE_DEAD_LINES
 
     def _finish(self, batch: list[bytes]) -> None:
-        """Write what a batch did. A new file takes the old one's place: a crash that cut a long append could leave some
-        of its lines and not the others."""
+        """Write a batch's lines as a new file, because a crash during one long append could keep only some of them."""
         if not batch:
             return
         if self._identity() != self._key:
@@ -327,7 +283,7 @@ class FactFile:
             self._note()
 
     def _rewrite(self) -> None:
-        """Put a new file with the live facts only in the place of the old one; without any, there is no file."""
+        """Replace the file with one that has only the live facts. Without any, remove it."""
         lines = [encode(Operation(fact=fact)) for fact in self._index]
         marks.lower(self._mark, self._short)
         if lines:
@@ -346,7 +302,7 @@ class FactFile:
             durable.replace(self._path, b"".join(parts))
         except Unavailable:
             now, was = self._identity(), self._key
-            # The new file may be there without its name being durable: what is added to it could vanish with it.
+            # The new file may exist without a durable name, so lines added to it could vanish with it.
             self._suspect = self._suspect or (now and now[:2]) != (was and was[:2])
             raise
         self._suspect = self._unflushed = False
@@ -362,7 +318,7 @@ class FactFile:
         self._key = now if now is None or now[SIZE] == self._size else self._without_more(now)
 
     def _note(self) -> None:
-        """Mark what is durable now. The lock is held."""
+        """Write the mark for the durable lines. The caller holds the lock."""
         marks.note(self._mark, Mark(self._size, crc32(self._last), len(self._index), self._short))
 
     def _missing(self) -> int:
@@ -371,7 +327,7 @@ class FactFile:
         return marks.missing(marks.read(self._mark), (body or b"")[: self._size], len(self._index), self._place)
 
     def _without_more(self, now: Identity) -> Identity:
-        """If somebody typed into the file meanwhile, that is read next time."""
+        """``now`` with our own size, so that the next call reads what a person typed into the file meanwhile."""
         return (now[0], now[1], self._size, now[TIME])
 
     # --- following the file
@@ -383,9 +339,9 @@ class FactFile:
         self._last, self._ended = b"", True
 
     def _follow(self, *, check: bool = False) -> None:
-        """Read what was added since the last look, or everything when the file is not the one we knew.
+        """Read the lines added since the last call, or all of them when the file was replaced.
 
-        ``check`` compares the last line even when identity, size and time say that nothing happened.
+        ``check`` compares the last line even when identity, size and time are unchanged.
         """
         if self._batch is not None:
             return
@@ -418,7 +374,7 @@ class FactFile:
             self._forget()
         if key != self._key:
             self._unflushed = True
-            mark = marks.read(self._mark)  # before the file: what it shows is then in there
+            mark = marks.read(self._mark)  # before the file, which then holds at least the marked lines
             with open(fd, "rb", closefd=False) as file:
                 file.seek(self._size)
                 self._take(file.read(), mark)
@@ -433,12 +389,11 @@ class FactFile:
         return read_at(fd, len(self._last), self._size - len(self._last)) == self._last
 
     def _take(self, data: bytes, mark: Mark) -> None:
-        """Apply whole lines. What a crash can have left after the last one, and was not acknowledged, stays unread, for
-        the next writer to cut."""
+        """Apply whole lines. An unacknowledged torn line at the end is not read. The next writer cuts it."""
         lines = data.split(b"\n")
         rest = lines.pop()
         if lines and b"\0" in lines[-1] and not rest.strip(b"\0"):
-            rest = lines.pop() + b"\n"  # a power cut left the length of the line, not all of its bytes
+            rest = lines.pop() + b"\n"  # a power cut kept the line's length but not all of its bytes
         try:
             for operation in decode_all(lines):
                 if operation:
@@ -454,7 +409,7 @@ class FactFile:
         try:
             operation = decode(rest)
         except ValueError as error:
-            if not may_be_torn(rest, *BEGINNINGS):  # not ours: a person typed it
+            if not may_be_torn(rest, *BEGINNINGS):  # a person typed it
                 raise self._corrupt(str(error)) from error
             if self._size < mark.size and marks.read(self._mark) == mark:  # else another process has just rewritten it
                 raise self._corrupt(f"the file was cut off, it had {mark.facts:,} facts", repair.RESTORE) from error

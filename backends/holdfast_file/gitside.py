@@ -8,7 +8,7 @@ from collections.abc import Callable
 from holdfast.fs import gitrun
 from holdfast_file.place import Place
 
-_VERSIONS = 64  # the newest ones of the file that are looked at
+_VERSIONS = 64  # the newest versions to check
 _TIMEOUT_S = 5.0
 
 

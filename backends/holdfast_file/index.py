@@ -31,7 +31,7 @@ _confidence_of = itemgetter(0)
 
 
 class FactIndex:
-    """The result of the operations applied so far. Applying one costs O(log n), finding a duplicate O(1)."""
+    """The facts after all applied operations. Applying an operation costs O(log n), finding a duplicate O(1)."""
 
     def __init__(self) -> None:
         self._live: dict[str, _Entry] = {}
@@ -64,14 +64,14 @@ class FactIndex:
         return entry[1] if entry else None
 
     def find(self, key: str) -> Fact | None:
-        """The fact of this duplicate key."""
+        """The fact with this duplicate key."""
         fact_id = self._keys.get(key)
         return None if fact_id is None else self._live[fact_id][1]
 
     def apply(self, operation: Operation, key: str | None = None) -> None:
-        """``key`` is the duplicate key of the fact that enters, from a caller who has it.
+        """Apply one operation. ``key`` is the new fact's duplicate key, if the caller has it.
 
-        Raises: ValueError when a fact enters under an id that is taken.
+        Raises: ValueError when a new fact's id is taken.
         """
         fact, update, leaves = operation
         if fact and not update and fact.id in self._live and fact.id not in leaves:
@@ -83,7 +83,7 @@ class FactIndex:
             self._drop(fact_id)
 
     def making_room(self, fact: Fact, limit: int) -> tuple[str, ...]:
-        """Ids of those that leave before ``fact`` enters, so that there are ``limit`` facts then; nothing changes.
+        """Ids of the facts to evict so that ``fact`` fits within ``limit``. Changes nothing.
 
         Raises: Conflict when another fact has its id.
         """
@@ -93,7 +93,7 @@ class FactIndex:
         return self.weakest(surplus) if surplus > 0 else ()
 
     def enter(self, fact: Fact, key: str, leaves: tuple[str, ...]) -> None:
-        """Let ``fact``, of duplicate key ``key``, enter or take the place of the one of its id, as ``leaves`` leave."""
+        """Add ``fact`` or replace the fact with its id, and remove ``leaves``. ``key`` is its duplicate key."""
         for fact_id in leaves:
             self._drop(fact_id)
         entry = self._live.get(fact.id)
@@ -112,7 +112,7 @@ class FactIndex:
             heapq.heappush(self._ranks, _rank(seq, fact))
 
     def weakest(self, count: int) -> tuple[str, ...]:
-        """Ids of the ``count`` facts that leave first; nothing changes."""
+        """Ids of the first ``count`` facts in the order of eviction. Changes nothing."""
         if count <= 0:
             return ()
         if self._ranks is None or len(self._ranks) > 2 * len(self._live) + 64:
@@ -148,9 +148,9 @@ class FactIndex:
 
 
 class _Strongest:
-    """The order by confidence: sorted when first asked for, then mended by what changed since it was last asked for.
+    """The order by confidence, sorted on first use and then updated with the changes since the last use.
 
-    A list that was given out never changes, so whoever reads it goes on seeing the facts as of the call.
+    A returned list never changes, so its reader keeps seeing the facts as of the call.
     """
 
     def __init__(self) -> None:
@@ -166,7 +166,7 @@ class _Strongest:
             self._note(False, entry)
 
     def now(self, live: dict[str, _Entry]) -> list[_Place]:
-        """The order of the facts in ``live``."""
+        """The facts in ``live``, in order."""
         if self._sorted is None:
             self._sorted = sorted(map(_place, live.values()))
         elif self._changes:

@@ -1,18 +1,18 @@
-"""What an append is about to do, noted durably before it begins.
+"""The intent of an append, written durably before it starts.
 
-A document is Markdown that people edit, so a tail that a crash cut off cannot be told from a last line typed by hand
-by looking at the document. It can be told by the note: the bytes that were to be added, and where. A tail that is a
-beginning of those bytes is torn and is cut; anything else is somebody's text and stays.
+People edit these Markdown documents, so the document alone does not show whether its last line was torn by a crash or
+typed by a person. The intent holds the bytes to add and their offset. A tail that is a prefix of those bytes is torn
+and gets cut. Any other tail was typed by a person and stays.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from typing import NamedTuple
 
 from holdfast.fs import durable, safeopen
+from holdfast.storage import sha256_of
 from holdfast.text import untrusted
 from holdfast_file.place import read_bytes
 
@@ -29,9 +29,9 @@ class Intent(NamedTuple):
         return body.startswith(self.data, self.offset)
 
     def torn_in(self, body: bytes) -> bool:
-        """Whether a part of the append, and nothing else, follows the old bytes.
+        """Whether the old bytes are followed by part of the append and nothing else.
 
-        A power cut may leave the new length with blocks of zeros in it; no document holds a NUL otherwise.
+        A power cut may leave the new length with blocks of zeros. Documents hold no other NUL bytes.
         """
         tail = body[self.offset :]
         if not 0 < len(tail) <= len(self.data) or tail == self.data:
@@ -40,14 +40,14 @@ class Intent(NamedTuple):
 
 
 def note(path: str, intent: Intent) -> None:
-    """Write the intent; the file must be empty or missing, see :func:`clear`. It is durable when the file's name is.
+    """Write the intent. The file must be empty or missing, see :func:`clear`. It is as durable as the file's name.
     Raises: Unavailable."""
-    head = {"document": intent.name, "offset": intent.offset, "sha256": hashlib.sha256(intent.data).hexdigest()}
+    head = {"document": intent.name, "offset": intent.offset, "sha256": sha256_of(intent.data)}
     durable.append(path, json.dumps(head).encode() + b"\n" + intent.data, settled=True)
 
 
 def pending(path: str) -> Intent | None:
-    """The intent that was noted and not cleared. One cut short itself counts as none: its append never began."""
+    """The pending intent. A truncated intent counts as none, because its append never started."""
     noted = read_bytes(path, os.path.basename(path), private=True)
     if not noted:
         return None
@@ -57,7 +57,7 @@ def pending(path: str) -> Intent | None:
         name, offset, digest = str(head["document"]), int(head["offset"]), str(head["sha256"])
     except (ValueError, KeyError, TypeError):
         return None
-    if hashlib.sha256(data).hexdigest() != digest:
+    if sha256_of(data) != digest:
         return None
     return Intent(name, offset, data)
 

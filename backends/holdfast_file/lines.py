@@ -1,12 +1,12 @@
-"""One line of ``facts.jsonl``: a fact that entered, or a change to one, as JSON that a person can read and edit.
+"""One line of ``facts.jsonl``: a new fact, or a change to a fact, as JSON that a person can read and edit.
 
     {"id": "fact_0a1b2c3d", "content": "...", "category": "goal", "confidence": 0.9,
      "createdAt": "2026-01-31T12:00:00Z", "source": "", "evicts": ["fact_..."], "crc": "89abcdef"}
     {"op": "update", "id": ..., all keys of the fact as it is now, "crc": "..."}
     {"op": "delete", "id": "fact_0a1b2c3d", "crc": "..."}
 
-(Here on two lines, there on one.) ``evicts`` names the facts that leave as this one enters, so that both are one
-write. ``crc`` is the CRC-32 of the line up to it; a line without one, typed by hand, is taken as it is.
+(Wrapped here; one line in the file.) ``evicts`` names the facts evicted for this one, so that both are a single
+write. ``crc`` is the CRC-32 of the line before it. A line without ``crc``, typed by a person, is accepted.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def encode(operation: Operation) -> bytes:
 
 
 def encode_fact(fact: Fact, leaves: Sequence[str] = (), op: str = "") -> bytes:
-    """The line of a fact, of a time in UTC, that enters as the facts ``leaves`` leave. Raises: as :func:`encode`."""
+    """The line for a new fact, with its time in UTC, that evicts ``leaves``. Raises: as :func:`encode`."""
     if not isfinite(fact.confidence):
         raise ValueError("confidence is not a finite number")
     # Written by hand, since an encoder for text that is not ASCII is built anew by each call.
@@ -109,15 +109,15 @@ def decode_all(lines: Sequence[bytes]) -> Iterator[Operation | None]:
 
 
 def _plain(lines: Sequence[bytes]) -> list[Operation] | None:
-    """The operations, read as one array, when all lines are as :func:`encode` writes most of them; else None, and
-    :func:`decode` says what is wrong, if anything is."""
+    """The operations, read as one array, when every line has the common form of :func:`encode`. Otherwise None, and
+    :func:`decode` finds the fault, if there is one."""
     for line in lines:
         if not line.startswith((b'{"id": ', b'{"op": ')) or b"\\u" in line:
             return None
         if line[-_SEAL:] != _seal(line[:-_SEAL]):
             return None
     try:
-        # A line break stands in no JSON text, so no line can reach into the next one.
+        # JSON strings contain no raw line break, so a line cannot reach into the next one.
         records = untrusted.from_json("[" + b",\n".join(lines).decode("utf-8") + "]")
         return [_operation(record) for record in records] if len(records) == len(lines) else None
     except (ValueError, OverflowError):
@@ -125,7 +125,7 @@ def _plain(lines: Sequence[bytes]) -> list[Operation] | None:
 
 
 def decode(line: bytes) -> Operation:
-    """Read a line without its newline. Raises: ValueError saying what is wrong with it."""
+    """Read a line without its newline. Raises: ValueError with the reason."""
     start = len(line) - _CRC_SIZE + (not line.endswith(b"\r"))
     crc = _CRC.fullmatch(line, start) if start > 0 else None
     if crc and crc32(line[: crc.start()]) != int(crc[1], 16):

@@ -30,7 +30,7 @@ class Mark(NamedTuple):
 
 
 def read(path: str) -> Mark:
-    """The mark; an empty one when there is none that is whole."""
+    """The mark, empty when it is missing or damaged."""
     try:
         with safeopen.reader(path) as file:
             body, _, seal = file.read(80).rstrip(b"\n").rpartition(b" ")
@@ -43,7 +43,8 @@ def read(path: str) -> Mark:
 
 
 def note(path: str, mark: Mark) -> None:
-    """Write the mark, not durably. A failure is not one of the change before: the mark then shows less."""
+    """Write the mark, not durably. A failure does not affect the change made before it, because the mark then shows
+    less."""
     try:
         fd = safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT)
         try:
@@ -61,7 +62,7 @@ def lower(path: str, short: int) -> None:
 
 
 def goes_on(mark: Mark, place: Place) -> bool:
-    """Whether the facts file still has the marked line where it was: a quick look at a few bytes."""
+    """Whether the facts file still has the marked line at its offset. Reads only a few bytes."""
     if not mark.size:
         return not (mark.facts or mark.short)
     start = max(0, mark.size - _LONGEST)

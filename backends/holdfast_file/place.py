@@ -1,4 +1,4 @@
-"""Where things lie: names to paths that stay under the root, and the store's one lock."""
+"""Names to paths that stay under the root, and the store's lock."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Place:
         private.check(self.private)  # the intent in it says what to cut and write
 
     def document(self, name: str) -> str:
-        """The path of a document. Raises: Refused; Corrupt when something that is no file is in its place."""
+        """A document's path. Raises: Refused; Corrupt when it is not a regular file."""
         self.check(name)
         return self.inside(name)
 
@@ -85,9 +85,9 @@ class Place:
             )
 
     def inside(self, name: str) -> str:
-        """The path of ``name`` without symbolic links, once it is known to stay under the root.
+        """The path of ``name`` without symbolic links, checked to stay under the root.
 
-        Opening it refuses a link, so one that is put there after this check leads nowhere.
+        Opening it refuses a link, so a link created after this check has no effect.
         """
         folders, _, last = name.rpartition("/")
         folder = _realpath(os.path.join(self.folder, *folders.split("/")) if folders else self.folder)
@@ -131,13 +131,13 @@ class Place:
                 self._holder = outer
 
     def lock(self) -> contextlib.AbstractContextManager[object]:
-        """The store's lock, as a context manager: one writer at a time, over all threads and processes."""
+        """The store's lock, as a context manager for one writer at a time among all threads and processes."""
         if self._holder and self._holder == (os.getpid(), threading.get_ident()):
             return contextlib.nullcontext()
         return self._lock
 
     def close(self) -> None:
-        """Let go of the lock file, which is open between changes."""
+        """Close the lock file, which stays open between changes."""
         self._lock.close()
 
     def make_private(self) -> None:
@@ -153,9 +153,9 @@ class Place:
         self.private_is_known = True
 
     def make_folder(self, folder: str) -> None:
-        """Make ``folder`` and see to it that the whole way to it from the root is durable.
+        """Make ``folder``, and make every folder between the root and it durable.
 
-        All of the way, not just what was missing: whoever made the rest may have been killed before its flush.
+        That includes existing folders, because their creator may have been killed before its flush.
         """
         if not os.path.isdir(self.root):
             raise Unavailable(
@@ -178,8 +178,8 @@ else:
     read_at = os.pread
 
     def _realpath(path: str) -> str:
-        """``os.path.realpath`` of an absolute path without ``.`` and ``..``, in half of the time where no part of it
-        is a symbolic link: then it is itself."""
+        """``os.path.realpath`` of an absolute path without ``.`` and ``..``. Takes half the time when no part of it is
+        a symbolic link."""
         end = path.find("/", 1)
         try:
             while end > 0:
@@ -188,7 +188,7 @@ else:
                 end = path.find("/", end + 1)
             if stat.S_ISLNK(os.lstat(path).st_mode):
                 return os.path.realpath(path)
-        except OSError:  # what is missing, or may not be looked at
+        except OSError:  # missing, or not readable
             return os.path.realpath(path)
         return path
 

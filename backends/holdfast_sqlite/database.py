@@ -11,7 +11,6 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Any, Final
 
 from attrs import define
@@ -21,7 +20,7 @@ from holdfast.fs import durable
 from holdfast_sqlite import faults, mark, opening, schema
 from holdfast_sqlite.place import Identity, Place
 
-_STATE: Final = "SELECT gone, indexed, ordered, removed, (SELECT ifnull(max(seq), 0) FROM facts) FROM state"
+_STATE: Final = "SELECT gone, indexed, removed, (SELECT ifnull(max(seq), 0) FROM facts) FROM state"
 
 
 @define
@@ -31,16 +30,12 @@ class Change:
     sql: sqlite3.Connection
     facts: int  # how many there are
     indexed: int  # as in ``state``
-    ordered: bool  # likewise
     removed: int  # how many facts ever left by a call
     last: int  # the highest seq of a fact, 0 when there is none
 
 
 class Database:
-    """The store's connection. Errors are raised as :mod:`holdfast.errors`, with the file unchanged.
-
-    It is itself the context manager of :meth:`reading`, because a read is so short that each extra call is noticeable.
-    """
+    """The store's connection. Errors are raised as :mod:`holdfast.errors`, with the file unchanged."""
 
     _connection: sqlite3.Connection | None
     _identity: Identity | None
@@ -49,7 +44,7 @@ class Database:
     _flushed: bool  # whether all that can be read is known to be durable
     _change: Change | None  # of the batch that is under way
     _changes_before: int  # of the connection, as the transaction began
-    _stored_state: tuple[int, int, bool, int]  # gone, indexed, ordered and removed, as the table has them
+    _stored_state: tuple[int, int, int]  # gone, indexed and removed, as the table has them
     _before: mark.Mark | None  # the mark's surplus when this process first looked
 
     def __init__(self, place: Place, *, timeout_s: float) -> None:
@@ -68,29 +63,19 @@ class Database:
 
     # --- for the other modules of the backend
 
-    def reading(self) -> contextlib.AbstractContextManager[sqlite3.Connection | None]:
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection | None]:
         """The connection for a read outside a transaction. None when there is no store yet.
 
         Other threads wait until the block ends. SQLite errors are raised as storage errors.
         """
-        return self
-
-    def __enter__(self) -> sqlite3.Connection | None:
         if os.getpid() != self._pid:
             self._begin_anew()
-        self._mutex.acquire()
-        try:
-            return self._current()
-        except BaseException as error:
-            self.__exit__(type(error), error, None)
-            raise
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        try:
-            if error is not None and isinstance(error, sqlite3.Error | UnicodeEncodeError):
+        with self._mutex:
+            try:
+                yield self._current()
+            except (sqlite3.Error, UnicodeEncodeError) as error:
                 raise self.failed(error) from error
-        finally:
-            self._mutex.release()
 
     @contextlib.contextmanager
     def viewing(self) -> Iterator[sqlite3.Connection | None]:
@@ -108,7 +93,7 @@ class Database:
     @contextlib.contextmanager
     def changing(self) -> Iterator[Change]:
         """A write transaction, durable when the block ends. An error in the block undoes all of it."""
-        with self as sql:
+        with self.reading() as sql:
             if self._batching:
                 with self._part_of_batch(sql) as change:
                     yield change
@@ -124,37 +109,15 @@ class Database:
                 raise
 
     def first(self, statement: str, values: tuple[object, ...]) -> Any:
-        """The first row of a query, None without one or without a store. Faster than :meth:`reading`."""
-        if os.getpid() != self._pid:
-            self._begin_anew()
-        with self._mutex:
-            try:
-                sql = self._current()
-                # A new cursor, because a kept one would leave a read open when a signal interrupts it.
-                return None if sql is None else sql.execute(statement, values).fetchone()
-            except (sqlite3.Error, UnicodeEncodeError) as error:
-                raise self.failed(error) from error
-
-    def alone(self, statement: str, values: tuple[object, ...]) -> bool:
-        """Try one statement that is a transaction by itself, durable when this returns; much quicker than
-        :meth:`changing`. False when nothing was changed, and it is to be done there."""
-        with self._mutex:
-            try:
-                sql = self._current()
-                if sql is None or self._batching or not self._upgraded:
-                    return False
-                # Should it merge the log, the next look opens the file again: once in some hundred times.
-                changed = sql.execute(statement, values).rowcount > 0
-            except (sqlite3.Error, UnicodeEncodeError) as error:
-                raise self.failed(error) from error
-            self._flushed = self._flushed or changed
-            self._wrote = self._wrote or changed
-            return changed
+        """The first row of a query, None without one or without a store."""
+        with self.reading() as sql:
+            # A new cursor, because a kept one would leave a read open when a signal interrupts it.
+            return None if sql is None else sql.execute(statement, values).fetchone()
 
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
         """One transaction for all changes inside; other threads wait for its end, and so do other writers."""
-        with self:
+        with self.reading():
             if self._batching:
                 yield
                 return
@@ -177,7 +140,7 @@ class Database:
 
         None when there is no store yet, or when it would not see the current batch.
         """
-        with self as sql:
+        with self.reading() as sql:
             if sql is None or self._change is not None:
                 return None
             connection, _ = opening.connect(self.place, self._timeout_s)
@@ -215,7 +178,7 @@ class Database:
         It may come from a process that was killed between writing to the log and flushing it.
         """
         if not self._flushed and not self._batching:
-            with self:
+            with self.reading():
                 if self.place.unmerged():
                     durable.sync(self.place.log)
                 self._flushed = True
@@ -223,7 +186,7 @@ class Database:
     def lost(self) -> int:
         """How many facts were stored and neither are there nor left by a call."""
         noted = mark.read(self._mark)  # before the store, so that the store has at least what the mark shows
-        with self as sql:
+        with self.reading() as sql:
             if sql is None:
                 return noted.stored - noted.removed
             stored, removed, rows = schema.totals(sql)
@@ -284,12 +247,12 @@ class Database:
             sql = self._current() or self._create()
             self._begin(sql)
         try:
-            gone, indexed, ordered, removed, last = sql.execute(_STATE).fetchone()
+            gone, indexed, removed, last = sql.execute(_STATE).fetchone()
         except BaseException:
             self._undo(sql)
             raise
-        self._changes_before, self._stored_state = sql.total_changes, (gone, indexed, bool(ordered), removed)
-        return Change(sql, last - gone, indexed, bool(ordered), removed, last)
+        self._changes_before, self._stored_state = sql.total_changes, (gone, indexed, removed)
+        return Change(sql, last - gone, indexed, removed, last)
 
     def _begin(self, sql: sqlite3.Connection) -> None:
         if self._upgraded:
@@ -340,9 +303,9 @@ class Database:
             )
 
     def _store_state(self, change: Change) -> None:
-        state = (change.last - change.facts, change.indexed, change.ordered, change.removed)
+        state = (change.last - change.facts, change.indexed, change.removed)
         if state != self._stored_state:
-            change.sql.execute("UPDATE state SET gone = ?, indexed = ?, ordered = ?, removed = ?", state)
+            change.sql.execute("UPDATE state SET gone = ?, indexed = ?, removed = ?", state)
             self._stored_state = state
 
     def _undo(self, sql: sqlite3.Connection) -> None:
@@ -359,14 +322,14 @@ class Database:
         if self._change is None:
             self._change = self._start(sql)
         change = self._change
-        before = change.facts, change.indexed, change.ordered, change.removed, change.last
+        before = change.facts, change.indexed, change.removed, change.last
         stored = self._stored_state
         change.sql.execute("SAVEPOINT part")
         try:
             yield change
             self._store_state(change)
         except BaseException:
-            change.facts, change.indexed, change.ordered, change.removed, change.last = before
+            change.facts, change.indexed, change.removed, change.last = before
             self._stored_state = stored
             if change.sql.in_transaction:  # a full disk, say, has ended it
                 change.sql.execute("ROLLBACK TO part")
@@ -443,4 +406,4 @@ class Database:
     def _forget(self) -> None:
         self._connection = self._identity = self._change = None
         self._immutable = self._upgraded = self._flushed = False
-        self._changes_before, self._stored_state = 0, (0, -1, True, 0)
+        self._changes_before, self._stored_state = 0, (0, -1, 0)

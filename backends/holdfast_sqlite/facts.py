@@ -18,42 +18,21 @@ from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
 from holdfast_sqlite import faults, schema
 from holdfast_sqlite.database import Change, Database
-from holdfast_sqlite.search import BATCH, SearchIndex
+from holdfast_sqlite.search import SearchIndex
 
 #: A listing of at most this many facts is read at once. A longer one is read as it is used, from its own connection.
 AT_ONCE: Final = 500
-_ADDED: Final = AddOutcome.ADDED  # to find a member of an enumeration by its name takes a tenth of a microsecond
-_DUPLICATE: Final = AddOutcome.DUPLICATE
 _CORRECT: Final = "Correct its row with a tool for SQLite while nothing else uses the file, or restore an older copy."
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_DIGEST: Final = hashlib.blake2b(digest_size=20)  # empty; copying it costs half of creating one
 _SELECT: Final = "SELECT id, content, category, confidence, created_us, source FROM facts"
 _SELECT_TWIN: Final = f"{_SELECT} WHERE duplicate = ?"
 _INSERT: Final = """
     INSERT INTO facts (seq, id, duplicate, content, category, confidence, created_us, source)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
-#: The same as one statement, with the same seq, for a fact that changes nothing else: while there is room for it, and
-#: while the search index need not hear of it. Else, and when its id or its digest is taken, it does nothing.
-_INSERT_ALONE: Final = """
-    INSERT OR IGNORE INTO facts (id, duplicate, content, category, confidence, created_us, source)
-    VALUES (
-        (SELECT ? FROM state WHERE indexed >= 0
-         AND (SELECT ifnull(max(seq), 0) FROM facts) BETWEEN indexed AND min(gone + ?, indexed + ?)
-         AND (NOT ordered OR ? >= (SELECT ifnull(max(created_us), ?) FROM (
-              SELECT created_us FROM facts ORDER BY seq DESC LIMIT 1)))),
-        ?, ?, ?, ?, ?, ?)"""
-#: Who leaves first, without the newcomer: any number of facts, and, where older ones have lower numbers, those of the
-#: lowest confidence.
+#: The next to be evicted, never the newcomer.
 _WEAKEST: Final = """
     SELECT seq, id, content FROM facts WHERE seq <> :new ORDER BY confidence, created_us, seq LIMIT :most"""
-_INDEX_WEAKEST: Final = "CREATE INDEX IF NOT EXISTS facts_weakest ON facts (confidence, created_us)"
-_WEAKEST_IN_ORDER: Final = """
-    SELECT seq, id, content FROM facts
-    WHERE confidence = (SELECT confidence FROM facts WHERE seq <> :new ORDER BY confidence LIMIT 1) AND seq <> :new
-    ORDER BY seq LIMIT :most"""
-_CREATED: Final = "SELECT created_us FROM facts WHERE seq = ?"
-_CREATED_US: Final = 5  # its place in a row without seq
 _ORDERS: Final = {FactOrder.CREATED: "seq", FactOrder.CONFIDENCE: "confidence DESC, seq"}
 #: By confidence, the newest of equals first. It reads only the index: all facts above the lowest listed confidence, and
 #: the newest of those with that confidence.
@@ -80,15 +59,10 @@ class Facts:
         # A duplicate needs no write lock; when another process is quicker, the unique index decides.
         twin = self._database.first(_SELECT_TWIN, (digest,))
         if twin is None:
-            row = _row_of(fact, digest)
-            fact_id, created_us = row[0], row[_CREATED_US]
-            values = (fact_id, min(limit - 1, sys.maxsize), BATCH - 2, created_us, created_us, *row[1:])
-            if self._index.enabled and self._database.alone(_INSERT_ALONE, values):
-                return AddResult(outcome=_ADDED, fact=fact)
             with self._database.changing() as change:
                 self._index.prepare(change)
-                result = self._insert(change, fact, row, limit)
-            if result.outcome is _ADDED:
+                result = self._insert(change, fact, digest, limit)
+            if result.outcome is AddOutcome.ADDED:
                 return result
         else:
             result = _duplicate(_fact(twin))
@@ -166,9 +140,6 @@ class Facts:
     def recount(self, change: Change) -> None:
         """Look at all facts for what ``state`` says of them. More said than there are would let facts leave."""
         change.facts = change.sql.execute("SELECT count(*) FROM facts").fetchone()[0]
-        change.ordered = bool(change.sql.execute(schema.IS_ORDERED).fetchone()[0])
-        if change.ordered:
-            change.sql.execute("DROP INDEX IF EXISTS facts_weakest")
 
     def _lazily(self, query: str, wanted: int) -> Iterator[Fact]:
         snapshot = self._database.snapshot()
@@ -188,55 +159,42 @@ class Facts:
         finally:
             snapshot.close()
 
-    def _insert(self, change: Change, fact: Fact, row: tuple[Any, ...], limit: int) -> AddResult:
+    def _insert(self, change: Change, fact: Fact, digest: bytes, limit: int) -> AddResult:
         # Never a seq that the index may still know, even if its fact was evicted.
         seq = max(change.last, change.indexed) + 1
         try:
-            change.sql.execute(_INSERT, (seq, *row))
+            change.sql.execute(_INSERT, (seq, *_row_of(fact, digest)))
         except sqlite3.IntegrityError as error:
-            twin = _twin(change.sql, row[1])
+            twin = _twin(change.sql, digest)
             if twin:
                 return _duplicate(twin)
             raise Conflict(
                 f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again."
             ) from error
-        if change.ordered:
-            newest = change.sql.execute(_CREATED, (change.last,)).fetchone()
-            change.ordered = newest is None or newest[0] <= row[_CREATED_US]
         change.last = seq
         evicted = self._evict(change, change.facts - (limit - 1))
         change.facts += 1 - len(evicted)
         change.removed += len(evicted)
         self._index.fact_added(change)
-        return AddResult(outcome=_ADDED, fact=fact, evicted=evicted)
+        return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=evicted)
 
     def _evict(self, change: Change, surplus: int) -> tuple[str, ...]:
-        """Let the weakest go, but for the newcomer."""
-        if surplus > 0 and not change.ordered:
-            change.sql.execute(_INDEX_WEAKEST)
-        query = _WEAKEST_IN_ORDER if change.ordered else _WEAKEST
-        evicted: list[str] = []
-        while len(evicted) < surplus:
-            weakest = change.sql.execute(query, {"new": change.last, "most": surplus - len(evicted)}).fetchall()
-            if not weakest:  # the count in a damaged ``state`` says that there are more
-                break
-            for seq, fact_id, content in weakest:
-                change.sql.execute("DELETE FROM facts WHERE seq = ?", (seq,))
-                self._index.fact_evicted(change, seq, content)
-                evicted.append(fact_id)
-        return tuple(evicted)
+        """Evict the weakest facts, never the newcomer. A damaged ``state`` may count more facts than there are."""
+        if surplus <= 0:
+            return ()
+        weakest = change.sql.execute(_WEAKEST, {"new": change.last, "most": min(surplus, sys.maxsize)}).fetchall()
+        for seq, _, content in weakest:
+            change.sql.execute("DELETE FROM facts WHERE seq = ?", (seq,))
+            self._index.fact_evicted(change, seq, content)
+        return tuple(fact_id for _, fact_id, _ in weakest)
 
 
 def _checked(fact: Fact, limit: int) -> Fact:
     if limit < 1:
         raise ValueError("limit must be at least 1")
-    at, confidence = fact.created_at, fact.confidence
-    if at.tzinfo is UTC and type(confidence) is float and isfinite(confidence):
-        return fact  # as mostly
-    if at.tzinfo is not UTC:
-        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)  # reading A13
-    confidence = _finite(confidence)
-    return attrs.evolve(fact, created_at=at, confidence=confidence)
+    at = fact.created_at
+    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)  # reading A13
+    return attrs.evolve(fact, created_at=at, confidence=_finite(fact.confidence))
 
 
 def _finite(confidence: float) -> float:
@@ -247,12 +205,11 @@ def _finite(confidence: float) -> float:
 
 def _digest(content: str) -> bytes:
     """The unique index's key: equivalent to the duplicate key, but of fixed length."""
-    digest = _DIGEST.copy()
     try:
-        digest.update(duplicate_key(content).encode())
+        key = duplicate_key(content).encode()
     except UnicodeEncodeError as error:
         raise faults.surrogate() from error
-    return digest.digest()
+    return hashlib.blake2b(key, digest_size=20).digest()
 
 
 def _row_of(fact: Fact, digest: bytes) -> tuple[Any, ...]:
@@ -267,7 +224,7 @@ def _twin(sql: sqlite3.Connection, digest: bytes) -> Fact | None:
 
 
 def _duplicate(twin: Fact) -> AddResult:
-    return AddResult(outcome=_DUPLICATE, fact=twin, duplicate_of=twin.id)
+    return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
 
 
 def _row(sql: sqlite3.Connection, fact_id: str) -> tuple[int, Fact]:

@@ -14,12 +14,6 @@ from holdfast_sqlite.faults import RESTORE
 #: ``PRAGMA application_id``: "hold" in ASCII. It distinguishes a store from other SQLite files.
 APPLICATION_ID: Final = 0x686F6C64
 
-#: Whether created_us never falls as seq rises.
-IS_ORDERED: Final = """
-    SELECT NOT EXISTS (
-        SELECT 1 FROM (SELECT created_us, lag(created_us) OVER (ORDER BY seq) AS before FROM facts)
-        WHERE created_us < before)"""
-
 STEPS: Final[tuple[tuple[str, ...], ...]] = (
     (
         # A document is its pieces in order, joined: an append adds a row and rewrites nothing.
@@ -54,16 +48,23 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
         "UPDATE state SET gone = (SELECT ifnull(max(seq), 0) FROM facts) - gone",
     ),
     (
-        # ordered: as IS_ORDERED says, which is so while facts are stored when they are made and clocks go forward. Then
-        # one index tells who is strongest and who leaves first, and an addition has a page less to write; else the
-        # other index is made again when a fact has to leave.
+        # ordered: used by versions 4 and 5 only.
         "ALTER TABLE state ADD COLUMN ordered INTEGER NOT NULL DEFAULT 1",
-        f"UPDATE state SET ordered = ({IS_ORDERED})",  # noqa: S608 - nothing of it is given
         "DROP INDEX facts_weakest",
     ),
     (
         # removed: how many facts ever left by a call. With it the number of facts that were ever stored is known.
         "ALTER TABLE state ADD COLUMN removed INTEGER NOT NULL DEFAULT 0",
+    ),
+    (
+        # The order of eviction. An older version made the index only while a fact's time was out of order.
+        "CREATE INDEX IF NOT EXISTS facts_weakest ON facts (confidence, created_us)",
+        "ALTER TABLE state RENAME TO old_state",
+        """CREATE TABLE state (
+            one INTEGER PRIMARY KEY CHECK (one = 1), gone INTEGER NOT NULL, indexed INTEGER NOT NULL,
+            removed INTEGER NOT NULL)""",
+        "INSERT INTO state SELECT one, gone, indexed, removed FROM old_state",
+        "DROP TABLE old_state",
     ),
 )
 LATEST: Final = len(STEPS)
@@ -90,7 +91,7 @@ def totals(connection: sqlite3.Connection) -> tuple[int, int, int]:
     """How many facts were ever stored and how many of them left by a call, as ``state`` has it, and how many rows there
     are. Takes the longer the more there are."""
     rows = connection.execute("SELECT count(*) FROM facts").fetchone()[0]
-    if _number(connection, "user_version") < LATEST:
+    if _number(connection, "user_version") < 5:  # state.removed does not exist
         return rows, 0, rows
     query = "SELECT (SELECT ifnull(max(seq), 0) FROM facts) - gone + removed, removed FROM state"
     return (*connection.execute(query).fetchone(), rows)

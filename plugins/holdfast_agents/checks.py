@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast.cli.words import ago
+from holdfast.cli.humanize import ago
 from holdfast.plugin.checks import Check, Outcome
 from holdfast_agents.records import heartbeat, recorded
 from holdfast_agents.setup import claude_code as claude_code_files

@@ -90,7 +90,7 @@ def opening(memory: Holdfast, event: Event) -> Reply:
 
 def _without_store(services: Services, event: Event, error: HoldfastError) -> Reply:
     """The answer when the store's server gives none: the last brief that this machine has seen, with its age."""
-    from holdfast.cli.words import ago
+    from holdfast.cli.humanize import ago
 
     kept = lastbrief.read(services)
     why = in_one_line(error.message)

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from holdfast.cli.args import add_json, examples, file_name
 from holdfast.cli.problem import UsageError
-from holdfast.cli.term import Term
+from holdfast.cli.terminal import Term
 
 #: The help section that lists the command, and its line there.
 HEADING = "Look after it"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from holdfast.cli.words import ago, count
+from holdfast.cli.humanize import ago, count
 from holdfast.errors import ConfigError, ModelFailed
 from holdfast.fs import safeopen
 from holdfast.plugin.checks import Check, Outcome

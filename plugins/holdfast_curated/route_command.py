@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from holdfast.cli.args import add_json, examples
-from holdfast.cli.term import Term
+from holdfast.cli.terminal import Term
 
 #: The help section that lists the command, and its line there.
 HEADING = "Look after it"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.cli.args import examples, file_name
-from holdfast.cli.term import Term
+from holdfast.cli.terminal import Term
 from holdfast.config.layout import Surface
 from holdfast.errors import ConfigError, FlushRefused
 from holdfast.flush.dreamlog import Status

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast import Holdfast, Session
-    from holdfast.cli.term import Term
+    from holdfast.cli.terminal import Term
     from holdfast.models import Message, Payload
 
 #: So many messages stay after each compaction.

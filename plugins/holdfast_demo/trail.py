@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast import Holdfast, Session
-    from holdfast.cli.term import Term
+    from holdfast.cli.terminal import Term
     from holdfast.models import Message, Payload
     from holdfast_demo.forge import Practice
 

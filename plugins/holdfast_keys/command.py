@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.problem import UsageError
-from holdfast.cli.term import Term
+from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

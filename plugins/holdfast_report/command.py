@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.args import add_json, examples, positive
 from holdfast.cli.problem import UsageError
-from holdfast.cli.term import Term
+from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

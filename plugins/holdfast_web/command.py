@@ -38,7 +38,7 @@ def run(args: Namespace) -> int:
     """Serve until Ctrl-C or until idle. Raises: PluginLoadFailed when a package is missing; UsageError; Unavailable."""
     from holdfast import Holdfast
     from holdfast.cli.problem import UsageError
-    from holdfast.cli.term import Term, home_short
+    from holdfast.cli.terminal import Term, home_short
 
     if args.port > _HIGHEST_PORT:
         raise UsageError(f"--port {args.port} is too high.", next_step=f"Use a port up to {_HIGHEST_PORT}.")

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from holdfast.cli.words import ago, count, size
+from holdfast.cli.humanize import ago, count, size
 from holdfast.text.plain import in_one_line, printable
 from holdfast_web.markdown import to_html
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from holdfast.plugin.deadline import Deadlines
+from holdfast.plugin.deadline import Deadlines, steps
 
 
 def test_call__one_after_the_other__are_run_by_the_same_thread():
@@ -64,3 +64,36 @@ def test_call__after_a_fork__does_not_wait_for_threads_that_are_not_there():
     if child == 0:
         os._exit(0 if deadlines.call(lambda: None, 5) else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.req("R166")
+def test_call_in_steps__a_step_takes_too_long__it_is_named_and_left_behind():
+    deadlines, hold, seen = Deadlines(), threading.Event(), []
+
+    def job() -> None:
+        shared = steps()
+        assert shared is not None
+        shared.run("quick", lambda: seen.append(steps()), 5)
+        shared.run("slow", lambda: hold.wait(10), 0.02)
+
+    began = time.monotonic()
+    assert deadlines.call_in_steps(job) == "slow"
+    assert time.monotonic() - began < 5
+    assert seen == [None]  # a call within a step has a thread of its own
+    assert deadlines.call_in_steps(lambda: None) is None
+    assert steps() is None
+    hold.set()
+
+
+def test_call_in_steps__each_step_within_its_own_limit__all_are_run_by_one_thread():
+    deadlines, seen = Deadlines(), []
+
+    def job() -> None:
+        shared = steps()
+        assert shared is not None
+        for _ in range(4):
+            shared.run("step", lambda: (time.sleep(0.15), seen.append(threading.get_ident())), 0.4)
+
+    assert deadlines.call_in_steps(job) is None
+    assert len(seen) == 4
+    assert len(set(seen)) == 1

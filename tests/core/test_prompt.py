@@ -95,10 +95,8 @@ def test_prompt__confidences_of_a_kind__each_as_it_rounds() -> None:
     numbers = [1, 1.0, 0.995, 0.9949999, 0.125, 0.005, 0.0, -0.0]
     at = datetime(2026, 1, 1, tzinfo=UTC)
     facts = [Fact(id="fact_0", content="x", category="goal", confidence=n, created_at=at) for n in numbers]
-    lines, printable = prompt.fact_lines(facts)
     shown = ["1.00", "1.00", "0.99", "0.99", "0.12", "0.01", "0.00", "0.00"]
-    assert lines == [f"- [goal | {number}] x" for number in shown]
-    assert printable
+    assert [prompt.fact_line(fact) for fact in facts] == [f"- [goal | {number}] x" for number in shown]
 
 
 @pytest.mark.req("R067")
@@ -349,7 +347,7 @@ def test_prompt__facts_much_shorter_than_usual__as_many_as_fit(project: Path, ba
 
 @pytest.mark.req("R067")
 @pytest.mark.parametrize("words", [1, 10, 20, 60])
-def test_prompt__facts_of_any_length__reads_little_more_than_it_prints(
+def test_prompt__facts_of_any_length__reads_at_most_twice_what_it_prints(
     project: Path, monkeypatch: pytest.MonkeyPatch, words: int
 ) -> None:
     with Holdfast.open(project) as memory:
@@ -365,8 +363,7 @@ def test_prompt__facts_of_any_length__reads_little_more_than_it_prints(
         monkeypatch.setattr(backend, "strongest", strongest)
         printed = len(_rows(memory.prompt(2000)))
         assert printed < 490
-        assert len(asked) <= 2
-        assert asked[-1] <= max(printed * 1.1 + 5, 75)
+        assert asked[-1] <= max(printed * 2, 75)
 
 
 @pytest.mark.parametrize("spread", [0, 5, 40])
@@ -385,34 +382,20 @@ def test_prompt__more_facts_than_fit__counts_the_whole_block_a_few_times(project
             for n in range(300)
         )
         assert len(_rows(memory.prompt(2000, counter=count))) > 30
-    assert len(whole) <= 6
+    assert len(whole) <= 10
 
 
-@pytest.mark.parametrize("most", range(6))
-@pytest.mark.parametrize("answer", range(6))
-@pytest.mark.parametrize("near", [0, 1, 3, 9])
-def test_largest__from_any_guess__finds_it(most: int, answer: int, near: int) -> None:
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_largest__any_answer__found_with_few_questions(most: int, answer: int) -> None:
     asked: list[int] = []
 
     def fits(number: int) -> bool:
         asked.append(number)
         return number <= answer
 
-    assert prompt._largest(most, near, fits) == min(most, answer)
-    assert all(0 < n <= most for n in asked)
-    assert len(asked) == len(set(asked))
-
-
-@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
-def test_largest__far_from_the_guess__few_questions(most: int, answer: int, near: int) -> None:
-    asked: list[int] = []
-
-    def fits(number: int) -> bool:
-        asked.append(number)
-        return number <= answer
-
-    assert prompt._largest(most, near, fits) == min(most, answer)
-    assert len(asked) <= 44
+    assert prompt._largest(most, fits) == min(most, answer)
+    assert all(0 < number <= most for number in asked)
+    assert len(asked) <= 21
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

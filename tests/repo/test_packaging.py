@@ -89,7 +89,7 @@ def test_wheel__installed_alone__opens_flushes_and_loads(
     wheel: Path, make_environment: type[Environment], project: Path, tmp_path: Path
 ) -> None:
     made = make_environment(tmp_path / "environment")
-    made.lend("attrs", "cattrs", "pluggy", "tomli-w")
+    made.lend("attrs", "cattrs", "pluggy", "tomli-w", "tomlkit")
     made.install(wheel)
     (project / "holdfast.toml").touch()
     done = made.run("python", "-I", "-c", SCRIPT, cwd=project)
@@ -101,7 +101,7 @@ def test_core__with_no_plugin_installed__opens_flushes_and_loads(
     root: Path, make_environment: type[Environment], project: Path, tmp_path: Path
 ) -> None:
     made = make_environment(tmp_path / "environment")
-    made.lend("attrs", "cattrs", "pluggy", "tomli-w")
+    made.lend("attrs", "cattrs", "pluggy", "tomli-w", "tomlkit")
     shutil.copytree(root / "core" / "holdfast", made.site / "holdfast")
     shutil.copytree(root / "backends" / "holdfast_file", made.site / "holdfast_file")
     info = made.site / "holdfast-0.dist-info"

@@ -84,7 +84,7 @@ def _flush() -> None:
     try:
         sys.stdout.flush()
     except OSError as error:
-        from holdfast.cli.term import lost
+        from holdfast.cli.terminal import lost
 
         raise lost(error) from error
 

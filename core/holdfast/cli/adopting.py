@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.ask import confirmed
-from holdfast.cli.term import Term
-from holdfast.cli.words import count
+from holdfast.cli.humanize import count
+from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
     from holdfast.journal.adoption import Adopted, Held

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from holdfast.cli.words import count
+from holdfast.cli.humanize import count
 from holdfast.errors import HoldfastError
 
 #: The settings that are looked at; for all others nothing is opened.

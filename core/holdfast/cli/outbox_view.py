@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.cli.words import ago, count
+from holdfast.cli.humanize import ago, count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from holdfast.cli.term import Term
+    from holdfast.cli.terminal import Term
     from holdfast.flush.publish.outbox import Item
 
 

@@ -6,9 +6,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.cli import state
+from holdfast.cli.humanize import ago, count
 from holdfast.cli.problem import tell
-from holdfast.cli.term import Term, home_short
-from holdfast.cli.words import ago, count
+from holdfast.cli.terminal import Term, home_short
 from holdfast.config.provenance import FACTS
 from holdfast.errors import HoldfastError
 from holdfast.journal.safety import State

@@ -35,7 +35,7 @@ def tell(error: HoldfastError, *, as_json: bool, debug: bool = False) -> int:
     ``{"ok": false, "error": {"kind", "message", "next_step", "exit_code", ...}}``, so that it always parses. With
     ``debug`` stderr gets the traceback first.
     """
-    from holdfast.cli.term import OutputLost, Term
+    from holdfast.cli.terminal import OutputLost, Term
 
     try:
         if as_json:

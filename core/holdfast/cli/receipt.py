@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.cli.words import count, size
+from holdfast.cli.humanize import count, size
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.cli.term import Term
+    from holdfast.cli.terminal import Term
     from holdfast.models import Receipt
 
 DIGEST_CHARS = 12
@@ -24,7 +24,7 @@ def as_table(receipt: Receipt) -> dict[str, Any]:
 
 def show(out: Term, receipt: Receipt, *, now: datetime) -> None:
     """Print it."""
-    from holdfast.cli.words import ago
+    from holdfast.cli.humanize import ago
 
     session = out.bold(out.plain(receipt.session_id))
     if receipt.overridden:

@@ -90,7 +90,7 @@ def messages(memory: Holdfast, session: str, *, around: str | None = None, span:
 
 
 def _which(memory: Holdfast, session_id: str) -> str:
-    from holdfast.cli.words import nearest
+    from holdfast.cli.humanize import nearest
 
     known = memory.sessions()
     if not known:

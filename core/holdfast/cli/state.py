@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.cli.words import ago, count
+from holdfast.cli.humanize import ago, count
 from holdfast.journal.safety import State
 
 if TYPE_CHECKING:
-    from holdfast.cli.term import Cell, Term
+    from holdfast.cli.terminal import Cell, Term
     from holdfast.session.status import SessionStatus, Status
 
 _SHOWN = {

@@ -6,10 +6,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
+from holdfast.cli.humanize import nearest
 from holdfast.cli.problem import UsageError
 from holdfast.cli.table import described, known, load, summary
-from holdfast.cli.term import Term
-from holdfast.cli.words import nearest
+from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -149,10 +149,7 @@ def _unknown(command: str) -> UsageError:
 
 def _set_up_logging(debug: bool) -> None:
     """With ``--debug`` the log goes to stderr; else nowhere: what matters is in the error and on disk."""
-    import logging
-
-    logger = logging.getLogger("holdfast")
     if debug:
+        import logging
+
         logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
-    elif not logger.handlers:
-        logger.addHandler(logging.NullHandler())

@@ -183,60 +183,24 @@ def _trust_change(root: str, before: inforce.InForce) -> None:
 
 
 def _edited(text: str, keys: list[str], value: object) -> str | None:
-    """``text`` with the key set, or None when no edit gives exactly that result."""
-    import tomllib
+    """``text`` with the key set, or None when the result would not be exactly that."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
 
     wish = untrusted.from_toml(text)
     _put(wish, keys, value)
-    for candidate in _candidates(text, keys, _toml(value)):
-        try:
-            if untrusted.from_toml(candidate) == wish:
-                return candidate
-        except tomllib.TOMLDecodeError:
-            continue
-    return None
-
-
-def _candidates(text: str, keys: list[str], shown: str) -> Iterator[str]:
-    """Candidate edits, smallest change first. Each is parsed before use, so a guess may be wrong."""
-    lines = text.splitlines(keepends=True)
-    newline = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
-    *section, key = keys
-    setting = f"{key} = {shown}{newline}"
-    assignment = re.compile(rf"(\s*{re.escape(key)}\s*=\s*)(.*?)(\s*)$", re.DOTALL)
-    headers = [i for i, line in enumerate(lines) if line.lstrip().startswith("[")]
-    first = headers[0] if headers else len(lines)
-    ranges = [(-1, first)] if not section else []
-    for at, begin in enumerate(headers):
-        if re.fullmatch(rf"\s*\[\s*{re.escape('.'.join(section))}\s*\]\s*(#.*)?", lines[begin].rstrip("\r\n")):
-            ranges.append((begin, headers[at + 1] if at + 1 < len(headers) else len(lines)))
-    for begin, end in ranges:
-        for i in range(begin + 1, end):
-            if match := assignment.fullmatch(lines[i]):
-                yield "".join([*lines[:i], match[1] + shown + _comment(match[2]) + match[3], *lines[i + 1 :]])
-    for begin, end in ranges:
-        at = max((i + 1 for i in range(begin + 1, end) if lines[i].strip()), default=begin + 1)
-        ended = lines[:at]
-        if ended and not ended[-1].endswith("\n"):
-            ended[-1] += newline
-        yield "".join([*ended, setting, *lines[at:]])
-    if section:
-        gap = "" if not text else newline if text.endswith("\n") else newline * 2
-        yield f"{text}{gap}[{'.'.join(section)}]{newline}{setting}"
-
-
-def _comment(rest: str) -> str:
-    """The comment after a value, with the space before it, from the first ``#`` where the value is complete."""
-    import tomllib
-
-    for at, char in enumerate(rest):
-        if char == "#":
-            try:
-                untrusted.from_toml(f"v = {rest[:at]}")
-            except tomllib.TOMLDecodeError:
-                continue
-            return rest[len(rest[:at].rstrip()) :]
-    return ""
+    try:
+        document = tomlkit.parse(text)
+        table: Any = document
+        for key in keys[:-1]:
+            table = table.setdefault(key, tomlkit.table(is_super_table=key != keys[-2]))
+        table[keys[-1]] = value
+        new = tomlkit.dumps(document)
+        if "\r\n" in text:
+            new = new.replace("\r\n", "\n").replace("\n", "\r\n")
+        return new if untrusted.from_toml(new) == wish else None
+    except (TOMLKitError, ValueError):  # a ValueError is tomllib's answer to broken TOML
+        return None
 
 
 def _toml(value: object) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -32,13 +31,14 @@ from holdfast.journal.safety import Marker, Stated
 from holdfast.models import Evidence, Finding, Payload, Receipt, payload_of, turns_of
 from holdfast.storage import sha256
 from holdfast.text import hostile
+from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from holdfast.models import Extraction, Message
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 REASONS = ("compaction", "end", "handoff", "switch", "manual", "trim", "overflow", "daily")
 

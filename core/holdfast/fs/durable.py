@@ -37,7 +37,6 @@ __all__ = [
     "KeptLock",
     "Lock",
     "append",
-    "append_open",
     "fsync_dir",
     "lock",
     "make_private_dir",
@@ -133,26 +132,6 @@ def append(
     except OSError as error:
         raise unavailable(error, target, "append to") from error
     return offset
-
-
-def append_open(fd: int, path: PathArg, data: bytes, *, size: int) -> None:
-    """:func:`append` for callers that have ``path`` open with O_APPEND and know that it is ``size`` bytes long.
-
-    ``fd`` stays open. Raises: Unavailable, as :func:`append` does.
-    """
-    try:
-        done = False
-        try:
-            written = os.write(fd, data)
-            if written != len(data):
-                _write_all(fd, data[written:])
-            _flush(fd)
-            done = True
-        finally:
-            if not done:
-                _cut_back(fd, size)
-    except OSError as error:
-        raise unavailable(error, path, "append to") from error
 
 
 def truncate(path: PathArg, length: int, *, private: bool = True) -> None:

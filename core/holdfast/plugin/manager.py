@@ -16,7 +16,7 @@ import pluggy
 from holdfast import hooks
 from holdfast.errors import HoldfastError, HookFailed, PluginError, PluginLoadFailed, PluginNotFound
 from holdfast.plugin import discovery
-from holdfast.plugin.deadline import Deadlines
+from holdfast.plugin.deadline import Deadlines, steps
 from holdfast.plugin.discovery import PLUGINS, Found, PluginContext, Status, choose, import_object
 from holdfast.subject import PORTION_CHARS, Portions, Subject
 
@@ -189,7 +189,7 @@ class Dispatch:
         """
         self.require_all(installed=outgoing)
         findings: list[Finding] = []
-        for answer in self._manager.hook.on_validate(subject=subject):
+        for answer in self._validated(subject):
             got = self._value(answer)
             if got:  # the value class is only imported here because it is costly
                 from holdfast.models import Finding as Kind
@@ -199,6 +199,18 @@ class Dispatch:
             else:
                 _expect(answer, isinstance(got, list | tuple), "on_validate")
         return findings
+
+    def _validated(self, subject: Subject) -> Sequence[Any]:
+        """Each validator's answer. All share one thread: a thread for each costs as much as a flush to the disk."""
+        box: list[Any] = []
+
+        def ask() -> None:
+            box.append(_tried(lambda: self._manager.hook.on_validate(subject=subject), "", "", "on_validate"))
+
+        late: Any = self._deadlines.call_in_steps(ask)
+        if late is not None:
+            return [late()]
+        return [box[0]] if isinstance(box[0], _Failure) else box[0]
 
     def on_extract(
         self, turns: Sequence[Turn], *, only: Collection[str] = (), known: Sequence[Fact] = ()
@@ -352,6 +364,59 @@ def _expect(answer: _Answer, ok: bool, hook: str) -> None:
         raise HookFailed(plugin=answer.plugin, distribution=answer.distribution, hook=hook, reason=reason)
 
 
+class _Guard:
+    """One implementation of a hook with its time limit. An exception becomes a :class:`_Failure`."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        plugin: str,
+        distribution: str,
+        hook: str,
+        deadline_s: float | None,
+        deadlines: Deadlines,
+    ) -> None:
+        self._function = function
+        self._plugin, self._distribution, self._hook = plugin, distribution, hook
+        self._limit_s = deadline_s if deadline_s is not None else DEADLINES_S.get(hook)
+        self._deadlines = deadlines
+
+    def __call__(self, *args: Any) -> Any:
+        got = self._call(lambda: self._function(*args), self._limit_s and self._limit_s * _portions(args))
+        if isinstance(got, Portions):
+            got = self._in_portions(got)
+        if isinstance(got, _Failure):
+            return got
+        # None is valid for hooks where it means "no result"; elsewhere it is a wrong type.
+        return None if got is None and self._hook != "on_validate" else _Answer(self._plugin, self._distribution, got)
+
+    def _call(self, job: Callable[[], Any], limit_s: float | None) -> Any:
+        box: list[Any] = []
+
+        def run() -> None:
+            box.append(_tried(job, self._plugin, self._distribution, self._hook))
+
+        def late() -> _Failure:
+            reason = f"it took longer than {limit_s:g} s"
+            return _Failure(self._plugin, self._distribution, self._hook, reason, "", TimeoutError())
+
+        if limit_s is None:
+            run()
+        elif (shared := steps()) is not None:
+            shared.run(late, run, limit_s)
+        elif not self._deadlines.call(run, limit_s):
+            return late()
+        return box[0]
+
+    def _in_portions(self, portions: Portions) -> Any:
+        found: list[Any] = []
+        while (step := self._call(lambda: next(portions.steps, None), self._limit_s)) is not None:
+            if isinstance(step, _Failure) or not isinstance(step, list | tuple):
+                return step
+            found += step
+        return found
+
+
 def _guarded(
     function: Callable[..., Any],
     plugin: str,
@@ -360,40 +425,7 @@ def _guarded(
     deadline_s: float | None,
     deadlines: Deadlines,
 ) -> Callable[..., Any]:
-    limit_s = deadline_s if deadline_s is not None else DEADLINES_S.get(hook)
-
-    def guard(*args: Any) -> Any:
-        limit = limit_s and limit_s * _portions(args)
-        got = call(lambda: function(*args), limit)
-        if isinstance(got, _Failure):
-            return got
-        if isinstance(got, Portions):
-            got = in_steps(got)
-            if isinstance(got, _Failure):
-                return got
-        # None is valid for hooks where it means "no result"; elsewhere it is a wrong type.
-        return None if got is None and hook != "on_validate" else _Answer(plugin, distribution, got)
-
-    def call(job: Callable[[], Any], limit: float | None) -> Any:
-        box: list[Any] = []
-
-        def run() -> None:
-            box.append(_tried(job, plugin, distribution, hook))
-
-        if limit is None:
-            run()
-        elif not deadlines.call(run, limit):
-            return _Failure(plugin, distribution, hook, f"it took longer than {limit:g} s", "", TimeoutError())
-        return box[0]
-
-    def in_steps(portions: Portions) -> Any:
-        found: list[Any] = []
-        while (step := call(lambda: next(portions.steps, None), limit_s)) is not None:
-            if isinstance(step, _Failure) or not isinstance(step, list | tuple):
-                return step
-            found += step
-        return found
-
+    guard = _Guard(function, plugin, distribution, hook, deadline_s, deadlines)
     if os.environ.get("HOLDFAST_TRACE") == "hooks":
         from holdfast.plugin.trace import traced
 

@@ -23,11 +23,10 @@ from holdfast.fs import paths
 from holdfast.journal import journal, safety
 from holdfast.journal.safety import Marker, State
 from holdfast.journal.statusindex import StatusIndex
-from holdfast.models import turns_of
-from holdfast.session.session import Session
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
+    from holdfast.session.session import Session
 
 
 @frozen(kw_only=True)
@@ -133,6 +132,8 @@ def _read(services: Services, path: str, markers: dict[str, Marker], index: Stat
         if known is not None and known.id not in markers:
             return known
         session_id = owner(path)
+        from holdfast.session.session import Session
+
         session = Session(services, session_id)
         one = of_session(session)
         remember(session, path, index)
@@ -144,6 +145,8 @@ def _read(services: Services, path: str, markers: dict[str, Marker], index: Stat
 
 def of_session(session: Session) -> SessionStatus:
     """The status of an open session. Raises: Unavailable."""
+    from holdfast.models import turns_of
+
     receipt = session.last_receipt
     messages = session.messages
     unflushed = session.unflushed

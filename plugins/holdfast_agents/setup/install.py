@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.problem import UsageError
-from holdfast.cli.term import Term, home_short
+from holdfast.cli.terminal import Term, home_short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.cli.words import ago, count
+from holdfast.cli.humanize import ago, count
 from holdfast.flush.dreamlog import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from holdfast.cli.term import Term
+    from holdfast.cli.terminal import Term
     from holdfast.flush.dreamlog import DreamResult
 
 _MARKS = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.cli.words import count, size
+from holdfast.cli.humanize import count, size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast.cli.term import Term
+    from holdfast.cli.terminal import Term
     from holdfast_privacy.transforms import Changed, Left
 
 _SHOWN = 12

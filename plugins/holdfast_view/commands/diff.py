@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import evolve
 
 from holdfast.cli.args import add_json, examples
+from holdfast.cli.humanize import ago
 from holdfast.cli.problem import UsageError
-from holdfast.cli.term import Term
-from holdfast.cli.words import ago
+from holdfast.cli.terminal import Term
 from holdfast.flush.dreamlog import Status
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Final
 
 from holdfast.cli.args import add_json, examples
-from holdfast.cli.term import Term
-from holdfast.cli.words import count
+from holdfast.cli.humanize import count
+from holdfast.cli.terminal import Term
 from holdfast.text import recall
 
 if TYPE_CHECKING:
-    from holdfast.cli.term import Cell
+    from holdfast.cli.terminal import Cell
     from holdfast_view.loaded import Loaded, Part, Start
 
 #: The help section that lists the command, and its line there.

@@ -7,8 +7,8 @@ from math import ceil, sqrt
 from typing import TYPE_CHECKING, Final
 
 from holdfast.cli.args import add_json, examples, positive
-from holdfast.cli.term import Term
-from holdfast.cli.words import count
+from holdfast.cli.humanize import count
+from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

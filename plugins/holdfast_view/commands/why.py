@@ -6,8 +6,8 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.args import add_json, examples
-from holdfast.cli.term import Term
-from holdfast.cli.words import ago, count
+from holdfast.cli.humanize import ago, count
+from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, add_session, examples
-from holdfast.cli.term import Term
+from holdfast.cli.terminal import Term
 from holdfast_workflow.commands import updating
 
 if TYPE_CHECKING:

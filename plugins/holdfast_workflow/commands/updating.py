@@ -13,7 +13,7 @@ from holdfast.text import untrusted
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from holdfast.cli.term import Term
+    from holdfast.cli.terminal import Term
     from holdfast_workflow.three import MemoryUpdate
     from holdfast_workflow.update import Updated
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.problem import UsageError
-from holdfast.cli.term import Term
+from holdfast.cli.terminal import Term
 from holdfast_workflow.commands import updating
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _or_prepared(memory: Holdfast, name: str, given: MemoryUpdate) -> MemoryUpda
 
 
 def _status(out: Term, memory: Holdfast, *, as_json: bool) -> int:
-    from holdfast.cli.words import ago, count
+    from holdfast.cli.humanize import ago, count
     from holdfast.config.serde import moment, unstructure
     from holdfast_workflow import autoend, observations
     from holdfast_workflow.workflow import records

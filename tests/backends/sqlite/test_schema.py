@@ -150,25 +150,36 @@ def test_count__facts_leave_from_both_ends_and_the_middle__stays_right(project: 
         assert store.count_facts() == 1
 
 
-def indexes(path: Path) -> set[str]:
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        return {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE name LIKE 'facts_%est'")}
-
-
 @pytest.mark.req("R060")
-def test_eviction__times_out_of_order__oldest_leaves_and_its_index_is_there_while_needed(project: Path) -> None:
-    path = project / ".holdfast" / "holdfast.db"
+def test_eviction__times_out_of_order__oldest_leaves(project: Path) -> None:
     with contextlib.closing(SqliteBackend(project)) as store:
         for number in range(4):  # each older than the one before
             store.add_fact(make_fact(number, age_s=2 * number), 4)
-        assert indexes(path) == {"facts_strongest"}
         assert store.add_fact(make_fact(5), 4).evicted == ("fact_00000003",)
         assert store.add_fact(make_fact(6), 3).evicted == ("fact_00000002", "fact_00000001")
         assert [fact.id for fact in store.facts(FactOrder.CONFIDENCE)] == [make_fact(n).id for n in (0, 5, 6)]
-        assert indexes(path) == {"facts_strongest", "facts_weakest"}
-        store.compact()  # those that are left are in order
-        assert indexes(path) == {"facts_strongest"}
         assert store.add_fact(make_fact(7), 3).evicted == ("fact_00000000",)
+
+
+@pytest.fixture
+def version_5(version_2: Path) -> Path:
+    with contextlib.closing(sqlite3.connect(version_2, isolation_level=None)) as connection:
+        for step in schema.STEPS[2:5]:
+            for statement in step:
+                connection.execute(statement)
+        connection.execute("PRAGMA user_version = 5")
+    return version_2
+
+
+@pytest.mark.req("R045", "R060")
+def test_version_5__read_then_written__same_counts_and_order_of_eviction(project: Path, version_5: Path) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+        assert store.count_facts() == 2
+        assert store.lost_facts() == 0
+        assert store.add_fact(make_fact(3, confidence=0.9), 3).evicted == ()
+        assert version_of(version_5) == schema.LATEST
+        assert store.add_fact(make_fact(4, confidence=0.9), 3).evicted == ("fact_00000002",)
+        assert store.count_facts() == 3
 
 
 @pytest.mark.req("R060")

@@ -156,13 +156,15 @@ def test_config__set_to_nonsense__exit_2_and_the_file_stays(run, project, key, v
     assert (project / "holdfast.toml").read_text() == before
 
 
-def test_config__file_written_in_a_way_it_cannot_change__refused_with_the_line(run, project):
-    before = "flush = { policy = 'lenient' } # inline\n"
-    (project / "holdfast.toml").write_text(before)
-    result = run("config", "flush.policy", "strict")
-    assert result.code == 1
-    assert 'policy = "strict"' in result.err
-    assert (project / "holdfast.toml").read_text() == before
+def test_config__setting_in_an_inline_table__changed_there(run, project):
+    (project / "holdfast.toml").write_text("flush = { policy = 'lenient' } # inline\n")
+    assert run("config", "flush.policy", "strict").code == 0
+    assert (project / "holdfast.toml").read_text() == 'flush = { policy = "strict" } # inline\n'
+
+
+def test_edit__result_would_not_be_what_was_asked_for__none():
+    before = "flush.a = {b=1}\n[z]\n"
+    assert effective._edited(before, ["flush", "a", "c", "d"], "new") is None
 
 
 @pytest.mark.parametrize(
@@ -171,7 +173,7 @@ def test_config__file_written_in_a_way_it_cannot_change__refused_with_the_line(r
         ("zone = 'a # b' # c\n", 'zone = "UTC" # c\n'),
         ("zone='x'", 'zone="UTC"'),
         ("", 'zone = "UTC"\n'),
-        ("[flush]\r\npolicy = 'strict'\r\n", "zone = \"UTC\"\r\n[flush]\r\npolicy = 'strict'\r\n"),
+        ("[flush]\r\npolicy = 'strict'\r\n", "zone = \"UTC\"\r\n\r\n[flush]\r\npolicy = 'strict'\r\n"),
         ("# only a comment", '# only a comment\nzone = "UTC"\n'),
     ],
 )

@@ -19,7 +19,7 @@ from tests.support import lived_in
 
 from holdfast import Holdfast
 from holdfast.cli import main
-from holdfast.cli.term import Term
+from holdfast.cli.terminal import Term
 from holdfast.config.values import Config
 
 __all__ = ["run"]

@@ -83,7 +83,7 @@ def _add(root: str | None, session: str | None, role: str, text: str, message_id
     entry = capture(settings.find_root(root), session, role, text, message_id=message_id)
     # A hook's stdout may go into the model's context: without a person or --json there is nothing to say.
     if as_json or sys.stdout.isatty():
-        from holdfast.cli.term import Term
+        from holdfast.cli.terminal import Term
         from holdfast.journal.capture import stored_id
 
         out, session = Term(), stored_id(settings.find_root(root), session)

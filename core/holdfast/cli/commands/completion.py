@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from holdfast.cli.args import examples
 from holdfast.cli.table import described
-from holdfast.cli.term import Term
+from holdfast.cli.terminal import Term
 from holdfast.errors import PluginError
 
 SHELLS = ("bash", "zsh", "fish", "powershell")

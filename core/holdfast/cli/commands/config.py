@@ -8,9 +8,9 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, examples
+from holdfast.cli.humanize import nearest
 from holdfast.cli.problem import UsageError
-from holdfast.cli.term import Term
-from holdfast.cli.words import nearest
+from holdfast.cli.terminal import Term
 from holdfast.errors import ConfigError
 
 if TYPE_CHECKING:

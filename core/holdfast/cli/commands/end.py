@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.cli import receipt
 from holdfast.cli.args import DEFAULT_SESSION, add_json, add_session, examples
 from holdfast.cli.session_lookup import require_session
-from holdfast.cli.term import Term
+from holdfast.cli.terminal import Term
 from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, examples, positive
 from holdfast.cli.commands.remember import add_confidence, kind
+from holdfast.cli.humanize import ago, count
 from holdfast.cli.problem import UsageError, as_table, tell
-from holdfast.cli.term import Term
-from holdfast.cli.words import ago, count
+from holdfast.cli.terminal import Term
 from holdfast.config.provenance import FACTS, NEXT_STEP, sentence
 from holdfast.errors import HoldfastError
 from holdfast.text.plain import json_safe

@@ -11,7 +11,7 @@ from holdfast.cli import receipt
 from holdfast.cli.args import DEFAULT_SESSION, add_json, add_session, examples, file_name
 from holdfast.cli.problem import UsageError
 from holdfast.cli.session_lookup import require_session, require_source
-from holdfast.cli.term import Term
+from holdfast.cli.terminal import Term
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _imported(memory: Holdfast, args: Namespace) -> Session:
 
 
 def _say_read(out: Term, transcript: Transcript) -> None:
-    from holdfast.cli.words import count
+    from holdfast.cli.humanize import count
 
     told = f"read {count(len(transcript.messages), 'message')} ({transcript.format})"
     if transcript.skipped:

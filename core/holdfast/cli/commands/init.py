@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, examples
-from holdfast.cli.term import Term, home_short
+from holdfast.cli.terminal import Term, home_short
 
 if TYPE_CHECKING:
     from holdfast.config.project import Done

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.args import add_json, examples, positive, session_id
-from holdfast.cli.term import Term
+from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
     from holdfast.session.bootstrap import Brief

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli import outbox_view as waiting
 from holdfast.cli.args import add_json, examples
+from holdfast.cli.humanize import count
 from holdfast.cli.problem import UsageError
-from holdfast.cli.term import Term
-from holdfast.cli.words import count
+from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
     from holdfast.engine import Holdfast

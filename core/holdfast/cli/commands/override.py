@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from holdfast.cli.args import add_json, add_session, examples
 from holdfast.cli.problem import UsageError
 from holdfast.cli.session_lookup import require_session
-from holdfast.cli.term import Term
+from holdfast.cli.terminal import Term
 
 
 def configure(parser: ArgumentParser) -> None:

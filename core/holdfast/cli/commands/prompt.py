@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from holdfast.cli.args import add_json, examples, positive
-from holdfast.cli.term import Term
+from holdfast.cli.terminal import Term
 
 
 def configure(parser: ArgumentParser) -> None:

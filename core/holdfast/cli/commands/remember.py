@@ -6,9 +6,9 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, examples
+from holdfast.cli.humanize import some
 from holdfast.cli.problem import UsageError
-from holdfast.cli.term import Term
-from holdfast.cli.words import some
+from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
     from holdfast.models import AddResult, Fact

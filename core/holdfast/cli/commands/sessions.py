@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli import state
 from holdfast.cli.args import add_json, examples, session_id
+from holdfast.cli.humanize import ago, count
 from holdfast.cli.problem import UsageError
 from holdfast.cli.session_lookup import messages
-from holdfast.cli.term import Term
-from holdfast.cli.words import ago, count
+from holdfast.cli.terminal import Term
 from holdfast.config.serde import moment
 
 if TYPE_CHECKING:

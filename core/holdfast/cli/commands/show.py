@@ -10,8 +10,8 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, examples
-from holdfast.cli.term import Term
-from holdfast.cli.words import nearest, size
+from holdfast.cli.humanize import nearest, size
+from holdfast.cli.terminal import Term
 from holdfast.config.provenance import NEXT_STEP, sentence
 from holdfast.errors import Corrupt, NotFound
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from holdfast.cli import outbox_view as waiting
 from holdfast.cli import state
 from holdfast.cli.args import add_json, examples
-from holdfast.cli.term import Term, home_short
-from holdfast.cli.words import count
+from holdfast.cli.humanize import count
+from holdfast.cli.terminal import Term, home_short
 from holdfast.config.provenance import NEXT_STEP, sentence
 from holdfast.errors import HoldfastError
 from holdfast.journal.safety import State

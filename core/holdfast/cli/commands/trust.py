@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.ask import confirmed
+from holdfast.cli.humanize import count
 from holdfast.cli.problem import UsageError
-from holdfast.cli.term import Term, home_short
-from holdfast.cli.words import count
+from holdfast.cli.terminal import Term, home_short
 
 if TYPE_CHECKING:
     from holdfast.config.inforce import InForce

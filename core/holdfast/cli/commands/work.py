@@ -6,9 +6,9 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.args import add_json, examples
+from holdfast.cli.humanize import ago, count
 from holdfast.cli.problem import UsageError
-from holdfast.cli.term import Term
-from holdfast.cli.words import ago, count
+from holdfast.cli.terminal import Term
 from holdfast.config.layout import Surface
 from holdfast.config.provenance import NEXT_STEP, sentence
 

@@ -1,4 +1,4 @@
-"""What the terminal is told, and what not."""
+"""Terminal output: widths, colour, numbers in words."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.cli import term, words
-from holdfast.cli.term import Term
+from holdfast.cli import humanize, terminal
+from holdfast.cli.terminal import Term
 
 
 class Tty(io.TextIOWrapper):
@@ -80,7 +80,7 @@ def test_width__within_bounds(monkeypatch, columns, width):
 def test_clip__any_text__is_one_line_within_the_width(text, width):
     clipped = Term(Tty(tty=False)).clip(text, width)
     assert "\n" not in clipped
-    assert term.cells(clipped) <= max(width, 1)
+    assert terminal.cells(clipped) <= max(width, 1)
 
 
 @given(st.text(max_size=300))
@@ -88,12 +88,12 @@ def test_wrapped__any_text__keeps_every_word(text):
     out = Term(Tty(tty=False))
     wrapped = out.wrapped(text, first="  ")
     assert wrapped.split() == out.plain(text).split()
-    assert all(term.cells(line) <= 80 or len(line.split()) == 1 for line in wrapped.split("\n"))
+    assert all(terminal.cells(line) <= 80 or len(line.split()) == 1 for line in wrapped.split("\n"))
 
 
 def test_table__wide_characters__columns_stay_aligned():
     lines = Term(Tty(tty=False)).table([("漢字", "x"), ("abcd", "y")]).split("\n")
-    assert [term.cells(line) for line in lines] == [9, 9]
+    assert [terminal.cells(line) for line in lines] == [9, 9]
 
 
 def test_table__escape_codes_in_a_cell__are_shown_not_obeyed():
@@ -104,7 +104,7 @@ def test_plain__joiners_pass__what_steers_the_terminal_does_not():
     out = Term(Tty(tty=False))
     assert out.plain("👩\u200d👩\u200d👧 می\u200cخواهم") == "👩\u200d👩\u200d👧 می\u200cخواهم"
     assert out.plain("a\u202eb\ufeffe\x1b[0m\nf") == "a\\u202eb\\ufeffe\\x1b[0m f"
-    assert term.cells("a\u200db") == 2
+    assert terminal.cells("a\u200db") == 2
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_plain__joiners_pass__what_steers_the_terminal_does_not():
     ],
 )
 def test_size__as_people_say_it(number, text):
-    assert words.size(number) == text
+    assert humanize.size(number) == text
 
 
 @pytest.mark.parametrize(
@@ -128,14 +128,14 @@ def test_size__as_people_say_it(number, text):
 )
 def test_ago__as_people_say_it(seconds, text):
     now = datetime(2026, 11, 21, tzinfo=UTC)
-    assert words.ago(now - timedelta(seconds=seconds), now) == text
+    assert humanize.ago(now - timedelta(seconds=seconds), now) == text
 
 
 def test_some__short_and_long_lists():
-    assert words.some(["a", "b"]) == "a, b"
-    assert words.some(["a"] * 2000, 2) == "a, a and 1,998 more"
+    assert humanize.some(["a", "b"]) == "a, b"
+    assert humanize.some(["a"] * 2000, 2) == "a, a and 1,998 more"
 
 
 def test_count__one_and_many():
-    assert words.count(1, "turn") == "1 turn"
-    assert words.count(1204, "turn") == "1,204 turns"
+    assert humanize.count(1, "turn") == "1 turn"
+    assert humanize.count(1204, "turn") == "1,204 turns"
