@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,14 +13,14 @@ from holdfast.config.provenance import FACTS
 from holdfast.errors import Conflict, Unavailable
 from holdfast.fs import durable, private
 from holdfast.journal.journal import file_stem
-from holdfast.models import Written
 from holdfast.storage import ABSENT, Document, StorageBackend, block_marker, check_name, sha256
+from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from holdfast.config.provenance import Provenance
-    from holdfast.models import AddResult, Fact
+    from holdfast.models import AddResult, Fact, Written
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 #: Maximum wait for the lock on a document, in seconds; then the write continues without it. Many sessions may flush at
 #: once, and all of them write the handoff, so this machine's processes take turns.
@@ -172,6 +170,8 @@ class Store:
 
 def pause(attempt: int) -> None:
     """Wait before another try, for a random time that grows with the number of tries made."""
+    import random
+
     longest = min(_LONGEST_PAUSE_S, 0.002 * 2 ** min(attempt, 10))
     time.sleep(random.random() * longest)  # noqa: S311 - not a secret
 
@@ -194,6 +194,8 @@ def silent(name: str) -> Unavailable:
 
 def proof_of(surface: str, document: Document, text: str) -> Written:
     """The proof that ``text`` is in ``document``, which was read back."""
+    from holdfast.models import Written
+
     return Written(
         surface=surface,
         name=document.name,
