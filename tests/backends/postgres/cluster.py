@@ -106,6 +106,28 @@ class Cluster:
                 cursor = connection.execute(statement)
             return cursor.fetchall() if cursor.description else []
 
+    def standby(self) -> Cluster:
+        """A new cluster that follows this one as its synchronous standby, started."""
+        other = Cluster.__new__(Cluster)
+        other.folder = Path(tempfile.mkdtemp(prefix="hfpg-"))
+        other.port, other._fsync, other._as, other._settings = _free_port(), self._fsync, self._as, self._settings
+        if other._as is not None:
+            os.chown(other.folder, other._as.pw_uid, other._as.pw_gid)
+        source = f"host=127.0.0.1 port={self.port} user={OWNER} application_name=second"
+        self._run(program("pg_basebackup"), "-D", other.data, "-d", source, "-R", "-X", "stream", "-c", "fast")
+        other.start()
+        atexit.register(other.remove)
+        self.sql("ALTER SYSTEM SET synchronous_standby_names = 'second'", "SELECT pg_reload_conf()")
+        for _ in range(200):
+            if self.sql("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"):
+                return other
+            time.sleep(0.05)
+        raise AssertionError("the standby did not become synchronous")
+
+    def promote(self) -> None:
+        """Make the standby the primary, which no longer waits for another one."""
+        self.sql("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_promote()", "SELECT pg_reload_conf()")
+
     def remove(self) -> None:
         if (Path(self.data) / "postmaster.pid").exists():
             self._run(program("pg_ctl"), "-D", self.data, "-m", "immediate", "stop", check=False)
