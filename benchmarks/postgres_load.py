@@ -1,14 +1,13 @@
 """A PostgreSQL store under load: ``python benchmarks/postgres_load.py agents|growth postgresql://user@host/db``.
 
-``agents``: processes with several agents each flush for a minute into one namespace or into one for each agent. Shown are
-flushes per second, the time of a flush, and whether anything is lost or doubled afterwards. ``growth``: a generator fills
-many namespaces with facts, and the time of each call is taken at each size. The server is one that you started.
+``agents``: processes with several agents each flush for a minute, into one namespace or one for each agent. It shows
+flushes per second, the time of a flush, and whether anything is lost or doubled. ``growth``: a generator fills many
+namespaces with facts, and the time of each call is taken at each size. The server is one that you started.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import statistics
@@ -128,13 +127,26 @@ def timed(call: Callable[[int], object], rounds: int = 40) -> str:
     return f"{statistics.median(took) * 1000:.2f}"
 
 
+def measured(server: str, space: str, size: int, each: int) -> None:
+    store = PostgresBackend(".", server=server, namespace=space)
+
+    def add(number: int, limit: int) -> None:
+        store.add_fact(make_fact(2 * 10**8 + size + limit % 97 * 1000 + number, f"{size} {limit} {number}"), limit)
+
+    print(
+        f"{size:,} facts: add {timed(lambda n: add(n, 10**6))} ms, add to a full namespace "
+        f"{timed(lambda n: add(n, each))} ms, strongest 100 in {timed(lambda n: list(store.strongest(100)))} ms, "
+        f"search {timed(lambda n: store.search(f'port {1001 + n}'))} ms"
+    )
+    store.close()
+
+
 def growth(server: str, admin: str, most: int, each: int) -> None:
     """``admin`` is the address of a role that bypasses row security, to fill other namespaces."""
     store = PostgresBackend(".", server=server, namespace="growth/1")
     store.upgrade()
     store.write("MEMORY.md", "- The first line.\n")
     spaces = 0
-    print("| facts | namespaces | filled in s | GB | add ms | add when full ms | strongest 100 ms | search ms |")
     for size in (10_000, 100_000, 1_000_000, 10_000_000):
         if size > most:
             break
@@ -146,8 +158,9 @@ def growth(server: str, admin: str, most: int, each: int) -> None:
             for start in range(spaces + 1, wanted + 1, 100):
                 end = min(start + 99, wanted)
                 connection.execute(
-                    "INSERT INTO holdfast.namespaces SELECT 'growth/' || n, %s, %s FROM generate_series(%s::int, %s::int)"
-                    " AS n ON CONFLICT (namespace) DO UPDATE SET facts = EXCLUDED.facts",
+                    "INSERT INTO holdfast.namespaces SELECT 'growth/' || n, %s, %s"
+                    " FROM generate_series(%s::int, %s::int) AS n"
+                    " ON CONFLICT (namespace) DO UPDATE SET facts = EXCLUDED.facts",
                     (user, each, start, end),
                 )
                 connection.execute(GENERATE, (start, end, each))
@@ -155,19 +168,8 @@ def growth(server: str, admin: str, most: int, each: int) -> None:
             connection.execute("CHECKPOINT")
             found = connection.execute("SELECT pg_database_size(current_database())").fetchone()
         filled, spaces = time.monotonic() - began, wanted
-        middle = PostgresBackend(".", server=server, namespace=f"growth/{max(2, wanted // 2)}")
-        mark = hashlib.md5(str(size).encode()).hexdigest()
-
-        def add(number: int, limit: int, store: PostgresBackend = middle, mark: str = mark) -> None:
-            store.add_fact(make_fact(2 * 10**8 + size + limit % 97 * 1000 + number, f"{mark} {limit} {number}"), limit)
-
-        print(
-            f"| {size:,} | {wanted:,} | {filled:.0f} | {found[0] / 1e9 if found else 0:.2f} | "
-            f"{timed(lambda n: add(n, 10**6))} | {timed(lambda n: add(n, each))} | "
-            f"{timed(lambda n: list(middle.strongest(100)))} | {timed(lambda n: middle.search(f'port {1001 + n}'))} |",
-            flush=True,
-        )
-        middle.close()
+        measured(server, f"growth/{max(2, wanted // 2)}", size, each)
+        print(f"  {wanted:,} namespaces, filled in {filled:.0f} s, {found[0] / 1e9 if found else 0:.2f} GB", flush=True)
     store.close()
 
 
