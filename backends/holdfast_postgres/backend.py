@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from holdfast.errors import ConfigError
@@ -38,20 +39,37 @@ def from_options(
     for key in ("server", "namespace"):
         if key not in given:
             raise ConfigError(f"storage.{key} is missing.", next_step=f"Add `{key}` to `[storage]`; see docs/teams.md.")
-    return PostgresBackend(root, password=_password(env or os.environ), **given)
+    find = partial(_password, dict(os.environ if env is None else env), given["server"], root)
+    return PostgresBackend(root, password=find, **given)
 
 
-def _password(env: Mapping[str, str]) -> str:
-    """The password for the server; empty when libpq should look for one (PGPASSWORD, a password file)."""
-    return env.get("HOLDFAST_POSTGRES_PASSWORD", "")
+def _password(env: Mapping[str, str], server: str, root: str | os.PathLike[str]) -> str:
+    """The password for the server, asked for when connecting: from the environment, else from the keyring. Empty when
+    libpq should look for one (PGPASSWORD, a password file). Raises: KeyringUnusable; AddressNotTrusted."""
+    own = env.get("HOLDFAST_POSTGRES_PASSWORD", "")
+    usual = os.path.join(os.path.expanduser("~"), ".pgpass")
+    if own or env.get("PGPASSWORD") or env.get("PGPASSFILE") or os.path.exists(usual):
+        return own
+    from holdfast_keys import origins, secrets
+
+    try:
+        origin = origins.of(server, "storage.server")
+    except ConfigError:
+        return ""  # a socket: it has no origin
+    try:
+        return secrets.get("postgres", env, origin=origin, root=root, settings=("storage.server",)) or ""
+    except secrets.AddressNotTrusted:
+        raise
+    except secrets.KeyNotSent:
+        return ""  # the stored passwords are for other servers
 
 
 class PostgresBackend(StorageBackend):
     """Documents and facts of ``namespace`` in the database that ``server`` names.
 
-    ``server`` is a URL without a password. ``timeout_s`` bounds connecting and one call, in seconds. ``connections`` is
-    the maximum number of connections of this process; further threads wait. Nothing is asked of the server before the
-    first call, and reading creates nothing.
+    ``server`` is a URL without a password; ``password`` is called for it when connecting. ``timeout_s`` bounds
+    connecting and one call, in seconds. ``connections`` is the maximum number of connections of this process; further
+    threads wait. Nothing is asked of the server before the first call, and reading creates nothing.
     """
 
     name: ClassVar[str] = "postgres"
@@ -71,7 +89,7 @@ class PostgresBackend(StorageBackend):
         *,
         server: str,
         namespace: str,
-        password: str = "",
+        password: Callable[[], str] | None = None,
         timeout_s: float = 10.0,
         connections: int = 4,
     ) -> None:

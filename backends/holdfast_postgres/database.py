@@ -6,6 +6,7 @@ mode may stand between.
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,8 +27,10 @@ T = TypeVar("T")
 Statement = tuple[str, Sequence[object]]
 Row = tuple[Any, ...]
 
-#: How often a call is sent after a lost connection, a deadlock or a serialization failure.
+#: How often a call is sent after a lost connection, and after a deadlock or a serialization failure.
 _TRIES: Final = 3
+_TRIES_AGAINST_OTHERS: Final = 30
+_SHORTEST_S: Final = 0.05
 #: Access denied, and the namespace's row missing: then nobody wrote yet, or the namespace is another role's.
 _DENIED, _NO_ROW = "42501", "HF001"
 #: No such schema, table, column or function: nothing was made yet, or an earlier holdfast made it, or it is damaged.
@@ -41,7 +44,13 @@ class Database:
     """
 
     def __init__(
-        self, server: str, namespace: str, *, password: str = "", timeout_s: float = 10.0, connections: int = 4
+        self,
+        server: str,
+        namespace: str,
+        *,
+        password: Callable[[], str] | None = None,
+        timeout_s: float = 10.0,
+        connections: int = 4,
     ) -> None:
         """Raises: ConfigError for an address that cannot be one."""
         self.address = Address(server)
@@ -144,7 +153,7 @@ class Database:
         # Without BEGIN the server commits a pipeline as one transaction at its end, and answers only then.
         with connection.pipeline():
             if after:
-                connection.execute("BEGIN")
+                connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
             self._limit(connection.execute)
             cursors = [connection.execute(query, values) for query, values in statements]
             if after:
@@ -164,15 +173,15 @@ class Database:
 
     def _left(self) -> float:
         until = getattr(self._local, "until", None)
-        return self._timeout_s if until is None else max(0.05, min(self._timeout_s, until - time.monotonic()))
+        return self._timeout_s if until is None else max(_SHORTEST_S, min(self._timeout_s, until - time.monotonic()))
 
     def _repeated(self, call: Callable[[Connection], T], *, tables: bool = True) -> T:
         """``call`` with a connection, again after a lost one or a deadlock: every call is safe to repeat."""
         psycopg, pool = driver(), self._opened()
         from holdfast_postgres.pool import TimedOut
 
-        for number in range(_TRIES):
-            self._local.tries = number + 1
+        for number in range(1, _TRIES_AGAINST_OTHERS + 1):
+            self._local.tries = number
             lost = False
             try:
                 with pool.connection(self._left()) as connection:
@@ -188,9 +197,13 @@ class Database:
                     raise NoTables(self, error) from error
                 if tables and state in _MISSING:
                     raise self._missing(error) from error
-                again = (lost and not isinstance(error, TimedOut)) or state.startswith("40")
-                if number + 1 == _TRIES or not again:
+                met = state.startswith("40")
+                if not met and (number >= _TRIES or not lost or isinstance(error, TimedOut)):
                     raise faults.translated(error, self.server) from error
+                if number == _TRIES_AGAINST_OTHERS or self._left() <= _SHORTEST_S:
+                    raise faults.translated(error, self.server) from error
+                if met:
+                    time.sleep(random.random() * 0.01 * number)  # noqa: S311 - not a secret
         raise AssertionError("unreachable")
 
     def _opened(self) -> Pool:
@@ -207,8 +220,8 @@ class Database:
         from holdfast_postgres.pool import Connection
 
         given: dict[str, Any] = dict(self.address.encryption())
-        if self._password:
-            given["password"] = self._password
+        if self._password is not None and (found := self._password()):
+            given["password"] = found
         connection = Connection.connect(
             self.address.given,
             autocommit=True,
@@ -218,8 +231,11 @@ class Database:
             tcp_user_timeout=int(self._timeout_s * 1000),
             **given,
         )
-        # Under a stricter default of the server a snapshot would be older than the lock that it waited for.
-        connection.isolation_level = IsolationLevel.READ_COMMITTED
+        try:  # under a stricter default of the server a snapshot would be older than the lock that it waited for
+            connection.isolation_level = IsolationLevel.READ_COMMITTED
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _missing(self, error: psycopg.Error) -> Exception:

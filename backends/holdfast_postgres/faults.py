@@ -19,7 +19,10 @@ _KNOWN: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "28000": ("refuses this user", "Check the user in `storage.server`, and the server's pg_hba.conf."),
     "3D000": ("has no database of this name", "Create it with `createdb`, or correct `storage.server`."),
-    "25006": ("is read-only; it may be a standby", "Name the primary in `storage.server`, or wait for the failover."),
+    "25006": (
+        "is read-only; it may be a standby",
+        "Name all servers in `storage.server`, with `?target_session_attrs=read-write`, or wait for the failover.",
+    ),
     "53100": ("has no disk space left", "Free space on the server, then try again."),
     "53300": ("has no connection left", "Try again later, raise max_connections, or put PgBouncer in front of it."),
     "53": ("lacks resources", "Try again later."),

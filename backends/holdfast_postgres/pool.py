@@ -9,12 +9,12 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from psycopg import errors
 from psycopg.abc import RV, PQGen
 
 Row = tuple[Any, ...]
@@ -32,12 +32,26 @@ class Connection(psycopg.Connection[Row]):
 
     limit_s: float = 10.0
 
-    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
+    def wait(self, gen: PQGen[RV], *args: Any, **options: Any) -> RV:
         try:
-            return super().wait(gen, interval, self.limit_s if timeout is None else timeout)
-        except errors._WaitTimeout as error:  # noqa: SLF001 - psycopg has no public name for it
+            return super().wait(_limited(gen, time.monotonic() + self.limit_s), *args, **options)
+        except TimedOut:
             self.close()
-            raise TimedOut("no answer in time") from error
+            raise
+
+
+def _limited(gen: PQGen[RV], until: float) -> PQGen[RV]:
+    """``gen``, which psycopg also resumes without an answer ten times a second."""
+    try:
+        state = next(gen)
+        while True:
+            ready = yield state
+            if not ready and time.monotonic() > until:
+                raise TimedOut("no answer in time")
+            state = gen.send(ready)
+    except StopIteration as done:
+        result: RV = done.value
+        return result
 
 
 class Pool:

@@ -8,7 +8,6 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from itertools import islice
@@ -27,6 +26,8 @@ except ImportError:
         from hashlib import sha256 as _sha256
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from holdfast.models import AddResult, Fact
 
 #: A missing document's revision: ``write(name, text, expected=ABSENT)`` creates the document or conflicts.
@@ -83,8 +84,7 @@ class Document:
     revision: str
 
 
-@frozen(kw_only=True)
-class Version:
+class Version(NamedTuple):
     """An earlier text of a document. ``at`` is the time at which it was replaced, aware."""
 
     at: datetime
@@ -92,8 +92,7 @@ class Version:
     revision: str
 
 
-@frozen(kw_only=True)
-class Append:
+class Append(NamedTuple):
     """A change for :meth:`StorageBackend.apply`: the arguments of :meth:`StorageBackend.append`."""
 
     name: str
@@ -102,8 +101,7 @@ class Append:
     block_id: str
 
 
-@frozen(kw_only=True)
-class Write:
+class Write(NamedTuple):
     """A change for :meth:`StorageBackend.apply`: the arguments of :meth:`StorageBackend.write`."""
 
     name: str

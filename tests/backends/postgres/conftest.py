@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.backends.postgres.cluster import Cluster, shared
+from tests.backends.postgres.cluster import DATABASE, Cluster, shared
 from tests.backends.postgres.proxy import Proxy
 
 from holdfast_postgres.backend import PostgresBackend
@@ -23,9 +23,16 @@ class Opened:
         self._stores: list[PostgresBackend] = []
 
     def __call__(
-        self, cluster: Cluster, namespace: str, *, user: str = "hf", port: int = 0, timeout_s: float = 10.0
+        self,
+        cluster: Cluster,
+        namespace: str,
+        *,
+        user: str = "hf",
+        port: int = 0,
+        timeout_s: float = 10.0,
+        database: str = DATABASE,
     ) -> PostgresBackend:
-        server = cluster.url(user, port=port)
+        server = cluster.url(user, database, port)
         self._stores.append(PostgresBackend(".", server=server, namespace=namespace, timeout_s=timeout_s))
         return self._stores[-1]
 

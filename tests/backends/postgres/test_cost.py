@@ -1,16 +1,19 @@
-"""Round trips of a flush, a load and an add, counted by a proxy, and changes that meet another writer's."""
+"""Round trips of a flush, a load and an add, counted by a proxy; changes that meet another writer's; time limits."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.backends.postgres.cluster import Cluster
+from tests.backends.postgres.conftest import Opened
 from tests.backends.postgres.proxy import Proxy
 
 from holdfast import Holdfast
+from holdfast.errors import Unavailable
 from holdfast.storage import Capability
 from holdfast.testing.facts import make_fact
 from holdfast_postgres.backend import PostgresBackend
@@ -139,4 +142,51 @@ def test_threads__more_than_connections__all_are_served(cluster: Cluster) -> Non
     for thread in threads:
         thread.join(30)
     assert store.count_facts() == 20
+    store.close()
+
+
+def test_call__server_takes_it_and_never_answers__unavailable_in_time(
+    cluster: Cluster, proxy: Proxy, opened: Opened
+) -> None:
+    store = opened(cluster, "mute", port=proxy.port, timeout_s=1)
+    store.write("MEMORY.md", "one")
+    proxy.mute = True
+    began = time.monotonic()
+    with pytest.raises(Unavailable, match="did not answer in time") as caught:
+        store.read("MEMORY.md")
+    assert time.monotonic() - began < 5
+    assert "timeout_s" in caught.value.next_step
+    proxy.mute = False
+    found = store.read("MEMORY.md")
+    assert found is not None
+    assert found.text == "one"
+
+
+def test_call__within_a_shorter_limit__gives_up_then(cluster: Cluster, proxy: Proxy, opened: Opened) -> None:
+    store = opened(cluster, "mute", port=proxy.port, timeout_s=30)
+    store.write("MEMORY.md", "one")
+    proxy.mute = True
+    began = time.monotonic()
+    with pytest.raises(Unavailable), store.within(0.5):
+        store.read("MEMORY.md")
+    assert time.monotonic() - began < 5
+
+
+def test_call__every_connection_is_in_use__the_setting_is_named(cluster: Cluster) -> None:
+    store = PostgresBackend(".", server=cluster.url(), namespace="waiting", connections=1, timeout_s=0.5)
+    store.add_fact(make_fact(0), 1000)
+    held = threading.Event()
+
+    def hold(execute: Callable[..., object]) -> None:
+        held.set()
+        time.sleep(1.5)
+
+    thread = threading.Thread(target=store.database.change, args=(hold,))
+    thread.start()
+    held.wait(10)
+    with pytest.raises(Unavailable, match="all connections of this process are in use") as caught:
+        store.count_facts()
+    assert "storage.connections" in caught.value.next_step
+    thread.join(10)
+    assert store.count_facts() == 1
     store.close()
