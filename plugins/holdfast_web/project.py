@@ -21,6 +21,7 @@ from holdfast.text.plain import in_one_line
 from holdfast_web.events import Interruption, by_day, incidents
 from holdfast_web.journals import Journals
 from holdfast_web.memory_lines import Origins
+from holdfast_web.searching import Searches
 
 if TYPE_CHECKING:
     from holdfast import Fact, Holdfast
@@ -79,6 +80,7 @@ class Project:
         self.root = memory.services.root
         self.name = os.path.basename(self.root) or self.root
         self.journals = Journals(memory.services)
+        self.searches = Searches()
         self._texts: dict[tuple[str, str], str] = {}
         self._days: dict[str, _Known] = {}
 

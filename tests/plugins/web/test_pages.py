@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import time
 from collections.abc import Callable
 from html import escape, unescape
 from pathlib import Path
@@ -17,6 +19,8 @@ from holdfast import FlushRefused, Holdfast
 from holdfast.config.values import Config, StorageConfig
 from holdfast.flush.dreamlog import Status
 from holdfast.flush.publish.outbox import Item, Outbox
+from holdfast.fs import private
+from holdfast_recall.index import FILE
 from holdfast_web.memory_lines import lines_of
 
 HOSTILE = (
@@ -105,6 +109,28 @@ def test_search__of_words__marks_them_and_leads_to_the_turn(weeks: tuple[Holdfas
     assert f'id="{anchor}"' in client.raw("GET", path).text
 
 
+def test_search__index_is_not_ready__page_says_so_and_the_others_work(project: Path) -> None:
+    with Holdfast.open(project, config=Config(zone="UTC")) as memory, served(memory) as client:
+        session = memory.session("s1")
+        session.add("user", "Why does the trigram index grow?")
+        session.flush()
+        client.enter()
+        target = client.prefix + "search?q=trigram"
+        path = os.path.join(memory.services.state, FILE)
+        private.make(memory.services.state, private.DERIVED)
+        with private.lock(path):
+            page = client.raw("GET", target).text
+            assert '<meta http-equiv="refresh" content="2">' in page
+            assert "All other pages work meanwhile" in page
+            assert "Nothing was found" not in page
+            began = time.monotonic()
+            assert client.raw("GET", client.prefix + "facts").status == 200
+            assert time.monotonic() - began < 20  # not behind the search, which waits for a minute
+        page = client.get("search?q=trigram").text
+        assert "<mark>trigram</mark>" in page
+        assert 'http-equiv="refresh"' not in client.raw("GET", client.prefix).text
+
+
 def test_start__of_a_project_in_use__shows_what_an_agent_reads(weeks: tuple[Holdfast, Client]) -> None:
     memory, client = weeks
     text = plain(client.get("start").text)
@@ -124,7 +150,7 @@ def test_timeline__of_a_project_in_use__lists_what_was_blocked_and_in_which_sess
     memory, client = weeks
     session = next(s for s in memory.sessions() if s.endswith("-10"))
     page = client.get("timeline?days=30").text
-    assert "blocked 1 compaction refused, because the daily note could not be saved" in plain(page)
+    assert "blocked Compaction refused, because the daily note could not be saved" in plain(page)
     assert re.search(rf'sessions/{session}"><bdi>Customers may ask for their data', page)
     assert 'class="compactions"' in page
     assert re.search(r"\d\d compactions", plain(page))
@@ -374,5 +400,7 @@ def test_override__of_a_blocked_compaction__is_shown_with_its_reason(
     text = plain(client.get("sessions/s1").text)
     assert "an operator let context go unsaved: the disk is being replaced" in text
     assert "compaction blocked" not in text
-    assert "let through An operator let context go unsaved: the disk is being replaced" in plain(client.get("timeline").text)
+    assert "let through An operator let context go unsaved: the disk is being replaced" in plain(
+        client.get("timeline").text
+    )
     assert "0 blocked, 1 let through by an override" in plain(client.get().text)
