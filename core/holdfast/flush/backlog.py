@@ -20,6 +20,7 @@ from holdfast.fs import paths, private
 from holdfast.journal import background
 from holdfast.journal.journal import Journal
 from holdfast.models import turns_of
+from holdfast.plugin import progress
 from holdfast.text import hostile, recall
 from holdfast.text.lazy import log
 
@@ -192,6 +193,7 @@ def work_off(
             for item in queue.claim(
                 services.clock(), limit=others, first=ids, but=failing, even_if_not_due=even_if_not_due
             ):
+                progress.report(result.retried, 0, "queued conversations extracted")
                 plugins = _unasked(services, item)
                 if not plugins:  # its taker died after the last word, or another process was quicker
                     queue.done(item)

@@ -72,7 +72,8 @@ def flush(
         session.unmarked = refused.target == "state"
         if session.unmarked and one is not None and payload is not None:
             session.unwritten.append(stated.kept(services, one, payload, refused))
-        refusals.note(session.journal, services.now(), reason, refused.target)
+        if work.failed_before != (reason, refused.target):
+            refusals.note(session.journal, services.now(), reason, refused.target)
         raise
     except HoldfastError as error:
         raise _not_begun(services, session, work, error) from error
@@ -122,6 +123,7 @@ class _Flush:
     before: list[str] = field(factory=list)  # what refused payloads said beyond this one
     settled: set[str] = field(factory=set)  # the stated payloads that this flush answers for, by digest
     overrides: tuple[str, ...] = ()
+    failed_before: tuple[str, str] = ("", "")  # reason and target in the marker of an earlier attempt
     flushed: dict[str, Any] = field(factory=dict)  # this flush as the marker and then the journal keep it
     queued: list[str] = field(factory=list)  # what waits for models, by id
 
@@ -425,6 +427,7 @@ class _Flush:
         old = safety.read(services.state, session.id)
         marker = Marker(session=session.id, at=stamp(services.now()), reason=self.reason)
         if old is not None:
+            self.failed_before = (old.reason, old.target)
             marker = evolve(marker, attempts=old.attempts + 1, blocked=old.blocked, key=old.key, pending=old.pending)
             self.warnings += [old.error] if old.reason == safety.UNKNOWN else []
         entries = old.stated if old is not None else ()

@@ -19,6 +19,7 @@ from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush import losses
 from holdfast.flush.losses import Loss
 from holdfast.flush.publish.outbox import Item, Outbox
+from holdfast.fs import paths
 from holdfast.journal import journal, safety
 from holdfast.journal.safety import Marker, State
 from holdfast.journal.statusindex import StatusIndex
@@ -261,7 +262,7 @@ def owner(path: str) -> str:
     """The session whose journal is at ``path``. Raises: Corrupt when that is unknown, or when the session's journal
     belongs in another file, because this file's contents would then go unnoticed."""
     stem = os.path.basename(path).removesuffix(".jsonl")
-    shown = f"state/sessions/{stem}.jsonl"
+    shown = paths.ending(path, 4)
     if os.path.isdir(path):
         raise Corrupt(f"{shown} is a directory.", next_step="Move it away: a journal must be a file.")
     session_id = journal.session_id_of(path)
