@@ -37,6 +37,7 @@ _NEWEST = 3
 #: The counted lists, with the loss kind and the name of one line.
 LISTS = {
     "outbox.jsonl": ("waiting", "waiting comment"),
+    "spool.jsonl": ("spooled", "kept flush"),
     "facts.log.jsonl": ("lines", "line"),
     "dreams.jsonl": ("lines", "line"),
 }
@@ -98,7 +99,7 @@ def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
             continue
         try:
             for entry in Journal(services.state, session_id).entries():
-                if entry.record["kind"] == "checkpoint" and entry.record.get("receipt"):
+                if entry.record["kind"] in ("checkpoint", "shipped") and entry.record.get("receipt"):
                     yield entry.record
         except Corrupt:
             continue  # the check of journals reports it
