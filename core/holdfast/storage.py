@@ -4,7 +4,6 @@ checks each clause is :mod:`holdfast.testing`. Names that reach a backend have p
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -12,12 +11,22 @@ from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from functools import lru_cache
 from itertools import islice
-from typing import ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from attrs import frozen
 
 from holdfast.errors import Refused, Unsupported
-from holdfast.models import AddResult, Fact
+
+try:  # hashlib.sha256 without the 5 ms of loading OpenSSL
+    from _sha2 import sha256 as _sha256  # type: ignore[import-not-found,unused-ignore]  # Python 3.12 and later
+except ImportError:
+    try:
+        from _sha256 import sha256 as _sha256  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        from hashlib import sha256 as _sha256
+
+if TYPE_CHECKING:
+    from holdfast.models import AddResult, Fact
 
 #: A missing document's revision: ``write(name, text, expected=ABSENT)`` creates the document or conflicts.
 ABSENT: Final = "absent"
@@ -74,7 +83,13 @@ class Document:
 
 def sha256(text: str) -> str:
     """Hex digest of the UTF-8 bytes of ``text``."""
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+    return sha256_of(text.encode("utf-8"))
+
+
+def sha256_of(data: bytes) -> str:
+    """Hex digest of ``data``."""
+    digest: str = _sha256(data).hexdigest()
+    return digest
 
 
 def block_marker(block_id: str) -> str:

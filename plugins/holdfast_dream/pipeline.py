@@ -29,6 +29,7 @@ from holdfast.flush.dreamlog import DreamResult, Gone, Mark, Proposal, Status, S
 from holdfast.fs import paths
 from holdfast.journal import witness
 from holdfast.models import DreamSources
+from holdfast.plugin.progress import report
 from holdfast.session import dreamtext
 from holdfast.storage import ABSENT
 from holdfast.text import hostile
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+#: Stages of a run, for its progress.
+_STAGES: Final = 4
 #: Minimum number of items for the loss guard, which refuses to lose more than half unless forced. Source: reading A32.
 GUARDED_ITEMS: Final = 10
 #: Maximum wait for another run, in seconds. After it, the other run is the dream of this period.
@@ -223,17 +226,20 @@ class _Run:
                 next_step=provenance.NEXT_STEP,
             )
         old = self._masked(Surface.MEMORY, name, document.text if document else "")
+        report(0, _STAGES, "Reading the notes")
         self.heard = witness.Witness(services)
         sources = self._sources(name, old, notes)
         items = [item.text for item in dreamtext.read(old, prose_is_item=True).items]
         record = self._record(items)
         days = {note.name: note.day for note in notes}
         said = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
+        report(1, _STAGES, f"Waiting for {self.result.plugin}")
         draft = services.dispatch.on_dream(
             DreamSources(memory=old, notes=sources[1:], confirmed=self._times(items, record)), only=self.result.plugin
         )
         if draft is None:
             raise NotApplied(f"The plugin {self.result.plugin!r} had nothing to say.")
+        report(2, _STAGES, "Checking each line against its sources")
         newest = max((one.at for one in said), default=None)
         try:
             new = self._checked(draft.memory, name, old, sources, record, newest)
@@ -241,6 +247,7 @@ class _Run:
             if not self.dry_run:
                 dreamlog.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
             raise
+        report(3, _STAGES, "Comparing with the memory before")
         self._compare(old, new, sources)
         self.note(diff="".join(diff(old, new, name)))
         self._guard(old, new)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from holdfast.cli import progress
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.humanize import count
-from holdfast.cli.progress import Bar
 from holdfast.cli.terminal import Term
 
 #: The help heading for the command, and its summary line.
@@ -28,16 +28,12 @@ def run(args: Namespace) -> int:
     from holdfast_migrate.migrate import migrate_project
 
     out = Term()
-    bar = Bar(out) if out.is_tty and not args.json else None
-    with Holdfast.open(args.root) as memory:
+    with Holdfast.open(args.root) as memory, progress.shown(quiet=args.json) as bar:
         try:
             done = migrate_project(memory.services, args.to, bar)
         except KeyboardInterrupt:
             kept = f"the {memory.config.storage.backend} store is untouched and still in use; copied data is kept"
             raise KeyboardInterrupt(f"{kept}, run the same command again to continue") from None
-        finally:
-            if bar:
-                bar.clear()
     switch = f"holdfast config storage.backend {done.target}"
     if args.json:
         import attrs

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from holdfast.cli import progress
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.humanize import count
-from holdfast.cli.progress import Bar
 from holdfast.cli.terminal import Term
 
 #: The help heading for the command, and its summary line.
@@ -31,13 +31,8 @@ def run(args: Namespace) -> int:
     from holdfast_migrate.exporting import export
 
     out = Term()
-    bar = Bar(out) if out.is_tty and not args.json else None
-    with Holdfast.open(args.root) as memory:
-        try:
-            done = export(memory, args.file, force=args.force, progress=bar)
-        finally:
-            if bar:
-                bar.clear()
+    with Holdfast.open(args.root) as memory, progress.shown(quiet=args.json) as bar:
+        done = export(memory, args.file, force=args.force, progress=bar)
     if args.json:
         out.json({"ok": True, "file": args.file, **attrs.asdict(done)})
         return 0

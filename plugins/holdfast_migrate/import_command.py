@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from holdfast.cli import progress
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.humanize import count
-from holdfast.cli.progress import Bar
 from holdfast.cli.terminal import Term
 
 #: The help heading for the command, and its summary line.
@@ -34,15 +34,11 @@ def run(args: Namespace) -> int:
     from holdfast_migrate.importing import import_archive
 
     out = Term()
-    bar = Bar(out) if out.is_tty and not args.json else None
-    with Holdfast.open(args.root) as memory:
+    with Holdfast.open(args.root) as memory, progress.shown(quiet=args.json) as bar:
         try:
             done = import_archive(memory, args.file, replace=args.replace, progress=bar)
         except KeyboardInterrupt:
             raise KeyboardInterrupt("imported data is kept, run the same command again to continue") from None
-        finally:
-            if bar:
-                bar.clear()
     if args.json:
         problem = Refused("Some of the archive was refused.", next_step="See `refused` for the reasons.")
         error = {"error": as_table(problem)} if done.refused else {}

@@ -24,6 +24,7 @@ from holdfast.fs import durable, private
 from holdfast.journal import archive, journal
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.journal.safety import State
+from holdfast.plugin import progress
 from holdfast_privacy import text_search
 from holdfast_privacy.selectors import day_of
 from holdfast_privacy.sweep import Walk, forget_derived, last_said
@@ -83,14 +84,14 @@ class _Job:
 
     def run(self) -> None:
         rules = self.services.config.retention
-        for path in journal.session_files(self.services.state):
+        for path in progress.each(list(journal.session_files(self.services.state)), "Checking journals"):
             self._guarded(path, self._session, path, rules.journal)
         if any(getattr(rules, surface) for surface in DATED) and self._guarded("the handoff", self._look_at_handoff):
-            for name in self.services.store.names():
+            for name in progress.each(self.services.store.names(), "Checking documents"):
                 surface = self.services.layout.surface_of(name)
                 if surface in DATED and (days := getattr(rules, surface)):
                     self._guarded(name, self._document, surface, name, days)
-        for path in text_search.files(self.services.state):
+        for path in progress.each(list(text_search.files(self.services.state)), "Checking private files"):
             self._guarded(path, self._private, path)
         for path in self._temporary():
             if self._is_old(path, TEMPORARY_DAYS):

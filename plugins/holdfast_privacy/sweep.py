@@ -25,6 +25,7 @@ from holdfast.flush.losses import FORGOTTEN, note_forgotten, rewrite
 from holdfast.fs import durable, private, records, safeopen
 from holdfast.journal import archive, journal, safety
 from holdfast.journal.journal import Journal, file_stem
+from holdfast.plugin import progress
 from holdfast.storage import Capability
 from holdfast.text import untrusted
 from holdfast_privacy import text_search
@@ -126,13 +127,14 @@ class Walk:
             why = "This state belongs to another user or machine and is never read."
             step = "Run `holdfast trust --adopt-state` and repeat this, or remove the state manually."
             self.left.append(Left(name=self._shown(aside), why=why, next_step=step))
-        self._guarded("facts", self._facts)
-        for path in list(self._loose_files()):
+        doing = "Checking" if self.dry_run else "Editing"
+        self._guarded("facts", self._facts, f"{doing} facts")
+        for path in progress.each(list(self._loose_files()), f"{doing} files"):
             self._guarded(self._shown(path), self.file, path)
-        for name in self._documents():
+        for name in progress.each(self._documents(), f"{doing} documents"):
             self._guarded(name, self._document, name)
         # Journals last, because they identify a session's data, even when an interrupted walk is repeated.
-        for path in journal.session_files(self.services.state):
+        for path in progress.each(list(journal.session_files(self.services.state)), f"{doing} journals"):
             self._guarded(self._shown(path), self._session, path)
         if not self.dry_run:
             # Even when nothing changed, because an interrupted run may have left only this undone.
@@ -236,10 +238,10 @@ class Walk:
         else:
             self.services.store.read(name)
 
-    def _facts(self) -> None:
+    def _facts(self, activity: str) -> None:
         backend = self.services.store.backend
         gone = count = 0
-        for fact in list(backend.facts()):
+        for fact in progress.each(list(backend.facts()), activity):
             new = self.edit.fact(fact)
             if new == fact:
                 continue
@@ -389,7 +391,7 @@ class Walk:
         needles = self.edit.traces()
         found: list[str] = []
         files = size = 0
-        for path in self._all_files():
+        for path in progress.each(list(self._all_files()), "Searching every file"):
             files += 1
             try:
                 size += os.path.getsize(path)

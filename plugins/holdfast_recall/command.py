@@ -46,28 +46,22 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast.cli.progress import Bar
+    from holdfast.cli import progress
     from holdfast_recall import methods
 
     out, errors = Term(), _stderr()
-    bar = Bar(errors) if errors.is_tty and not args.json else None
     question = " ".join(args.words)
-    with Holdfast.open(args.root) as memory:
+    with Holdfast.open(args.root) as memory, progress.shown(quiet=args.json):
         since, until = (_moment(memory, name, text) for name, text in (("since", args.since), ("until", args.until)))
-        try:
-            found = methods.find(
-                memory,
-                question,
-                limit=args.limit,
-                kinds=args.kind,
-                session=args.session or "",
-                since=since,
-                until=until,
-                progress=bar,
-            )
-        finally:
-            if bar is not None:
-                bar.clear()
+        found = methods.find(
+            memory,
+            question,
+            limit=args.limit,
+            kinds=args.kind,
+            session=args.session or "",
+            since=since,
+            until=until,
+        )
         now = memory.services.now()
     if args.json:
         hits = [as_table(hit) for hit in found.hits]

@@ -18,6 +18,7 @@ from holdfast.journal import safety
 from holdfast.session.status import status
 from holdfast.storage import Capability
 from holdfast_web.journals import Journals
+from holdfast_web.searching import Searches
 
 if TYPE_CHECKING:
     from holdfast import Fact, Holdfast
@@ -74,6 +75,7 @@ class Project:
         self.root = memory.services.root
         self.name = os.path.basename(self.root) or self.root
         self.journals = Journals(memory.services)
+        self.searches = Searches()
         self._texts: dict[tuple[str, str], str] = {}
         self._days: dict[str, _Known] = {}
 

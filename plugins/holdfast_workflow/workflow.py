@@ -45,7 +45,7 @@ TESTED = frozenset({"tests-passed", "regression-test"})
 @frozen(kw_only=True)
 class Record:
     """The stored record of a workflow. ``state`` is open or ended. Times are ISO-8601. ``key`` identifies the update
-    that ended it. Raises: ValueError for a time that cannot be read, which a damaged record can have."""
+    that ended it. Raises: ValueError for an unknown state or an unreadable time, which a damaged record can have."""
 
     name: str
     state: str
@@ -55,6 +55,8 @@ class Record:
     key: str = ""
 
     def __attrs_post_init__(self) -> None:
+        if self.state not in ("open", "ended"):
+            raise ValueError("the state is neither open nor ended")
         moment(self.started)
         if self.ended or self.state == "ended":
             moment(self.ended)
@@ -241,9 +243,12 @@ def _read(path: str, name: str) -> Record | None:
     except ValueError as error:
         raise _damaged(path, name) from error
     try:
-        return structure(data, Record, what="The record of a workflow", error=Corrupt)
+        record = structure(data, Record, what="The record of a workflow", error=Corrupt)
     except Corrupt as error:
         raise _damaged(path, name) from error
+    if record.name != name:
+        raise _damaged(path, name)
+    return record
 
 
 def _damaged(path: str, name: str) -> Corrupt:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, Final
 
+from holdfast.cli import progress
 from holdfast.cli.args import file_name
 from holdfast.cli.humanize import count
 from holdfast.cli.problem import UsageError, as_table, tell
-from holdfast.cli.progress import Bar
 from holdfast.cli.terminal import Term
 from holdfast.errors import HoldfastError
 
@@ -30,7 +30,8 @@ def import_file(memory: Holdfast, args: Namespace, out: Term) -> int:
     text = _text_of(name)
     before = _ids(memory)
     try:
-        report, rows = _stored(memory, text, name, Bar(out) if out.is_tty and not args.json else None)
+        with progress.shown(quiet=args.json) as bar:
+            report, rows = _stored(memory, text, name, bar)
     except KeyboardInterrupt:
         more = len(_ids(memory) - before)
         known = f"{count(more, 'fact')} came in and will count as known already"
@@ -62,16 +63,12 @@ def _ids(memory: Holdfast) -> set[str]:
     return {fact.id for fact in memory.store.backend.facts()}  # a listing that is read as it is used
 
 
-def _stored(memory: Holdfast, text: str, name: str, bar: Bar | None) -> tuple[ImportReport, int]:
+def _stored(memory: Holdfast, text: str, name: str, bar: progress.Bar | None) -> tuple[ImportReport, int]:
     """What became of the rows, and how many they were."""
     from holdfast.facts.factfile import read_rows
 
     rows = list(read_rows(text, name))
-    try:
-        return memory.facts.import_(rows, progress=(lambda done: bar(done, len(rows))) if bar else None), len(rows)
-    finally:
-        if bar:
-            bar.clear()
+    return memory.facts.import_(rows, progress=(lambda done: bar(done, len(rows))) if bar else None), len(rows)
 
 
 def _left_out(report: ImportReport, rows: int) -> RowsLeftOut | None:

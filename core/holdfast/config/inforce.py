@@ -124,7 +124,8 @@ def structured(found: InForce, env: Mapping[str, str] | None = None, *, lenient:
     source = found.source
     for path in settings.overrides(env):
         source = f"{source} with HOLDFAST_{path.upper().replace('.', '__')}"
-    _preset_defaults(found.data)
+    if found.data:
+        _preset_defaults(found.data)
     return config_from(found.data, source)
 
 

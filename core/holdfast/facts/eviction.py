@@ -4,7 +4,6 @@ the options of ``[facts]`` decide here instead, one process at a time.
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
@@ -16,13 +15,14 @@ from holdfast.errors import NotFound, Unavailable
 from holdfast.facts.factrules import duplicate_key
 from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, AddResult, Category, Fact
+from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from holdfast.config.values import FactsConfig
     from holdfast.facts.audit_log import FactTrail
     from holdfast.session.services import Services
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 
 def add(services: Services, trail: FactTrail, fact: Fact) -> AddResult:

@@ -6,7 +6,6 @@ before any extractor, and so any model, sees them.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -21,6 +20,7 @@ from holdfast.fs import paths
 from holdfast.journal.witness import REASON
 from holdfast.models import AddOutcome, AddResult, Extraction, FactCandidate, Message, Profile, Turn, turns_of
 from holdfast.text import hostile, recall
+from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     #: The conversation: holdfast values, or a message of the Chat Completions or Messages interface.
     Said: TypeAlias = Turn | Message | Mapping[str, object]
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 _GIVE: Final = 'Give rows like {"role": "user", "content": "..."}, or Message and Turn objects of holdfast.models.'
 _AGAIN: Final = "It is tried again by itself, or now with `holdfast extract --queued`."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from datetime import UTC
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from holdfast.facts.factrules import (
     draw_id,
     duplicate_key,
 )
+from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     FactList: TypeAlias = list[Fact]  # inside the class `list` is the method
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 _DRAWS = 100
 #: A fact more confident than a newer statement by more than this stays.

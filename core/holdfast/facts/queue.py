@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import os
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -25,8 +24,9 @@ from holdfast.errors import Corrupt
 from holdfast.fs import durable, private, records, safeopen
 from holdfast.models import Turn
 from holdfast.text import untrusted
+from holdfast.text.lazy import log
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 _FILE, _LOG = "extract.jsonl", "extract.log.jsonl"
 _LEASE = timedelta(minutes=10)

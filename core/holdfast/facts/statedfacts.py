@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import BadValue, Refused
 from holdfast.models import AddOutcome, Category
 from holdfast.text import hostile
+from holdfast.text.lazy import log
 from holdfast.text.openwork import is_none
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast.models import Payload, Turn
     from holdfast.session.services import Services
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 _CUES: Final = (
     (re.compile(r"(?:correction|actually|no, )\b", re.IGNORECASE), Category.CORRECTION),

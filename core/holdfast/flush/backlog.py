@@ -5,7 +5,6 @@ The turns wait in the durable queue (:mod:`holdfast.facts.queue`), so no lock is
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,9 @@ from holdfast.fs import paths, private
 from holdfast.journal import background
 from holdfast.journal.journal import Journal
 from holdfast.models import turns_of
+from holdfast.plugin import progress
 from holdfast.text import hostile, recall
+from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from holdfast.models import Extraction, Message, Payload, Turn
     from holdfast.session.services import Services
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 
 def extract_now(services: Services, said: extract.Said | Iterable[extract.Said], *, source: str = "") -> ExtractResult:
@@ -197,6 +198,7 @@ def work_off(
             for item in queue.claim(
                 services.clock(), limit=others, first=ids, but=failing, even_if_not_due=even_if_not_due
             ):
+                progress.report(result.retried, 0, "queued conversations extracted")
                 plugins = _unasked(services, item)
                 if not plugins:  # its taker died after the last word, or another process was quicker
                     queue.done(item)

@@ -20,7 +20,7 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, receipt_from
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import notes
-from holdfast.fs import durable, private, safeopen, tally
+from holdfast.fs import durable, paths, private, safeopen, tally
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text import untrusted
@@ -173,16 +173,16 @@ def _last_receipt(services: Services, path: str) -> Receipt | None:
         return None
 
 
-def _journals(services: Services, paths: Iterable[str]) -> Iterator[Loss]:
+def _journals(services: Services, missing: Iterable[str]) -> Iterator[Loss]:
     """Missing journals. A truncated journal cannot be read, so its session is UNSAFE anyway."""
-    for path in paths:
+    for path in missing:
         if not os.path.lexists(path):
             name = f"state/sessions/{os.path.basename(path)}"
             step = (
                 "Restore the file from a copy, or run `holdfast doctor --fix` to continue without this session's "
                 "messages since its last flush."
             )
-            yield Loss(kind="journal", name=name, message=f"{name} is missing.", next_step=step)
+            yield Loss(kind="journal", name=name, message=f"{paths.ending(path, 4)} is missing.", next_step=step)
 
 
 def _facts(services: Services) -> Iterator[Loss]:
@@ -208,7 +208,7 @@ def _lists(services: Services) -> Iterator[Loss]:
         count = tally.missing(services.private(file))
         if count:
             number = f"{count:,} {what} is" if count == 1 else f"{count:,} {what}s are"
-            message = f"{number} missing from state/{file}."
+            message = f"{number} missing from {paths.ending(services.private(file), 3)}."
             yield Loss(kind=kind, name=f"state/{file}", message=message, next_step=_LIST_STEP)
 
 

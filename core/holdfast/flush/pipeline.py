@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -33,13 +32,14 @@ from holdfast.journal.safety import Marker, Stated
 from holdfast.models import Finding, Payload, Receipt, payload_of, turns_of
 from holdfast.storage import sha256
 from holdfast.text import hostile
+from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from holdfast.models import Extraction, Message
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 #: The steps after all documents are verified.
 _VERIFIED = frozenset({"on_flush", "facts", "journal", "marker"})
@@ -76,14 +76,14 @@ def flush(
         session.unmarked = refused.target == "state"
         if session.unmarked and one is not None and payload is not None:
             session.unwritten.append(stated.kept(services, one, payload, refused))
-        refusals.note(session.journal, services.now(), reason, refused.target)
+        if work.failed_before != (reason, refused.target):
+            refusals.note(session.journal, services.now(), reason, refused.target)
         raise
     except HoldfastError as error:
         raise stated.not_begun(services, session, reason, work.stated, work.given, error) from error
     session.unmarked = False
-    if (
-        not receipt.repeated and not receipt.spooled and not background.takes_over(services)
-    ):  # all is durable and no lock is held
+    waits = receipt.repeated or receipt.spooled or background.takes_over(services)
+    if not waits:  # all is durable and no lock is held
         receipt = work.ask_models(receipt)
     if on_summary is not None and receipt.summary and not receipt.repeated:
         try:
@@ -112,6 +112,7 @@ class _Flush:
     before: list[str] = field(factory=list)  # what refused payloads said beyond this one
     settled: set[str] = field(factory=set)  # the stated payloads that this flush answers for, by digest
     overrides: tuple[str, ...] = ()
+    failed_before: tuple[str, str] = ("", "")  # reason and target in the marker of an earlier attempt
     flushed: dict[str, Any] = field(factory=dict)  # this flush as the marker and then the journal keep it
     queued: list[str] = field(factory=list)  # what waits for models, by id
     offline: bool = False  # the flush is kept on this machine, so the store is not read
@@ -437,6 +438,7 @@ class _Flush:
         old = safety.read(services.state, session.id)
         marker = Marker(session=session.id, at=stamp(services.now()), reason=self.reason)
         if old is not None:
+            self.failed_before = (old.reason, old.target)
             marker = evolve(marker, attempts=old.attempts + 1, blocked=old.blocked, key=old.key, pending=old.pending)
             self.warnings += [old.error] if old.reason == safety.UNKNOWN else []
         entries = old.stated if old is not None else ()

@@ -7,7 +7,6 @@ stated later also holds content that only the earlier ones had. A payload refuse
 from __future__ import annotations
 
 import json
-import logging
 import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from holdfast.fs import paths
 from holdfast.journal.safety import Stated
 from holdfast.models import Payload
 from holdfast.storage import sha256
+from holdfast.text.lazy import log
 from holdfast.text.openwork import is_none
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 #: Label of a line about a payload that could not be kept.
 NOT_KEPT = "Not kept"

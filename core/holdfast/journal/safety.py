@@ -23,7 +23,6 @@ process.
 from __future__ import annotations
 
 import json
-import logging
 import os
 import shlex
 import zlib
@@ -39,8 +38,9 @@ from holdfast.fs import durable, private, safeopen
 from holdfast.journal import reserve
 from holdfast.journal.journal import file_stem, session_id_of
 from holdfast.text import untrusted
+from holdfast.text.lazy import log
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 
 class State(StrEnum):

@@ -20,7 +20,6 @@ from holdfast.flush.publish.forge import Forge
 from holdfast.flush.publish.outbox import FILE, Outbox
 from holdfast.fs import durable, tally
 from holdfast.journal.journal import Journal, file_stem
-from holdfast.models import CuratedEntry
 from holdfast.storage import block_marker
 
 if TYPE_CHECKING:
@@ -185,6 +184,7 @@ def _handoff(services: Services, loss: Loss) -> Mended:
 def _curated(services: Services, loss: Loss, surface: str) -> Mended:
     """The lines that flushes decided, in their order."""
     from holdfast.flush.losses import receipts
+    from holdfast.models import CuratedEntry
 
     entries = []
     for receipt in sorted(receipts(services), key=lambda r: r.at):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
@@ -18,14 +17,16 @@ from holdfast.journal import background, capture, safety
 from holdfast.journal.journal import Entry, Journal
 from holdfast.journal.safety import State, Stated
 from holdfast.journal.summaries import Summaries
-from holdfast.models import Message, Payload, Receipt
+from holdfast.models import Message
 from holdfast.text import recall
+from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
+    from holdfast.models import Payload, Receipt
     from holdfast.session.mirror import Mirror
     from holdfast.session.services import Services
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 OnSummary = Callable[[str], object]
 Given: TypeAlias = "Payload | Mapping[str, Any] | None"
@@ -208,6 +209,8 @@ class Session:
             overridden = self.use_override()
             if not overridden:
                 raise
+            from holdfast.models import Receipt
+
             return Receipt(
                 flush_id="",
                 session_id=self.id,

@@ -19,14 +19,14 @@ from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush import losses
 from holdfast.flush.losses import Loss
 from holdfast.flush.publish.outbox import Item, Outbox
+from holdfast.fs import paths
 from holdfast.journal import journal, safety
 from holdfast.journal.safety import Marker, State
 from holdfast.journal.statusindex import StatusIndex
-from holdfast.models import turns_of
-from holdfast.session.session import Session
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
+    from holdfast.session.session import Session
 
 
 @frozen(kw_only=True)
@@ -132,6 +132,8 @@ def _read(services: Services, path: str, markers: dict[str, Marker], index: Stat
         if known is not None and known.id not in markers:
             return known
         session_id = owner(path)
+        from holdfast.session.session import Session
+
         session = Session(services, session_id)
         one = of_session(session)
         remember(session, path, index)
@@ -143,6 +145,8 @@ def _read(services: Services, path: str, markers: dict[str, Marker], index: Stat
 
 def of_session(session: Session) -> SessionStatus:
     """The status of an open session. Raises: Unavailable."""
+    from holdfast.models import turns_of
+
     receipt = session.last_receipt
     messages = session.messages
     unflushed = session.unflushed
@@ -257,7 +261,7 @@ def owner(path: str) -> str:
     """The session whose journal is at ``path``. Raises: Corrupt when that is unknown, or when the session's journal
     belongs in another file, because this file's contents would then go unnoticed."""
     stem = os.path.basename(path).removesuffix(".jsonl")
-    shown = f"state/sessions/{stem}.jsonl"
+    shown = paths.ending(path, 4)
     if os.path.isdir(path):
         raise Corrupt(f"{shown} is a directory.", next_step="Move it away: a journal must be a file.")
     session_id = journal.session_id_of(path)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,14 +13,14 @@ from holdfast.config.provenance import FACTS
 from holdfast.errors import Conflict, Unavailable
 from holdfast.fs import durable, private
 from holdfast.journal.journal import file_stem
-from holdfast.models import Written
 from holdfast.storage import ABSENT, Document, StorageBackend, block_marker, check_name, sha256
+from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from holdfast.config.provenance import Provenance
-    from holdfast.models import AddResult, Fact
+    from holdfast.models import AddResult, Fact, Written
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 #: Maximum wait for the lock on a document, in seconds; then the write continues without it. Many sessions may flush at
 #: once, and all of them write the handoff, so this machine's processes take turns.
@@ -103,6 +101,8 @@ class Store:
             while attempt < _TRIES or time.monotonic() < until:
                 if attempt:
                     longest = min(_LONGEST_PAUSE_S, 0.002 * 2 ** min(attempt, 10))
+                    import random
+
                     time.sleep(random.random() * longest)  # noqa: S311 - not a secret
                 attempt += 1
                 before = self.backend.read(name)
@@ -170,6 +170,8 @@ def _silent(name: str) -> Unavailable:
 
 
 def _written(surface: str, document: Document, text: str) -> Written:
+    from holdfast.models import Written
+
     return Written(
         surface=surface,
         name=document.name,

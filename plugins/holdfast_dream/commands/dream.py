@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from holdfast.cli import progress
 from holdfast.cli.args import add_json, examples, file_name
 from holdfast.cli.problem import UsageError
 from holdfast.cli.terminal import Term
@@ -74,9 +75,10 @@ def run(args: Namespace) -> int:
             result = memory.undo_dream(force=args.force)
         else:
             days = ... if args.lookback_days is None else _days(args.lookback_days)
-            if not args.dry_run:
-                memory.extract_queued(due=_PIECES)
-            result = memory.deep_dream(days, dry_run=args.dry_run, force=args.force, if_due=args.if_due)
+            with progress.shown(quiet=args.json):
+                if not args.dry_run:
+                    memory.extract_queued(due=_PIECES)
+                result = memory.deep_dream(days, dry_run=args.dry_run, force=args.force, if_due=args.if_due)
             if args.if_due and not args.dry_run:
                 _report(memory)
     if args.json:

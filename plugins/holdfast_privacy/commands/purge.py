@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from holdfast.cli import progress
 from holdfast.cli.args import add_json, examples, session_id
 from holdfast.cli.ask import add_yes, confirmed, require_person
 from holdfast.cli.humanize import count
@@ -53,13 +54,16 @@ def run(args: Namespace) -> int:
     what = {"subject": subject, "session": args.session, "before": args.before, "everything": args.all}
     with Holdfast.open(args.root) as memory:
         if args.dry_run or not args.yes:
-            report = memory.purge(**what, dry_run=True)
+            with progress.shown(quiet=args.json):
+                report = memory.purge(**what, dry_run=True)
             if args.dry_run:
                 return _tell(out, report, as_json=args.json)
             shown.say_changed(Term(sys.stderr), report.changed, would=True)
             if not confirmed(f"Forget {count(sum(report.counts.values()), 'thing')} permanently?"):
                 raise UsageError("Nothing was removed.", next_step="Answer `y`, or give --yes.")
-        return _tell(out, memory.purge(**what), as_json=args.json)
+        with progress.shown(quiet=args.json):
+            report = memory.purge(**what)
+        return _tell(out, report, as_json=args.json)
 
 
 def _subject(args: Namespace) -> str | None:

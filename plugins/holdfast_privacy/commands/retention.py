@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from holdfast.cli import progress
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.humanize import count
 from holdfast.cli.terminal import Term
@@ -30,7 +31,7 @@ def run(args: Namespace) -> int:
     from holdfast import Holdfast
 
     out = Term()
-    with Holdfast.open(args.root) as memory:
+    with Holdfast.open(args.root) as memory, progress.shown(quiet=args.json):
         report = memory.retention(dry_run=args.dry_run)
     code = 1 if report.failed else 0
     if args.json:

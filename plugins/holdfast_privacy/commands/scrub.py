@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from holdfast.cli import progress
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.ask import add_yes, confirmed, require_person
 from holdfast.cli.humanize import count
@@ -39,13 +40,16 @@ def run(args: Namespace) -> int:
     out = Term()
     with Holdfast.open(args.root) as memory:
         if args.dry_run or not args.yes:
-            report = memory.scrub(dry_run=True)
+            with progress.shown(quiet=args.json):
+                report = memory.scrub(dry_run=True)
             if args.dry_run:
                 return _tell(out, report, as_json=args.json)
             shown.say_changed(Term(sys.stderr), report.changed, would=True)
             if not confirmed(f"Mask {count(report.secrets, 'different secret')} permanently?"):
                 raise UsageError("Nothing was masked.", next_step="Answer `y`, or pass --yes.")
-        return _tell(out, memory.scrub(), as_json=args.json)
+        with progress.shown(quiet=args.json):
+            report = memory.scrub()
+        return _tell(out, report, as_json=args.json)
 
 
 def _tell(out: Term, report: ScrubReport, *, as_json: bool) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import time
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
@@ -17,6 +19,8 @@ from holdfast import FlushRefused, Holdfast
 from holdfast.config.values import Config, StorageConfig
 from holdfast.flush.dreamlog import Status
 from holdfast.flush.publish.outbox import Item, Outbox
+from holdfast.fs import private
+from holdfast_recall.index import FILE
 
 HOSTILE = (
     "<script>alert(1)</script> <img src=x onerror=alert(2)> \x1b[31mred\x1b]52;c;aGk=\x07 a\u202eb \u2066c {{ 7*7 }}"
@@ -101,6 +105,28 @@ def test_search__of_words__marks_them_and_leads_to_the_turn(weeks: tuple[Holdfas
     link = next(unescape(h) for h in re.findall(r'href="([^"]+)"', page) if "turn=" in h)
     path, _, anchor = link.partition("#")
     assert f'id="{anchor}"' in client.raw("GET", path).text
+
+
+def test_search__index_is_not_ready__page_says_so_and_the_others_work(project: Path) -> None:
+    with Holdfast.open(project, config=Config(zone="UTC")) as memory, served(memory) as client:
+        session = memory.session("s1")
+        session.add("user", "Why does the trigram index grow?")
+        session.flush()
+        client.enter()
+        target = client.prefix + "search?q=trigram"
+        path = os.path.join(memory.services.state, FILE)
+        private.make(memory.services.state, private.DERIVED)
+        with private.lock(path):
+            page = client.raw("GET", target).text
+            assert '<meta http-equiv="refresh" content="2">' in page
+            assert "All other pages work meanwhile" in page
+            assert "Nothing was found" not in page
+            began = time.monotonic()
+            assert client.raw("GET", client.prefix + "facts").status == 200
+            assert time.monotonic() - began < 20  # not behind the search, which waits for a minute
+        page = client.get("search?q=trigram").text
+        assert "<mark>trigram</mark>" in page
+        assert 'http-equiv="refresh"' not in client.raw("GET", client.prefix).text
 
 
 def test_start__of_a_project_in_use__shows_what_an_agent_reads(weeks: tuple[Holdfast, Client]) -> None:

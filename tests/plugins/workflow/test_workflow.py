@@ -487,7 +487,17 @@ def test_update_from__bad_input__names_the_key(data: object, said: str) -> None:
         update_from(data)
 
 
-@pytest.mark.parametrize("body", [b"{", b"[]", b'{"name": 1}', b"\xff"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"[]",
+        b'{"name": 1}',
+        b"\xff",
+        b'{"name": "buid", "state": "open", "started": "2026-11-23T04:36:26Z"}',
+        b'{"name": "build", "state": "opened", "started": "2026-11-23T04:36:26Z"}',
+    ],
+)
 def test_record__damaged__is_told_and_start_replaces_it(
     memory: Callable[..., Holdfast], project: Path, body: bytes
 ) -> None:

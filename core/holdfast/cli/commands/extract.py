@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from holdfast.cli import progress
 from holdfast.cli.args import add_json, examples, file_name
 from holdfast.cli.humanize import ago, count, some
 from holdfast.cli.problem import UsageError
@@ -42,7 +43,7 @@ def run(args: Namespace) -> int:
         raise UsageError("--log extracts nothing.", next_step="Give --log alone.")
     if not (args.transcript or args.queued or args.turns or args.log):
         raise UsageError("There is nothing to extract from.", next_step="Give --transcript FILE, --turns or --queued.")
-    with Holdfast.open(args.root) as memory:
+    with Holdfast.open(args.root) as memory, progress.shown(quiet=args.json):
         if args.log:
             return _log(memory, Term(), as_json=args.json)
         result = ExtractResult()

@@ -6,7 +6,6 @@ facts. A process killed at any point leaves the flush in the spool, and the next
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from contextlib import AbstractContextManager, nullcontext
@@ -24,12 +23,13 @@ from holdfast.flush.publish import evidence
 from holdfast.flush.spool.kept import FILE, Kept, Spool
 from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
+from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
     from holdfast.session.services import Services
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 #: Seconds that a flush gives the server before it is kept on this machine. Clients wait about 50 s for all of it.
 PATIENCE_S: Final = 12.0
