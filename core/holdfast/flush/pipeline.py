@@ -146,6 +146,7 @@ class _Flush:
             except Unavailable as error:
                 if not shipping.is_on(services) or self.step in _VERIFIED:
                     raise
+                shipping.explain(services, error)
                 return self._keep(marker, error)
         except NothingToFlush:
             raise
@@ -461,7 +462,7 @@ class _Flush:
         target = error.target if isinstance(error, FlushRefused) and error.target else self.step
         strict = isinstance(error, FlushRefused) and bool(error.missing)
         if isinstance(error, Unavailable) and self.step not in _VERIFIED:
-            error.next_step = f"{error.next_step} {shipping.hint(self.services)}".strip()
+            shipping.explain(self.services, error)
         if self.stated is not None and self.given is not None:
             mine = next((one for one in current.stated if one.digest == self.stated.digest), self.stated)
             mine = stated.kept(self.services, mine, self.given, error)

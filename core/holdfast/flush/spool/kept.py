@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, tzinfo
 from typing import Any, Final, NamedTuple
 
 from attrs import evolve, field, frozen
@@ -43,6 +43,17 @@ class Kept:
     @property
     def is_damaged(self) -> bool:
         return self.receipt is None
+
+
+def sentence(items: Sequence[Kept], zone: tzinfo) -> str:
+    """How many flushes wait, since when and for which server; empty when none waits."""
+    whole = [one for one in items if not one.is_damaged]
+    if not whole:
+        return ""
+    servers = ", ".join(dict.fromkeys(one.server for one in whole))
+    many = "1 flush is" if len(whole) == 1 else f"{len(whole):,} flushes are"
+    since = min(one.at for one in whole).astimezone(zone)
+    return f"{many} kept on this machine, not yet on {servers}, since {since:%Y-%m-%d %H:%M}."
 
 
 class _Row(NamedTuple):
@@ -83,6 +94,14 @@ class Spool:
             new = evolve(kept, error=error, next_step=next_step)
             row = _Row(records.encode(unstructure(new)), new)
             self._change(lambda rows: [row if one.kept.id == kept.id else one for one in rows])
+
+    def set_aside(self) -> int:
+        """Move damaged lines to files of their own, and return their number."""
+        damaged = [row for row in self._read() if row.kept.is_damaged]
+        for row in damaged:
+            durable.replace(os.path.join(self._state, f"spool.{row.kept.id}"), row.line)
+        self.remove(row.kept.id for row in damaged)
+        return len(damaged)
 
     def writing(self, *, timeout_s: float) -> durable.Lock:
         """The lock of the process that writes kept flushes to the server. Raises: Unavailable when another process

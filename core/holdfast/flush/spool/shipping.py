@@ -56,14 +56,18 @@ def patience(services: Services) -> AbstractContextManager[None]:
     return services.store.backend.within(PATIENCE_S) if is_on(services) else nullcontext()
 
 
-def hint(services: Services) -> str:
-    """A sentence about the spool for a flush that a server refused; empty for a local store, or when it is on."""
-    if services.config.storage.spool or Capability.REMOTE not in services.store.backend.capabilities:
-        return ""
-    return (
-        "With `[storage] spool = true` in your own settings a flush is kept on this machine while the server is away "
-        "(docs/spool.md)."
-    )
+def explain(services: Services, error: HoldfastError) -> None:
+    """Add the server's address to the error of a flush that a server did not take, and that flushes can be kept."""
+    backend = services.store.backend
+    if Capability.REMOTE not in backend.capabilities:
+        return
+    if backend.address and backend.address not in error.message:
+        error.message = f"{error.message} The store is {backend.address}."
+    if not services.config.storage.spool:
+        error.next_step = (
+            f"{error.next_step} With `[storage] spool = true` in your own settings a flush is kept on this machine "
+            "while the server is away (docs/spool.md)."
+        ).lstrip()
 
 
 def server(services: Services) -> str:
