@@ -435,6 +435,9 @@ class Session:
             self._log = [item for item in self._log if item[0] >= first]
             # Another process may have added a message just before this line.
             self.ended = record["ended"] and self._last_message == record["last_message"]
+        elif kind == "shipped" and self.last_receipt is not None:
+            shipped = receipt_from(record["receipt"])
+            self.last_receipt = shipped if shipped.is_same(self.last_receipt) else self.last_receipt
         if self._summaries is not None and kind in ("summary", "checkpoint"):
             self._summaries.take(entry)
         self._read_to = entry.end
