@@ -33,7 +33,7 @@ def table(items: Sequence[Kept]) -> list[dict[str, Any]]:
 
 def told_of(items: Sequence[Kept]) -> str:
     """One sentence; empty when nothing waits."""
-    return sentence(items, datetime.now().astimezone().tzinfo or items[0].at.tzinfo)  # type: ignore[arg-type]
+    return sentence(items, datetime.now().astimezone().tzinfo or items[0].at.tzinfo)
 
 
 def say_kept(out: Term, items: Sequence[Kept]) -> None:
