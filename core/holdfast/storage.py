@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 from attrs import frozen
 
 from holdfast.errors import Conflict, Refused, Unsupported
+from holdfast.models.value import Value
 
 try:  # hashlib.sha256 without the 5 ms of loading OpenSSL
     from _sha2 import sha256 as _sha256  # type: ignore[import-not-found,unused-ignore]  # Python 3.12 and later
@@ -65,8 +66,8 @@ class HitKind(StrEnum):
     DOCUMENT = "document"
 
 
-@frozen(kw_only=True)
-class Hit:
+@frozen(kw_only=True, eq=False, repr=False)
+class Hit(Value):
     """One search result. ``name`` is the fact's id or the document's name; ``text`` the fact's content or the
     matching part of the document."""
 
@@ -75,8 +76,8 @@ class Hit:
     text: str
 
 
-@frozen(kw_only=True)
-class Document:
+@frozen(kw_only=True, eq=False, repr=False)
+class Document(Value):
     """A document as stored. ``revision`` is opaque; equal revisions mean equal text."""
 
     name: str

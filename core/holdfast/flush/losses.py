@@ -22,6 +22,7 @@ from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import notes
 from holdfast.fs import durable, paths, private, safeopen, tally
 from holdfast.journal.journal import Journal, session_files, session_id_of
+from holdfast.models.value import Value
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text import untrusted
 
@@ -47,8 +48,8 @@ _LIST_STEP = (
 _DOCUMENTS = (Surface.DAILY, Surface.HANDOFF, Surface.MEMORY, Surface.USER)  # a trail is derived, so it may go
 
 
-@frozen(kw_only=True)
-class Loss:
+@frozen(kw_only=True, eq=False, repr=False)
+class Loss(Value):
     """Stored data that is missing. ``kind`` is journal, block, document, unproved (a document without a
     receipt), facts, waiting, lines or damaged; ``name`` its document or file. ``receipt`` and ``written`` are the proof
     that it was stored, for blocks and documents."""

@@ -10,7 +10,6 @@ the marker holds, so no block is written twice.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -265,7 +264,7 @@ class _Flush:
             marker, pending = evolve(marker, key=session.last_flush["key"]), session.last_flush
         idle = self._idle
         taken_up = self._take_up(marker)
-        key = hashlib.sha256(f"{self.position}\n{self.stated.digest if self.stated else ''}".encode()).hexdigest()
+        key = sha256(f"{self.position}\n{self.stated.digest if self.stated else ''}")
         if pending is not None and (marker.key == key or (idle and not taken_up)):
             try:
                 begun = (

@@ -22,6 +22,7 @@ from holdfast.flush.losses import Loss
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
 from holdfast.journal.witness import Witness
+from holdfast.models.value import Value
 from holdfast.session.fitting import fitted
 from holdfast.session.resume import artifacts, own_first, resume
 from holdfast.text import conflicts
@@ -45,8 +46,8 @@ _BLOCK = re.compile(r"<!-- holdfast:block id=(\S+) -->$")
 _MERGE = "Keep the correct side and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 
 
-@frozen(kw_only=True)
-class Brief:
+@frozen(kw_only=True, eq=False, repr=False)
+class Brief(Value):
     """The resume point. ``work`` holds open entries, the reader's own first, then newest first; ``notes`` are (name,
     text), oldest first, and ``files`` (name, text) of the existing workflow files, in LOAD order. ``lost`` is stored
     data that a quick check found missing.
