@@ -1,4 +1,4 @@
-"""``holdfast timeline``: what was saved and what was blocked, day by day."""
+"""``holdfast timeline``: flushes, blocked compactions and dreams, day by day."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _GUTTER: Final = 14
 _TOTAL: Final = 8
 #: Cells of a day and its gap, the widest first.
 _COLUMNS: Final = ((3, 1), (1, 1), (1, 0))
-#: Interruptions that are listed.
+#: Maximum interruptions to list.
 _LISTED: Final = 5
 
 
