@@ -153,12 +153,7 @@ class _Flush:
         except HoldfastError as error:
             self._failed(marker, error)
         except Exception as error:  # noqa: BLE001 - a gate: whatever went wrong, the context stays
-            wrapped = Unavailable(
-                f"The flush failed while it was at the step `{self.step}`: {type(error).__name__}: {error}.",
-                next_step="Run `holdfast doctor`; nothing was dropped.",
-            )
-            wrapped.__cause__ = error
-            self._failed(marker, wrapped)
+            self._failed(marker, contract.unforeseen(self.step, error))
 
     @property
     def _idle(self) -> bool:
@@ -167,9 +162,7 @@ class _Flush:
     def _has_begun(self) -> bool:
         """Whether an earlier flush did not complete: its payload must not be forgotten."""
         marker = safety.read(self.services.state, self.session.id)
-        return bool(self.session.unwritten) or (
-            marker is not None and (marker.pending is not None or bool(marker.stated))
-        )
+        return bool(self.session.unwritten or (marker is not None and (marker.pending is not None or marker.stated)))
 
     # the pipeline
 

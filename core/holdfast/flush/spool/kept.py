@@ -45,7 +45,7 @@ class Kept:
         return self.receipt is None
 
 
-def sentence(items: Sequence[Kept], zone: tzinfo) -> str:
+def sentence(items: Sequence[Kept], zone: tzinfo | None) -> str:
     """How many flushes wait, since when and for which server; empty when none waits."""
     whole = [one for one in items if not one.is_damaged]
     if not whole:
