@@ -352,7 +352,8 @@ class _Run:
         text, gone = self._sifted(text, name, sources, previous)
         refused += [Gone(text=line.removeprefix("- "), reason=f"{f.message} ({f.rule})") for line, f in gone]
         self.note(refused=self._admitted(refused))
-        left = dreamtext.read(text)
+        left = self._quoting(dreamtext.read(text), gone, items, sources)
+        left = evolve(left, items=consolidate.without_older(left.items, there, record, newest))
         if not left.items:
             if not before.items and (wanted.items or (wanted.title and not wanted.prose)):
                 raise _Nothing("The notes hold no facts or decisions for the memory.")
@@ -385,6 +386,28 @@ class _Run:
         said = ((line, f"{plugin}: {words!r}") for line, words in opinion.said.items() if line in kept)
         self.note(judged=self._admitted([Gone(text=line.removeprefix("- "), reason=why) for line, why in said]))
         return left, gone
+
+    def _quoting(
+        self,
+        left: dreamtext.Memory,
+        gone: Sequence[tuple[str, Finding]],
+        draft: Sequence[dreamtext.Item],
+        sources: tuple[tuple[str, str], ...],
+    ) -> dreamtext.Memory:
+        """``left`` with the source lines that the refused lines were about."""
+        from holdfast_dream import quoting
+
+        found = quoting.instead(gone, draft, left.items, sources, is_barred=self.heard.is_hostile)
+        lines = "\n".join(f"- {item.text}" for item, _ in found)
+        room = self.services.config.dream.max_memory_chars - 200 - len(left.render())
+        if not found or len(lines) > room:
+            return left
+        name = self.services.layout.name(Surface.MEMORY)
+        passed, _ = self.services.gate.sift(lines, surface=Surface.MEMORY, name=name, sources=sources)
+        said = set(passed.splitlines())
+        found = [(item, line) for item, line in found if f"- {item.text}" in said]
+        self.note(quoted=self._admitted([Gone(text=item.text, reason=f"instead of: {line}") for item, line in found]))
+        return evolve(left, items=[*left.items, *(item for item, _ in found)])
 
     def _within(
         self, items: Sequence[dreamtext.Item], before: Sequence[str], record: Mapping[str, Confirmation]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from holdfast.config.layout import ARCHIVE, Surface
 from holdfast.config.serde import flushed_payload, stamp
@@ -21,6 +21,7 @@ from holdfast.storage import block_marker
 if TYPE_CHECKING:
     from holdfast.models import CuratedEntry, Payload, Receipt, Written
     from holdfast.session.services import Services
+    from holdfast.session.together import Together
     from holdfast.storage import Document
 
 
@@ -36,6 +37,23 @@ class Documents:
     written: list[Written] = field(factory=list)
     warnings: list[str] = field(factory=list)
     is_later: bool = False
+    _together: Together | None = field(default=None, init=False)
+
+    def read_ahead(self, at: datetime) -> None:
+        """Read what a flush at ``at`` may need, in one round trip, and collect changes from here on until
+        :meth:`finish`. Without effect for a backend that changes one document at a time."""
+        services, layout = self.services, self.services.layout
+        self._together = services.together()
+        if self._together is not None:
+            self.services = evolve(services, store=self._together)
+            days = (layout.name(surface, at.date()) for surface in (Surface.DAILY, Surface.TRAIL))
+            others = (layout.name(surface) for surface in (Surface.HANDOFF, Surface.MEMORY, Surface.USER))
+            self._together.prefetch([*days, *others])
+
+    def finish(self) -> None:
+        """Make the collected changes, all or none of them, and read them back."""
+        if self._together is not None:
+            self.written[:] = self._together.finish(self.written)
 
     def write_note(self, flush_id: str, at: datetime, render: Callable[[str], str]) -> str:
         """Append the block that ``render`` makes for an id; returns that id. If a block of the same id has different
@@ -62,9 +80,6 @@ class Documents:
                 self.written.append(self.services.store.append(surface, name, block, header, block_id))
                 return block_id
         raise Corrupt(f"{name} holds a hundred edited copies of {base}.", next_step="Clean up the document.")
-
-    def finish(self) -> None:
-        """Complete the writes."""
 
     def write_trail(self, payload: Payload, flush_id: str, note_name: str, at: datetime) -> None:
         """Append the state mutations to the operator's daily summary."""

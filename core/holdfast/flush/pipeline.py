@@ -3,13 +3,13 @@
     marker on disk -> collect -> contract -> gate -> daily note -> trail -> handoff -> curated memory -> on_flush
     -> receipt in the journal -> marker gone -> callback
 
-Each document is read back right after it is written. A failure leaves the marker, keeps the context and raises
-:class:`~holdfast.errors.FlushRefused`. A retry completes the flush that the marker holds, so no block is written twice.
+Each document is read back right after it is written; a backend that can writes all of them in one step. A failure
+leaves the marker, keeps the context and raises :class:`~holdfast.errors.FlushRefused`. A retry completes the flush that
+the marker holds, so no block is written twice.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -169,6 +169,7 @@ class _Flush:
     def _write(self, marker: Marker) -> Receipt:
         services, session, documents = self.services, self.session, self.documents
         services.dispatch.require_all()
+        documents.read_ahead(services.now())
         found = self._collect(marker)
         if isinstance(found, Receipt):
             return found
@@ -198,6 +199,8 @@ class _Flush:
         documents.write_handoff(payload, flush_id, note_name, self.agent, at)
         self.step = "curated memory"
         documents.write_curated(payload, last, flush_id, at)
+        self.step = "documents"
+        documents.finish()
 
         lost = ", ".join(dict.fromkeys(w.name for w in documents.proof.lost))
         if lost:
@@ -291,7 +294,7 @@ class _Flush:
             marker, pending = evolve(marker, key=session.last_flush["key"]), session.last_flush
         idle = self._idle
         taken_up = self._take_up(marker)
-        key = hashlib.sha256(f"{self.position}\n{self.stated.digest if self.stated else ''}".encode()).hexdigest()
+        key = sha256(f"{self.position}\n{self.stated.digest if self.stated else ''}")
         if pending is not None and (marker.key == key or (idle and not taken_up)):
             try:
                 begun = (
@@ -489,6 +492,7 @@ class _Flush:
             self.documents.change_handoff(
                 lambda entries: (evolve(w, agent=self.agent) if w.session == mine else w for w in entries)
             )
+            self.documents.finish()
         self.session.unwritten.clear()
         safety.clear(self.services.state, self.session.id, self.settled)
         pending = evidence.pending(self.services, receipt.evidence)

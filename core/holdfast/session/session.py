@@ -17,16 +17,15 @@ from holdfast.journal import background, capture, safety
 from holdfast.journal.journal import Entry, Journal
 from holdfast.journal.safety import State, Stated
 from holdfast.journal.summaries import Summaries
-from holdfast.models import Message
-from holdfast.text import recall
-from holdfast.text.lazy import log
+from holdfast.models import Message, Receipt
+from holdfast.text import lazy, recall
 
 if TYPE_CHECKING:
-    from holdfast.models import Payload, Receipt
+    from holdfast.models import Payload
     from holdfast.session.mirror import Mirror
     from holdfast.session.services import Services
 
-logger = log(__name__)
+logger = lazy.log(__name__)
 
 OnSummary = Callable[[str], object]
 Given: TypeAlias = "Payload | Mapping[str, Any] | None"
@@ -209,8 +208,6 @@ class Session:
             overridden = self.use_override()
             if not overridden:
                 raise
-            from holdfast.models import Receipt
-
             return Receipt(
                 flush_id="",
                 session_id=self.id,

@@ -24,14 +24,15 @@ from holdfast.fs import paths
 from holdfast.journal import journal, safety
 from holdfast.journal.safety import Marker, State
 from holdfast.journal.statusindex import StatusIndex
+from holdfast.models.value import Value
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 
 
-@frozen(kw_only=True)
-class SessionStatus:
+@frozen(kw_only=True, eq=False, repr=False)
+class SessionStatus(Value):
     """One session. ``state`` is safe, dirty or unsafe. An unreadable session is unsafe, with the reason in ``error``.
 
     ``unflushed_*`` count messages since the last flush, ``context_*`` those in context. ``last_turn_at`` and
@@ -53,8 +54,8 @@ class SessionStatus:
     next_step: str = ""
 
 
-@frozen(kw_only=True)
-class Status:
+@frozen(kw_only=True, eq=False, repr=False)
+class Status(Value):
     """A project at one moment. ``sessions`` is sorted: unsafe first, then dirty, then safe; each by id. ``waiting``
     lists unpublished items, oldest first; ``spooled`` the flushes that are on this machine alone. ``notices`` are
     sentences about project settings that are not in force.

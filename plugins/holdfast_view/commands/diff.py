@@ -115,6 +115,7 @@ def _masked(memory: Holdfast, one: DreamResult) -> DreamResult:
         dropped=gone(one.dropped),
         refused=gone(one.refused),
         judged=gone(one.judged),
+        quoted=gone(one.quoted),
     )
 
 

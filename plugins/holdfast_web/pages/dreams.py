@@ -25,6 +25,7 @@ _GONE: Final = (
     ("archived", "Moved to the archive"),
     ("refused", "Refused: not in the sources"),
     ("judged", "Accepted by the judge"),
+    ("quoted", "Quoted from the sources instead"),
 )
 
 
