@@ -216,8 +216,8 @@ class _Flush:
     def _keep(self, marker: Marker, why: HoldfastError | None) -> Receipt:
         """Keep the flush on this machine, because the server does not take it now. Raises: as the first steps of
         :meth:`_write`; FlushRefused when it cannot be kept here either."""
-        services, session = self.services, self.session
-        self.offline, self.documents = True, Documents(services=services, session_id=session.id)
+        services, session, self.offline = self.services, self.session, True
+        self.documents = Documents(services=services, session_id=session.id)
         found = self._collect(safety.read(services.state, session.id) or marker)
         if isinstance(found, Receipt):
             return found
@@ -244,7 +244,7 @@ class _Flush:
 
     def _receipt(self, payload: Payload, summary: str, flush_id: str, at: datetime) -> Receipt:
         found_in, empty = notes.found_and_not(payload)
-        warnings = dict.fromkeys((*self.warnings, *self.documents.warnings))
+        told = dict.fromkeys((*self.warnings, *self.documents.warnings))
         return Receipt(
             flush_id=flush_id,
             session_id=self.session.id,
@@ -253,7 +253,7 @@ class _Flush:
             written=self.documents.written,
             derived=[n for n in payload.derived if n in (*found_in, "work_open", "handoff")],
             not_found=empty,
-            warnings=[paths.rewrite(w, self.services.root) for w in warnings],
+            warnings=[paths.rewrite(w, self.services.root) for w in told],
             summary=notes.body(payload, summary, self.before),
         )
 
@@ -326,7 +326,10 @@ class _Flush:
         if names := contract.missing(payload):
             raise contract.refusal(names)
         self.step = "gate"
-        payload, summary = self._attributed(*self._admit(payload, summary))
+        found: list[Finding] = []
+        admitted = stated.admitted(self.services, payload, summary, found)
+        self.warnings += [f"{f.message} ({f.rule})" for f in found]
+        payload, summary = self._attributed(*admitted)
         others = [one for one in marker.stated if self.stated is None or one.digest != self.stated.digest]
         self.before = stated.beyond(others, payload, at)
         self.warnings += (line for line in self.before if line.startswith(stated.NOT_KEPT))
@@ -416,12 +419,6 @@ class _Flush:
             self.session.catch_up()
             receipt = evolve(receipt, summary="\n\n".join([receipt.summary, notes.SUMMARY, *mine]))
         return receipt
-
-    def _admit(self, payload: Payload, summary: str) -> tuple[Payload, str]:
-        found: list[Finding] = []
-        payload, summary = stated.admitted(self.services, payload, summary, found)
-        self.warnings += [f"{f.message} ({f.rule})" for f in found]
-        return payload, summary
 
     def _attributed(self, payload: Payload, summary: str) -> tuple[Payload, str]:
         payload, summary, warnings = attribution.attributed(self.services, payload, summary, self.unflushed)
