@@ -27,7 +27,7 @@ class Interruption(NamedTuple):
     day: date
     session: str
     overridden: bool
-    count: int
+    times: int
     reason: str
     why: str
 

@@ -102,7 +102,7 @@ def _say_stopped(out: Term, stopped: Sequence[Interruption], titles: Mapping[str
     if stopped:
         out.say()
     for one in stopped[:_LISTED]:
-        flushes = "1 flush" if one.count == 1 else f"{one.count:,} flushes"
+        flushes = "1 flush" if one.times == 1 else f"{one.times:,} flushes"
         if one.overridden:
             said, mark = f"{one.day}: an operator let context go unsaved: {one.why}", "warn"
         else:
