@@ -153,12 +153,7 @@ class _Flush:
         except HoldfastError as error:
             self._failed(marker, error)
         except Exception as error:  # noqa: BLE001 - a gate: whatever went wrong, the context stays
-            wrapped = Unavailable(
-                f"The flush failed while it was at the step `{self.step}`: {type(error).__name__}: {error}.",
-                next_step="Run `holdfast doctor`; nothing was dropped.",
-            )
-            wrapped.__cause__ = error
-            self._failed(marker, wrapped)
+            self._failed(marker, contract.unforeseen(self.step, error))
 
     @property
     def _idle(self) -> bool:
@@ -167,9 +162,7 @@ class _Flush:
     def _has_begun(self) -> bool:
         """Whether an earlier flush did not complete: its payload must not be forgotten."""
         marker = safety.read(self.services.state, self.session.id)
-        return bool(self.session.unwritten) or (
-            marker is not None and (marker.pending is not None or bool(marker.stated))
-        )
+        return bool(self.session.unwritten or (marker is not None and (marker.pending is not None or marker.stated)))
 
     # the pipeline
 
@@ -223,8 +216,8 @@ class _Flush:
     def _keep(self, marker: Marker, why: HoldfastError | None) -> Receipt:
         """Keep the flush on this machine, because the server does not take it now. Raises: as the first steps of
         :meth:`_write`; FlushRefused when it cannot be kept here either."""
-        services, session = self.services, self.session
-        self.offline, self.documents = True, Documents(services=services, session_id=session.id)
+        services, session, self.offline = self.services, self.session, True
+        self.documents = Documents(services=services, session_id=session.id)
         found = self._collect(safety.read(services.state, session.id) or marker)
         if isinstance(found, Receipt):
             return found
@@ -251,7 +244,7 @@ class _Flush:
 
     def _receipt(self, payload: Payload, summary: str, flush_id: str, at: datetime) -> Receipt:
         found_in, empty = notes.found_and_not(payload)
-        warnings = dict.fromkeys((*self.warnings, *self.documents.warnings))
+        told = dict.fromkeys((*self.warnings, *self.documents.warnings))
         return Receipt(
             flush_id=flush_id,
             session_id=self.session.id,
@@ -260,7 +253,7 @@ class _Flush:
             written=self.documents.written,
             derived=[n for n in payload.derived if n in (*found_in, "work_open", "handoff")],
             not_found=empty,
-            warnings=[paths.rewrite(w, self.services.root) for w in warnings],
+            warnings=[paths.rewrite(w, self.services.root) for w in told],
             summary=notes.body(payload, summary, self.before),
         )
 
@@ -333,7 +326,10 @@ class _Flush:
         if names := contract.missing(payload):
             raise contract.refusal(names)
         self.step = "gate"
-        payload, summary = self._attributed(*self._admit(payload, summary))
+        found: list[Finding] = []
+        admitted = stated.admitted(self.services, payload, summary, found)
+        self.warnings += [f"{f.message} ({f.rule})" for f in found]
+        payload, summary = self._attributed(*admitted)
         others = [one for one in marker.stated if self.stated is None or one.digest != self.stated.digest]
         self.before = stated.beyond(others, payload, at)
         self.warnings += (line for line in self.before if line.startswith(stated.NOT_KEPT))
@@ -423,12 +419,6 @@ class _Flush:
             self.session.catch_up()
             receipt = evolve(receipt, summary="\n\n".join([receipt.summary, notes.SUMMARY, *mine]))
         return receipt
-
-    def _admit(self, payload: Payload, summary: str) -> tuple[Payload, str]:
-        found: list[Finding] = []
-        payload, summary = stated.admitted(self.services, payload, summary, found)
-        self.warnings += [f"{f.message} ({f.rule})" for f in found]
-        return payload, summary
 
     def _attributed(self, payload: Payload, summary: str) -> tuple[Payload, str]:
         payload, summary, warnings = attribution.attributed(self.services, payload, summary, self.unflushed)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import attrs
 
-from holdfast.config.serde import moment, receipt_from, stamp, unstructure
+from holdfast.config.serde import receipt_from, stamp, unstructure
 from holdfast.errors import Conflict, FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.fs import paths
 from holdfast.journal import background, capture, safety
@@ -439,16 +439,7 @@ class Session:
         self._read_to = entry.end
 
     def _message(self, record: dict[str, Any]) -> Message:
-        tokens = record.get("tokens")
-        return Message(
-            role=record["role"],
-            text=record["text"],
-            at=moment(record["at"]),
-            id=record["id"],
-            tokens=self._services.count_tokens(record["text"]) if tokens is None else tokens,
-            tool=record.get("tool", ""),
-            failed=record.get("failed", False),
-        )
+        return capture.message_of(record, self._services.count_tokens)
 
     def use_override(self) -> str:
         """Take the operator's override, once and durably, because the caller drops context. Empty if none."""
