@@ -8,7 +8,6 @@ incomplete last line.
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import threading
 from collections.abc import Iterator
@@ -31,8 +30,6 @@ from holdfast_file.index import FactIndex
 from holdfast_file.lines import BEGINNINGS, Operation, decode, decode_all, encode, utc
 from holdfast_file.mark import Mark
 from holdfast_file.place import SIZE, TIME, Identity, Place, identity_of, is_shared, read_at, read_bytes
-
-_LOG = logging.getLogger(__name__)
 
 #: The file is rewritten when it holds this many dead lines more than twice the live ones.
 SPARE_DEAD_LINES: Final = 256
@@ -230,7 +227,11 @@ class FactFile:
             try:
                 self._rewrite()
             except Unavailable as error:
-                _LOG.warning("the facts file could not be made smaller, the change itself is stored: %s", error)
+                import logging
+
+                logging.getLogger(__name__).warning(
+                    "the facts file could not be made smaller, the change itself is stored: %s", error
+                )
 
     def _mostly_dead(self, lines: int) -> bool:
         return lines > 3 * len(self._index) + SPARE_DEAD_LINES

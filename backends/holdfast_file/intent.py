@@ -7,12 +7,12 @@ and gets cut. Any other tail was typed by a person and stays.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from typing import NamedTuple
 
 from holdfast.fs import durable, safeopen
+from holdfast.storage import sha256_of
 from holdfast.text import untrusted
 from holdfast_file.place import read_bytes
 
@@ -42,7 +42,7 @@ class Intent(NamedTuple):
 def note(path: str, intent: Intent) -> None:
     """Write the intent. The file must be empty or missing, see :func:`clear`. It is as durable as the file's name.
     Raises: Unavailable."""
-    head = {"document": intent.name, "offset": intent.offset, "sha256": hashlib.sha256(intent.data).hexdigest()}
+    head = {"document": intent.name, "offset": intent.offset, "sha256": sha256_of(intent.data)}
     durable.append(path, json.dumps(head).encode() + b"\n" + intent.data, settled=True)
 
 
@@ -57,7 +57,7 @@ def pending(path: str) -> Intent | None:
         name, offset, digest = str(head["document"]), int(head["offset"]), str(head["sha256"])
     except (ValueError, KeyError, TypeError):
         return None
-    if hashlib.sha256(data).hexdigest() != digest:
+    if sha256_of(data) != digest:
         return None
     return Intent(name, offset, data)
 

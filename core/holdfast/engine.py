@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -21,9 +20,9 @@ from holdfast.plugin import discovery, options
 from holdfast.plugin.features import Features
 from holdfast.plugin.manager import Dispatch, PluginSettings
 from holdfast.session.services import Services
-from holdfast.session.session import Session
 from holdfast.session.store import Store
 from holdfast.storage import Capability
+from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from holdfast.facts.extract import ExtractResult, Said
@@ -33,14 +32,15 @@ if TYPE_CHECKING:
     from holdfast.journal.safety import Marker
     from holdfast.models import Profile
     from holdfast.session.bootstrap import Brief
+    from holdfast.session.session import Session
+    from holdfast.session.spooled import Spooled
     from holdfast.session.work import WorkList
     from holdfast.text.rows.reading import Transcript
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-logger = logging.getLogger(__name__)
-logging.getLogger("holdfast").addHandler(logging.NullHandler())  # the application decides which log records to show
+logger = log(__name__)
 
 
 def _system_clock() -> datetime:
@@ -140,6 +140,13 @@ class Holdfast(Features):
         return Deliveries(self.services)
 
     @property
+    def spool(self) -> Spooled:
+        """Flushes kept on this machine, because the store's server did not take them: list them, send them."""
+        from holdfast.session.spooled import Spooled
+
+        return Spooled(self.services)
+
+    @property
     def work(self) -> WorkList:
         """The work of all sessions: list, close, reopen."""
         from holdfast.session.work import WorkList
@@ -226,6 +233,8 @@ class Holdfast(Features):
 
             atexit.register(self._at_exit)
         if session_id not in self._sessions:
+            from holdfast.session.session import Session
+
             self._sessions[session_id] = Session(self.services, session_id)
         return self._sessions[session_id]
 
@@ -236,6 +245,7 @@ class Holdfast(Features):
         are sent. Agents' hooks do the same when a session starts. Raises: as :meth:`session`.
         """
         session = self.session(session_id)
+        self.spool.send(limit_s=5.0)
         self.outbox.send_due()
         self.end_idle(but=session.id)
         return session

@@ -11,7 +11,9 @@ from attrs import evolve
 from holdfast import Session
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Unavailable
+from holdfast.flush.spool import shipping
 from holdfast.journal import journal, safety
+from holdfast.session.unshipped import Unshipped
 from holdfast.storage import Capability
 from holdfast.text import recall
 from holdfast.text.plain import in_one_line
@@ -33,6 +35,8 @@ MAX_CHARS = 9_000
 _PROBE_S = 2.0
 #: Characters kept free in the brief that is kept, for the sentences that go before it.
 _HEAD_CHARS = 1_500
+#: Characters of kept flushes at a start without the server.
+_KEPT_CHARS = 3_000
 _RECONCILE_S = 6.0
 _RECONCILED = 8
 _IN_BYTES = frozenset({"codex"})
@@ -61,6 +65,7 @@ def _started(memory: Holdfast, event: Event) -> Reply:
     services = memory.services
     if event.source != "compact":
         reconcile(memory, event)
+        memory.spool.send(limit_s=_RECONCILE_S)
         memory.outbox.send_due()
         memory.end_idle(but=event.session, limit_s=_RECONCILE_S)
     backend = services.store.backend
@@ -99,9 +104,24 @@ def _without_store(services: Services, event: Event, error: HoldfastError) -> Re
         old = "No earlier brief is kept on this machine."
     else:
         old = f"The brief below is the last one that this machine has read, from {ago(kept.at, services.now())}."
-    notice = f"holdfast: {error.message} {error.next_step} {old} Until then compaction is blocked."
-    context = "\n\n".join(filter(None, (f"{told} {old}", _session_line(event, False), kept.text if kept else "")))
-    return Reply(context=context, notice=notice)
+    waiting = Unshipped.of(services)
+    blocked = "" if shipping.is_on(services) else " Until then compaction is blocked."
+    notice = f"holdfast: {error.message} {error.next_step} {old}{blocked}"
+    head = f"{told} {old}"
+    if waiting.kept:
+        head = f"{head} {waiting.sentence} They come first here."
+    parts = [head, _session_line(event, False)]
+    if waiting.kept:
+        parts.append(recall.fence(_cut(waiting.text(), _KEPT_CHARS)))
+    if kept is not None:
+        room = MAX_CHARS - sum(len(part) + 2 for part in parts)
+        parts.append(kept.text if len(kept.text) <= room else _cut(kept.text, room - len(recall.CLOSE)) + recall.CLOSE)
+    return Reply(context="\n\n".join(filter(None, parts)), notice=notice)
+
+
+def _cut(text: str, most: int) -> str:
+    """The whole lines of ``text`` within ``most`` characters."""
+    return text if len(text) <= most else text[: max(0, most)].rpartition("\n")[0] + "\n"
 
 
 def has_just_started(memory: Holdfast, event: Event) -> bool:

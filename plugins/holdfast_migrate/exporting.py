@@ -15,7 +15,7 @@ from attrs import asdict, define, evolve, field
 from holdfast.config.provenance import FACTS as STORED_FACTS
 from holdfast.config.serde import stamp
 from holdfast.errors import ConfigError, Corrupt
-from holdfast.fs import durable, safeopen
+from holdfast.fs import durable, paths, safeopen
 from holdfast.fs.records import decode
 from holdfast.journal.journal import Change, Journal, session_files, session_id_of, whole_lines
 from holdfast_migrate import archive
@@ -129,7 +129,7 @@ class _Export:
         session = session_id_of(path)
         if session is None:
             raise Corrupt(
-                f"state/sessions/{os.path.basename(path)} is damaged at byte 0.",
+                f"{paths.ending(path, 4)} is damaged at byte 0.",
                 next_step="Run `holdfast doctor --repair`, then export again.",
             )
         journal, end = Journal(self._services.state, session), 0

@@ -51,7 +51,7 @@ def run(args: Namespace) -> int:
 
     out, errors = Term(), _stderr()
     question = " ".join(args.words)
-    with Holdfast.open(args.root) as memory, progress.shown(quiet=args.json) as bar:
+    with Holdfast.open(args.root) as memory, progress.shown(quiet=args.json):
         since, until = (_moment(memory, name, text) for name, text in (("since", args.since), ("until", args.until)))
         found = methods.find(
             memory,
@@ -61,7 +61,6 @@ def run(args: Namespace) -> int:
             session=args.session or "",
             since=since,
             until=until,
-            progress=bar,
         )
         now = memory.services.now()
     if args.json:

@@ -10,6 +10,8 @@ import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
 
+from holdfast.text.lazy import Lazy
+
 _MONTHS: Final = (
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
@@ -21,21 +23,21 @@ _NUMBER: Final = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10,
     "couple": 2, "few": 3,
 }  # fmt: skip
-_ISO: Final = re.compile(r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b")
-_MONTH_DAY: Final = re.compile(
+_ISO: Final = Lazy(r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b")
+_MONTH_DAY: Final = Lazy(
     r"\b(?:(?P<day>\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?)?"
     rf"(?P<month>{'|'.join(sorted(_MONTH, key=len, reverse=True))})\b\.?"
     r"(?:\s+(?P<day2>\d{1,2})(?:st|nd|rd|th)?\b)?(?:,?\s+(?P<year>\d{4}))?",
     re.IGNORECASE,
 )
-_IN_YEAR: Final = re.compile(r"\bin\s+((?:19|20)\d\d)\b", re.IGNORECASE)
-_RELATIVE: Final = re.compile(
+_IN_YEAR: Final = Lazy(r"\bin\s+((?:19|20)\d\d)\b", re.IGNORECASE)
+_RELATIVE: Final = Lazy(
     rf"\b(?:(?P<named>today|yesterday)|(?P<which>last|this|on|past)\s+(?P<unit>{'|'.join(_WEEKDAY)}|week|month|year)"
     rf"|(?P<n>\d{{1,3}}|{'|'.join(_NUMBER)})(?:\s+of)?\s+(?P<ago>day|week|month|year)s?\s+ago)\b",
     re.IGNORECASE,
 )
 #: What people type at ``--since`` and ``--until``: ``3d``, ``2w``, ``6m``, ``1y``, ``12h``.
-_SPAN: Final = re.compile(r"(\d{1,5})([hdwmy])")
+_SPAN: Final = Lazy(r"(\d{1,5})([hdwmy])")
 _HOURS: Final = {"h": 1, "d": 24, "w": 168, "m": 730, "y": 8_766}
 
 

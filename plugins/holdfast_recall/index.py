@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, private, safeopen
+from holdfast.plugin.progress import report
 from holdfast_recall import dates, texts, words
 
 if TYPE_CHECKING:
@@ -46,12 +47,11 @@ _WAIT_S: Final = 60.0
 _BATCH: Final = 1_000
 #: Sources that are read in one transaction.
 _TOGETHER: Final = 64
+_ACTIVITY: Final = "Updating the search index"
 #: Where a row of ``text`` has the date in words.
 _DATED: Final = 4
 #: The id of a text is its source's id and its number in it, so that neighbours are found without looking them up.
 SOURCE: Final = 32
-
-Progress = Callable[[int, int], object]
 
 
 class Index(NamedTuple):
@@ -68,8 +68,8 @@ class Damaged(Unavailable):
 
 
 @contextmanager
-def opened(memory: Holdfast, progress: Progress | None = None) -> Iterator[Index]:
-    """The index, up to date, for reading. ``progress`` is called with the sources done and the number of them.
+def opened(memory: Holdfast) -> Iterator[Index]:
+    """The index, up to date, for reading. Reports its progress through :mod:`holdfast.plugin.progress`.
 
     Raises: Unavailable when the file cannot be written (a full disk), when another process holds it for a minute, or
     when a source cannot be read; Damaged.
@@ -83,7 +83,7 @@ def opened(memory: Holdfast, progress: Progress | None = None) -> Iterator[Index
     path = os.path.join(state, FILE)
     # Also while it is read: a reader of a file that was removed would take the new file's journal for its own.
     with private.lock(path, timeout_s=_WAIT_S):
-        db, unread = _up_to_date(path, memory, progress)
+        db, unread = _up_to_date(path, memory)
         with closing(db):
             try:
                 yield Index(db, size(db), unread)
@@ -95,7 +95,7 @@ def opened(memory: Holdfast, progress: Progress | None = None) -> Iterator[Index
                 raise Damaged("The search index was damaged and is removed.", next_step="Search again.") from error
 
 
-def _up_to_date(path: str, memory: Holdfast, progress: Progress | None) -> tuple[sqlite3.Connection, tuple[str, ...]]:
+def _up_to_date(path: str, memory: Holdfast) -> tuple[sqlite3.Connection, tuple[str, ...]]:
     """A connection to a file of this version. A damaged file is made again once. Raises: Unavailable."""
     for last in (False, True):
         db = None
@@ -105,7 +105,7 @@ def _up_to_date(path: str, memory: Holdfast, progress: Progress | None) -> tuple
                 db.close()
                 _remove(path)
                 db = _connect(path)
-            return db, _update(db, memory, progress)
+            return db, _update(db, memory)
         except BaseException as error:
             if db is not None:
                 db.close()
@@ -165,7 +165,7 @@ def size(db: sqlite3.Connection) -> int:
 # bringing it up to date
 
 
-def _update(db: sqlite3.Connection, memory: Holdfast, progress: Progress | None) -> tuple[str, ...]:
+def _update(db: sqlite3.Connection, memory: Holdfast) -> tuple[str, ...]:
     """Returns the names of damaged sources."""
     known = {(kind, name): row for kind, name, *row in db.execute("SELECT kind, name, id, stamp FROM source")}
     found = list(texts.sources(memory))
@@ -180,12 +180,11 @@ def _update(db: sqlite3.Connection, memory: Holdfast, progress: Progress | None)
     for start in range(0, len(changed), _TOGETHER):
         with _transaction(db):
             for done, one in enumerate(changed[start : start + _TOGETHER], start):
-                if progress:
-                    progress(done, len(changed))
+                report(done, len(changed), _ACTIVITY)
                 if not _read(db, memory, one):
                     unread.append(one.name or one.kind)
-    if changed and progress:
-        progress(len(changed), len(changed))
+    if changed:
+        report(len(changed), len(changed), _ACTIVITY)
     return tuple(unread)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
@@ -12,6 +11,7 @@ from attrs import evolve, frozen
 
 from holdfast.errors import BadValue
 from holdfast.journal import archive, journal
+from holdfast.plugin.progress import watched
 from holdfast_recall import dates, index, rank, spelling, texts, vectors, words
 from holdfast_recall.excerpts import excerpt
 from holdfast_recall.served import hits as served_hits
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from holdfast import Holdfast
 
-logger = logging.getLogger(__name__)
 
 #: Characters of a question that are read. The rest of a pasted page adds nothing.
 _QUESTION: Final = 2_000
@@ -63,9 +62,14 @@ class Found:
     warning: str = ""
 
 
-def search(memory: Holdfast, question: str, **options: Any) -> list[SearchHit]:
+def search(
+    memory: Holdfast, question: str, *, progress: Callable[[int, int], object] | None = None, **options: Any
+) -> list[SearchHit]:
     """The hits of :func:`find`, with the options that :class:`holdfast.plugin.features.Features` declares."""
-    return find(memory, question, **options).hits
+    if progress is None:
+        return find(memory, question, **options).hits
+    with watched(lambda done, total, activity: progress(done, total)):
+        return find(memory, question, **options).hits
 
 
 def find(
@@ -77,12 +81,11 @@ def find(
     session: str = "",
     since: datetime | None = None,
     until: datetime | None = None,
-    progress: Callable[[int, int], object] | None = None,
 ) -> Found:
     """What may answer ``question``, best first, with what was searched: words or a sentence, in any language.
 
     ``kinds`` are turn, note, decision, memory, fact, document (none: all). ``since`` and ``until`` (without it) are
-    aware times; texts without a date are then left out. ``progress`` gets the sources read and the number of them.
+    aware times; texts without a date are then left out.
     Damaged sources are searched up to the damage and named in the log and in the result.
     Raises: BadValue for arguments that cannot be used; Unavailable.
     """
@@ -106,8 +109,8 @@ def find(
     span = dates.of(asked, memory.services.now())
 
     def found() -> Found:
-        with index.opened(memory, progress) as (db, total, unread):
-            near, warning = vectors.similar(memory, db, asked, progress)
+        with index.opened(memory) as (db, total, unread):
+            near, warning = vectors.similar(memory, db, asked)
             ranking = partial(rank.rank, db, where=where, given=given, span=span, similar=near)
             ranked = ranking(asked)
             corrected = "" if ranked else spelling.corrected(db, asked)
@@ -131,7 +134,9 @@ def find(
         merged = [*answer.hits, *(SearchHit(**one) for one in served)]
         answer = evolve(answer, hits=sorted(merged, key=lambda hit: -hit.score)[:limit])
     if answer.unread:
-        logger.warning("damaged, and searched only up to the damage: %s", ", ".join(answer.unread))
+        import logging
+
+        logging.getLogger(__name__).warning("damaged, and searched only up to the damage: %s", ", ".join(answer.unread))
     return answer
 
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 import time
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.errors import HoldfastError
+from holdfast.plugin.progress import report
 from holdfast_recall.embedders import Embedder
 from holdfast_recall.rank import NOTHING_SIMILAR, Similar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
 
     from holdfast import Holdfast
 
-logger = logging.getLogger(__name__)
 
 #: Texts sent to a plugin with one call, and seconds after which a search stops making vectors. The next one goes on.
 _BATCH: Final = 64
@@ -31,16 +28,14 @@ _TOGETHER: Final = 20_000
 _NEAREST: Final = 2_000
 
 
-def similar(
-    memory: Holdfast, db: sqlite3.Connection, question: str, progress: Callable[[int, int], object] | None
-) -> tuple[Similar, str]:
+def similar(memory: Holdfast, db: sqlite3.Connection, question: str) -> tuple[Similar, str]:
     """Texts near the question. Makes missing vectors first. Without a plugin, and where it fails, nothing is near; then
     with a sentence for the user."""
     embedder = next(iter(memory.services.dispatch.offering(Embedder).values()), None)
     if embedder is None:
         return NOTHING_SIMILAR, ""
     try:
-        _update(memory, db, embedder, progress)
+        _update(memory, db, embedder)
         (asked,) = _normal(embedder.embed(_masked(memory, [question])))
         return Similar(_compared(db, asked), embedder.weight), ""
     except ImportError:
@@ -48,13 +43,13 @@ def similar(
     except HoldfastError as error:
         why = f"{error.message} {error.next_step}"
     warning = f"Searched by words alone: {why}"
-    logger.warning("%s", warning)
+    import logging
+
+    logging.getLogger(__name__).warning("%s", warning)
     return NOTHING_SIMILAR, warning
 
 
-def _update(
-    memory: Holdfast, db: sqlite3.Connection, embedder: Embedder, progress: Callable[[int, int], object] | None
-) -> None:
+def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embedder) -> None:
     """Make the vectors of texts that have none, within the budget of time. Raises: HoldfastError; ImportError."""
     identity = embedder.identity
     if db.execute("SELECT identity FROM vector_of").fetchone() != (identity,):
@@ -65,10 +60,11 @@ def _update(
     (total,) = db.execute(f"SELECT count(*) {missing}").fetchone()
     for done in range(0, total, _BATCH):
         if time.monotonic() > until:
-            logger.info("%d texts have no vector yet; the next search goes on", total - done)
+            import logging
+
+            logging.getLogger(__name__).info("%d texts have no vector yet; the next search goes on", total - done)
             break
-        if progress:
-            progress(done, total)
+        report(done, total, "Embedding")
         rows = db.execute(f"SELECT text.id, text.body {missing} LIMIT ?", (_BATCH,)).fetchall()
         made = _normal(embedder.embed(_masked(memory, [body[:_CHARS] for _, body in rows])))
         packed = (made * 127).round().astype("int8")

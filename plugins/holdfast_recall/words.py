@@ -7,10 +7,14 @@ import re
 import sqlite3
 from typing import Final, NamedTuple
 
+from holdfast.text.lazy import Lazy
+
 #: Chinese, Japanese and Korean characters: text without spaces, found by overlapping pairs.
 _WIDE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
-_WIDE_RUN: Final = re.compile(f"[{_WIDE}]+")
-_WORD: Final = re.compile(rf"(?:(?![{_WIDE}])\w)+(?:['’](?:(?![{_WIDE}])\w)+)?")
+_WIDE_RUN: Final = Lazy(f"[{_WIDE}]+")
+_WORD: Final = Lazy(rf"(?:(?![{_WIDE}])\w)+(?:['’](?:(?![{_WIDE}])\w)+)?")
+#: The same for ASCII text, which is compiled and searched faster.
+_ASCII_WORD: Final = re.compile(r"\w+(?:'\w+)?", re.ASCII)
 #: How FTS5 makes tokens of words.
 TOKENS: Final = "tokenize='porter unicode61 remove_diacritics 2'"
 #: Letters of a word that are compared where the whole word is not: a cheap stem for any language with an alphabet.
@@ -52,6 +56,8 @@ _FIRST_PERSON: Final = frozenset(
 
 def spread(text: str) -> str:
     """``text`` as it goes into the index: runs of wide characters as overlapping pairs, apart from other words."""
+    if text.isascii():
+        return text
     return _WIDE_RUN.sub(lambda match: f" {' '.join(_pairs(match[0]))} ", text)
 
 
@@ -59,17 +65,25 @@ def _pairs(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
 
 
+def _words(text: str) -> list[str]:
+    return (_ASCII_WORD if text.isascii() else _WORD).findall(text)
+
+
+def _wide(text: str) -> list[str]:
+    return [] if text.isascii() else [pair for run in _WIDE_RUN.findall(text) for pair in _pairs(run)]
+
+
 def asked(question: str) -> list[str]:
     """The words to look for, in order and once each, in lower case: stop words out, unless nothing else is there."""
-    found = [word.lower() for word in _WORD.findall(question)]
-    found += [pair for run in _WIDE_RUN.findall(question) for pair in _pairs(run)]
+    found = [word.lower() for word in _words(question)]
+    found += _wide(question)
     kept = [word for word in found if word not in STOP and word.removesuffix("'s").removesuffix("’s") not in STOP]
     return list(dict.fromkeys(kept or found))
 
 
 def written(text: str) -> list[str]:
     """The words of a text in order, in lower case, without an ending ``'s``."""
-    return [word.lower().removesuffix("'s").removesuffix("’s") for word in _WORD.findall(text)]
+    return [word.lower().removesuffix("'s").removesuffix("’s") for word in _words(text)]
 
 
 class Traits(NamedTuple):
@@ -83,11 +97,10 @@ class Traits(NamedTuple):
 
 def traits(text: str) -> Traits:
     """What ranking has to know of a text. Called for every text that is indexed, so it takes its words once."""
-    written = _WORD.findall(text)
+    written = _words(text)
     found = [word.lower() for word in written]
     stems = {word[:STEM] for word in found if word not in STOP}
-    if not text.isascii():
-        stems.update(pair for run in _WIDE_RUN.findall(text) for pair in _pairs(run))
+    stems.update(_wide(text))
     time = not _TIME.isdisjoint(found) or any(map(str.isdecimal, found))
     return Traits(stems, time, not _FIRST_PERSON.isdisjoint(written))
 

@@ -41,7 +41,17 @@ _BOOKKEEPING: Final = frozenset(
     }
 )
 #: Attachments with the client's own state, and with hook output (including holdfast's brief).
-_OWN_ATTACHMENTS: Final = ("hook_", "async_hook_", "todo", "task_", "plan_mode", "skill_", "deferred_", "agent_listing")
+_OWN_ATTACHMENTS: Final = (
+    "hook_",
+    "async_hook_",
+    "todo",
+    "task_",
+    "plan_mode",
+    "skill_",
+    "deferred_",
+    "agent_listing",
+    "model",
+)
 # Rows with the role user written by the client: its own commands and their output, hook feedback, interruptions.
 _NOT_SAID: Final = (
     "<command-",

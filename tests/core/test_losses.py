@@ -175,8 +175,8 @@ def test_losses__facts_gone_or_cut__named_until_taken_as_they_are(flushed, opene
 
 def test_losses__journal_removed__named_and_begun_anew(flushed, opened, project):
     (flushed / "state/sessions/two.jsonl").unlink()
-    assert "state/sessions/two.jsonl is missing." in messages(losses.newest(opened().services))
-    with pytest.raises(Corrupt, match="missing or empty"):
+    assert ".holdfast/state/sessions/two.jsonl is missing." in messages(losses.newest(opened().services))
+    with pytest.raises(Corrupt, match=r"^\.holdfast/state/sessions/two\.jsonl is missing or empty"):
         opened().session("two")
     list(mending.mend(opened().services, losses.every(opened().services)))
     assert losses.newest(opened().services) == []

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support.trusting import trusted
 
@@ -129,6 +129,7 @@ VALUES = (
         "24:00",
         "1２:30",
         0,
+        0.0,
         1,
         3,
         500,
@@ -138,6 +139,7 @@ VALUES = (
 
 
 @given(st.sampled_from(sorted(harmless.CORE)), VALUES)
+@example("session.context_window", 0.0)
 def test_table__a_value_that_is_harmless__can_be_used(key: str, value: object) -> None:
     if not harmless.CORE[key](value, {}):
         return

@@ -32,6 +32,31 @@ def test_flush__refused_and_then_done__the_journal_still_shows_the_refusal(
     assert not again.messages
 
 
+def test_flush__refused_again_for_the_same_reason__is_recorded_once(
+    opened: Callable[..., Holdfast], project: Path
+) -> None:
+    opened().session("s1").add("user", "Fix the login test")
+    notes = project / ".holdfast" / "memory"
+    notes.parent.mkdir(exist_ok=True)
+    notes.write_text("A file where a folder should be.\n")
+    journal = opened().session("s1").journal
+    for reason in ("compaction", "compaction", "compaction", "manual"):
+        with pytest.raises(FlushRefused):
+            opened().session("s1").flush(reason=reason)
+        if reason == "compaction":
+            size = journal.size()
+    assert [one.reason for one in refusals.of(journal)] == ["compaction", "manual"]
+    assert journal.size() > size
+    notes.unlink()
+    opened().session("s1").flush()
+    notes.rename(notes.with_name("kept"))
+    notes.write_text("A file where a folder should be.\n")
+    opened().session("s1").add("user", "And the logout test")
+    with pytest.raises(FlushRefused):
+        opened().session("s1").flush()
+    assert len(list(refusals.of(journal))) == 3
+
+
 def test_flush__refused_in_a_session_without_a_journal__creates_none(opened: Callable[..., Holdfast]) -> None:
     session = opened().session("s1")
     with pytest.raises(FlushRefused):

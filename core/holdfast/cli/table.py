@@ -57,6 +57,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "status": "which sessions are safe; exit code 1 when one is not",
         "sessions": "every session that has a journal; show what was said in one",
         "outbox": "what waits to be published on a forge; send it now, drop it, or change its target",
+        "spool": "flushes kept on this machine while the store's server was away; send them now",
         "config": "the settings in force and where each comes from; change one",
         "trust": "see what this project's files ask for, and accept it; list, revoke",
         "layers": "where each kind of memory lives, who owns it, who reads it",

@@ -149,10 +149,7 @@ def _unknown(command: str) -> UsageError:
 
 def _set_up_logging(debug: bool) -> None:
     """With ``--debug`` the log goes to stderr; else nowhere: what matters is in the error and on disk."""
-    import logging
-
-    logger = logging.getLogger("holdfast")
     if debug:
+        import logging
+
         logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
-    elif not logger.handlers:
-        logger.addHandler(logging.NullHandler())

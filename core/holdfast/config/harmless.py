@@ -55,6 +55,10 @@ def _off(value: object, base: Mapping[str, Any]) -> bool:
     return not isinstance(value, bool) and value == 0
 
 
+def _window(value: object, base: Mapping[str, Any]) -> bool:
+    return _between(0, 0)(value, base) or _between(10_000, 100_000_000)(value, base)
+
+
 def _at_least_in_force(key: str, default: int, most: int) -> Check:
     """At least the value in force without the project, because a lower value deletes data."""
 
@@ -141,12 +145,13 @@ CORE: Mapping[str, Check] = {
     "storage.backend": _backend,
     "storage.path": _own("storage.path", 0),
     "storage.facts": _own("storage.facts", 1),
+    "storage.spool": _users,  # weakens the gate
     "flush.policy": _policy,
     "flush.strict_blocks": _blocks,
     "session.keep_last": _between(0, 1_000),
     "session.idle_minutes": _between(5, 10_080, whole=False),
     "session.ask_at": lambda value, base: _off(value, base) or _between(0.3, 1, whole=False)(value, base),
-    "session.context_window": lambda value, base: _off(value, base) or _between(10_000, 100_000_000)(value, base),
+    "session.context_window": _window,
     "facts.max_facts": _at_least_in_force("facts.max_facts", 500, 100_000),
     "facts.threshold": _between(0.0, 0.8, whole=False),
     "facts.rank_union": _flag,
@@ -218,6 +223,7 @@ def reason(key: str) -> str:
 
 _REASONS = {
     "storage": "decides where memory is kept",
+    "storage.spool": "lets context go before the server has the flush",
     "layout": "decides which files memory is written to",
     "retention": "decides what is deleted",
     "facts.max_facts": "deletes the facts above that number",

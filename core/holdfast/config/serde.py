@@ -1,199 +1,36 @@
-"""Convert external data to values and back. The only user of cattrs.
+"""Convert external data to values and back, through :mod:`holdfast.config.converter`.
 
 Unknown keys and wrong types are errors with the key's path; nothing is coerced ("5" is not 5).
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from functools import cache
-from typing import Any, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import attrs
-import cattrs
-from cattrs.errors import (
-    AttributeValidationNote,
-    ClassValidationError,
-    ForbiddenExtraKeysError,
-    IterableValidationError,
-)
-
-from holdfast.config import keyless
-from holdfast.config.values import Config, PluginConfig, StorageConfig
-from holdfast.errors import BadValue, ConfigError, Corrupt, HoldfastError
-from holdfast.models import CuratedDecision, CuratedEntry, Fact, Payload, Receipt
+from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.text import untrusted
+from holdfast.text.times import moment, stamp
+
+if TYPE_CHECKING:
+    from holdfast.config.values import Config
+    from holdfast.models import Fact, Payload, Receipt
+
+__all__ = [
+    "config_from",
+    "fact_out",
+    "flushed_payload",
+    "moment",
+    "payload_from",
+    "payload_from_json",
+    "receipt_from",
+    "stamp",
+    "structure",
+    "to_json",
+    "unstructure",
+]
 
 T = TypeVar("T")
-
-
-def stamp(moment: datetime) -> str:
-    """ISO-8601 with offset; UTC is written ``Z``. Microseconds are kept."""
-    return moment.isoformat().replace("+00:00", "Z")
-
-
-def moment(text: str) -> datetime:
-    """The reverse of :func:`stamp`; a time without offset counts as UTC. Raises: ValueError."""
-    value = datetime.fromisoformat(text)
-    return value if value.tzinfo else value.replace(tzinfo=UTC)
-
-
-def _exactly(*kinds: type) -> Any:
-    names = " or ".join(k.__name__ for k in kinds)
-
-    def structure(value: object, _: object) -> object:
-        if isinstance(value, bool) is not (bool in kinds) or not isinstance(value, kinds):
-            raise TypeError(f"expected {names}, got {type(value).__name__}")
-        return value
-
-    return structure
-
-
-def _texts(value: object, _: object) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
-        raise TypeError("expected a list of strings")
-    return tuple(value)
-
-
-def _mapping(value: object, _: object) -> dict[str, object]:
-    if not isinstance(value, Mapping):
-        raise TypeError(f"expected a table, got {type(value).__name__}")
-    return dict(value)
-
-
-def _curated(value: object, _: object) -> CuratedDecision:
-    if isinstance(value, str):
-        if value.strip().casefold() != "none":
-            raise ValueError('expected "none" or {"memory": [...], "user": [...]}')
-        return CuratedDecision()
-    table = _mapping(value, None)
-    unknown = set(table) - {"memory", "user"}
-    if unknown:
-        raise ValueError(f"unknown keys: {', '.join(sorted(unknown))}")
-    return CuratedDecision(
-        **{k: [_entry(e) for e in v] if isinstance(v, list) else _texts(v, None) for k, v in table.items()}
-    )
-
-
-def _entry(value: object) -> CuratedEntry:
-    if isinstance(value, str):
-        return CuratedEntry(text=value)
-    return _converter().structure(value, CuratedEntry)
-
-
-def _is_list_of_entries(kind: Any) -> bool:
-    """Whether it is a tuple whose values may each be given as a plain string."""
-    args = get_args(kind)
-    if get_origin(kind) is not tuple or len(args) != 2 or args[1] is not Ellipsis or not attrs.has(args[0]):
-        return False
-    return bool(attrs.fields(args[0])[0].name == "text")
-
-
-def _entries(value: object, kind: Any) -> tuple[Any, ...]:
-    if not isinstance(value, list | tuple):
-        raise TypeError("expected a list of strings or tables")
-    cls = get_args(kind)[0]
-    return tuple(cls(text=v) if isinstance(v, str) else _converter().structure(v, cls) for v in value)
-
-
-def _with_rest(cls: type[attrs.AttrsInstance], rest: str) -> Any:
-    """A table that collects unknown keys in the mapping ``rest``."""
-    known = {a.name for a in attrs.fields(cls)} - {rest}
-
-    def structure(value: object, _: object) -> object:
-        table = _mapping(value, None)
-        others = {k: v for k, v in table.items() if k not in known}
-        base = cattrs.gen.make_dict_structure_fn(cls, _converter(), **{rest: cattrs.gen.override(omit=True)})  # type: ignore[arg-type]
-        made = base({k: v for k, v in table.items() if k in known}, cls)
-        return attrs.evolve(made, **{rest: others})  # type: ignore[misc]
-
-    return structure
-
-
-def _config(value: object, _: object) -> Config:
-    """Structure section by section. This runs whenever a project is opened, so only the file's own settings should cost
-    time."""
-    table = _mapping(value, None)
-    kinds: dict[str, Any] = {a.name: a.type for a in attrs.fields(attrs.resolve_types(Config))}
-    made: dict[str, Any] = {}
-    wrong: list[Exception] = []
-    for name in [n for n in table if n in kinds]:
-        try:
-            made[name] = _converter().structure(table[name], kinds[name])
-        except Exception as error:  # noqa: BLE001 - reported with all the others, each with its path
-            error.add_note(AttributeValidationNote(name, name, kinds[name]))
-            wrong.append(error)
-    if unknown := set(table) - set(kinds):
-        wrong.append(ForbiddenExtraKeysError(None, Config, unknown))
-    if wrong:
-        raise ClassValidationError("the settings", wrong, Config)
-    return Config(**made)
-
-
-@cache
-def _converter() -> cattrs.Converter:
-    converter = cattrs.Converter(forbid_extra_keys=True)
-    converter.register_structure_hook(str, _exactly(str))
-    converter.register_structure_hook(bool, _exactly(bool))
-    converter.register_structure_hook(int, _exactly(int))
-    converter.register_structure_hook(float, _exactly(int, float))
-    converter.register_structure_hook(datetime, lambda v, _: moment(v))
-    converter.register_unstructure_hook(datetime, stamp)
-    converter.register_structure_hook_func(lambda t: t == tuple[str, ...], _texts)
-    converter.register_structure_hook_func(lambda t: t == Mapping[str, object], _mapping)
-    converter.register_structure_hook_func(_is_list_of_entries, _entries)
-    converter.register_structure_hook(CuratedDecision, _curated)
-    converter.register_unstructure_hook(CuratedDecision, _curated_out)
-    converter.register_structure_hook(Config, _config)
-    converter.register_structure_hook(StorageConfig, _with_rest(StorageConfig, "options"))
-    converter.register_structure_hook(PluginConfig, _with_rest(PluginConfig, "settings"))
-    return converter
-
-
-def _curated_out(decision: CuratedDecision) -> object:
-    if decision.is_none:
-        return "none"
-    return {
-        key: [e.text if not e.replaces else {"text": e.text, "replaces": e.replaces} for e in entries]
-        for key, entries in (("memory", decision.memory), ("user", decision.user))
-        if entries
-    }
-
-
-def problems(error: BaseException, path: str = "") -> list[str]:
-    """One line per mistake, each with its path: ``flush.policy: must be in ('lenient', ...)``."""
-    if isinstance(error, ClassValidationError | IterableValidationError):
-        lines: list[str] = []
-        noted, rest = error.group_exceptions()
-        for inner, note in noted:
-            key = note.name if hasattr(note, "name") else f"[{note.index}]"
-            dot = "." if path and hasattr(note, "name") else ""
-            lines += problems(inner, f"{path}{dot}{key}")
-        for inner in rest:
-            lines += problems(inner, path)
-        return lines
-    if isinstance(error, ForbiddenExtraKeysError):
-        known = [a.name for a in attrs.fields(error.cl)] if attrs.has(error.cl) else []
-        keys = sorted(error.extra_fields)
-        return [f"{path + '.' if path else ''}{key}: unknown key{_meant(key, known)}" for key in keys]
-    if isinstance(error, BadValue):
-        told = error.message.removesuffix(".")
-        return [f"{path}: {told}" if path and not error.field.startswith(path) else told]
-    if isinstance(error, HoldfastError):
-        return [str(error)]
-    text = str(error.args[0]) if error.args else type(error).__name__
-    if isinstance(error, KeyError):
-        return [f"{path or text}: missing"]
-    return [f"{path}: {text}" if path else text]
-
-
-def _meant(key: str, known: list[str]) -> str:
-    from holdfast.plugin.options import nearest
-
-    near = nearest(key, known)
-    return f" (did you mean `{near}`?)" if near else ""
 
 
 def structure(
@@ -205,26 +42,37 @@ def structure(
     next_step: str = "Correct these and try again.",
 ) -> T:
     """``value`` as a ``cls``. Raises: ``error``, naming ``what`` and every bad key with its path."""
+    from holdfast.config import converter
+
     try:
-        return _converter().structure(value, cls)
-    except (cattrs.BaseValidationError, ValueError, TypeError, KeyError, AttributeError) as caught:
-        lines = problems(caught)
+        return converter.structure(value, cls)
+    except converter.INVALID as caught:
+        lines = converter.problems(caught)
         shown = "; ".join(lines[:8]) + (f"; and {len(lines) - 8} more" if len(lines) > 8 else "")
         raise error(f"{what} is not valid: {shown}.", next_step=next_step) from caught
 
 
 def unstructure(value: object) -> Any:
     """A value as plain dicts, lists, strings and numbers, ready for JSON or TOML."""
-    return _converter().unstructure(value)
+    from holdfast.config import converter
+
+    return converter.unstructure(value)
 
 
 def to_json(value: object, *, indent: int | None = 2) -> str:
     """A value as JSON text; keys in order of definition, non-ASCII kept."""
+    import json
+
     return json.dumps(unstructure(value), ensure_ascii=False, indent=indent)
 
 
 def config_from(data: Mapping[str, object], source: str) -> Config:
     """The configuration from a parsed table. Raises: ConfigError."""
+    from holdfast.config import keyless
+    from holdfast.config.values import Config
+
+    if not data:
+        return Config()  # without importing cattrs
     keyless.check(data)
     return structure(data, Config, what=source)
 
@@ -234,6 +82,8 @@ def payload_from(data: object, source: str = "The payload") -> Payload:
 
     Raises: ConfigError naming each bad key.
     """
+    from holdfast.models import Payload
+
     if isinstance(data, Mapping):
         data = {k: v for k, v in data.items() if k not in ("derived", "sources")}
     if not isinstance(data, Mapping):
@@ -247,7 +97,7 @@ def flushed_payload(record: Mapping[str, Any]) -> Payload:
     Raises: ConfigError when it cannot be read.
     """
     made = payload_from(record["payload"])
-    return attrs.evolve(made, derived=record["derived"], sources=record.get("sources", ()))
+    return made.evolve(derived=record["derived"], sources=record.get("sources", ()))
 
 
 def payload_from_json(text: str, source: str = "The payload") -> Payload:
@@ -261,6 +111,8 @@ def payload_from_json(text: str, source: str = "The payload") -> Payload:
 
 def receipt_from(data: object) -> Receipt:
     """A receipt from a journal record. Raises: Corrupt."""
+    from holdfast.models import Receipt
+
     return structure(data, Receipt, what="A stored receipt", error=Corrupt)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -18,12 +17,13 @@ from holdfast.facts.factrules import SURFACE, check_category, check_confidence, 
 from holdfast.journal.witness import REASON, Witness
 from holdfast.models import AddOutcome
 from holdfast.text import untrusted
+from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from holdfast.facts.lifecycle import Facts
     from holdfast.session.services import Services
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 #: Number of rows gated and stored together.
 _BATCH = 500

@@ -6,14 +6,15 @@ import re
 import unicodedata
 
 from holdfast.errors import BadValue
+from holdfast.text.lazy import Lazy
 
 CATEGORIES = ("preference", "knowledge", "context", "behavior", "goal", "correction")
 #: Confidence of an explicit statement: nearly certain; only a correction should rank higher.
 DEFAULT_CATEGORY, DEFAULT_CONFIDENCE = "context", 0.9
 SURFACE = "fact"
 
-_ID = re.compile(r"fact_[0-9a-f]{8}")
-_DECIMAL = re.compile(r"\d+(\.\d*)?|\.\d+", re.ASCII)
+_ID = Lazy(r"fact_[0-9a-f]{8}")
+_DECIMAL = Lazy(r"\d+(\.\d*)?|\.\d+", re.ASCII)
 
 
 def duplicate_key(content: str) -> str:

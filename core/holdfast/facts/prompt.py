@@ -20,7 +20,6 @@ cut from the end, and only then the text ends with a newline and three dots. Sou
 
 from __future__ import annotations
 
-import logging
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
@@ -33,12 +32,13 @@ from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Refused
 from holdfast.facts import profile
 from holdfast.text import recall
+from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from holdfast.models import Fact, Profile
     from holdfast.session.services import Services
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 MARKER: Final = "\n..."
 _USER = ("User Context:", ("work", "personal", "top_of_mind"))

@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from holdfast.config.serde import moment, stamp
-from holdfast.models import CuratedDecision, Payload
+from holdfast.models.value import Value
 from holdfast.storage import block_marker
+from holdfast.text.lazy import Lazy
 from holdfast.text.openwork import is_none, is_open
 from holdfast.text.plain import one_line
+
+if TYPE_CHECKING:
+    from holdfast.models import CuratedDecision, Payload
 
 #: Titles of the origin's daily blocks. Source: reading A24.
 TITLES = {
@@ -29,8 +34,8 @@ SUMMARY = "### Summary"
 BEFORE = "### Stated before, in a flush that was refused"
 CURATED_NONE = "curated memory changes: none"
 
-_STAMP = re.compile(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
-_MARK = re.compile(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
+_STAMP = Lazy(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
+_MARK = Lazy(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
 
 
 def header(day: date) -> str:
@@ -136,7 +141,7 @@ def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str
             ("Promised", "Promised follow-ups", payload.follow_ups),
         ),
         _part(PROOF, ("Artifact", "Artifacts", payload.artifacts)),
-        _curated(payload.curated or CuratedDecision()),
+        _curated(payload.curated),
     ]
     if carried:
         parts.append("\n".join([BEFORE, "", *carried]))
@@ -175,8 +180,8 @@ def _part(heading: str, *rows: tuple[str, str, Iterable[str] | None]) -> str:
     return "\n".join(lines)
 
 
-def _curated(decision: CuratedDecision) -> str:
-    if decision.is_none:
+def _curated(decision: CuratedDecision | None) -> str:
+    if decision is None or decision.is_none:
         return CURATED_NONE
     lines = ["curated memory changes:", ""]
     for surface, entries in (("memory", decision.memory), ("user", decision.user)):
@@ -201,8 +206,8 @@ def _plain(text: str | None) -> str:
     return one_line(text or "")
 
 
-@frozen(kw_only=True)
-class Block:
+@frozen(kw_only=True, eq=False, repr=False)
+class Block(Value):
     """A block as read back: ``at`` is UTC; ``lines`` are (heading, label, text) of its list items, in order."""
 
     id: str

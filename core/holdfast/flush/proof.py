@@ -6,7 +6,6 @@ correction replaces a line, retention and purges remove. None of that is a loss.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,12 +17,12 @@ from holdfast.config.serde import flushed_payload
 from holdfast.errors import HoldfastError, Refused
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import capped, closings, curated, handoff, notes
-from holdfast.models import Written
+from holdfast.storage import sha256_of
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.models import CuratedEntry, Payload, Receipt
+    from holdfast.models import CuratedEntry, Payload, Receipt, Written
     from holdfast.session.services import Services
 
 _BLOCKS = (Surface.DAILY, Surface.TRAIL)
@@ -87,7 +86,7 @@ def _has_block(text: str, receipt: Receipt, flushed: dict[str, Any] | None, writ
     base = receipt.flush_id.partition("-")[0]  # a suffix counts the copies next to edited ones
     for found in re.finditer(rf"\n<!-- holdfast:block id={re.escape(base)}(-\d+)? -->\n", text):
         block = text[text.rfind("\n", 0, found.start()) + 1 :].encode("utf-8", "surrogatepass")[: written.size]
-        if hashlib.sha256(block).hexdigest() == written.sha256:
+        if sha256_of(block) == written.sha256:
             return True
     if written.surface != Surface.DAILY or not receipt.summary:
         return False

@@ -7,7 +7,6 @@ stated later also holds content that only the earlier ones had. A payload refuse
 from __future__ import annotations
 
 import json
-import logging
 import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from holdfast.fs import paths
 from holdfast.journal.safety import Stated
 from holdfast.models import Payload
 from holdfast.storage import sha256
+from holdfast.text.lazy import log
 from holdfast.text.openwork import is_none
 
 if TYPE_CHECKING:
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
     from holdfast.models import Finding
     from holdfast.session.services import Services
+    from holdfast.session.session import Session
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 #: Label of a line about a payload that could not be kept.
 NOT_KEPT = "Not kept"
@@ -63,6 +64,27 @@ def unopened(root: str | None, session_id: str, payload: Payload, error: Holdfas
         safety.failed(state, marker, error=message, next_step=error.next_step, target="state")
     except HoldfastError as second:
         logger.warning("a refused payload could not be recorded: %s", second.message)
+
+
+def not_begun(
+    services: Services, session: Session, reason: str, one: Stated | None, payload: Payload | None, error: HoldfastError
+) -> FlushRefused:
+    """The refusal when neither the journal nor the lock is available; recorded in a marker if that can be written. Else
+    ``session.unmarked`` becomes true."""
+    from holdfast.journal import safety
+
+    message = f"The flush could not begin: {error.message} Context is kept."
+    mine = [kept(services, one, payload, error)] if one and payload else []
+    try:
+        marker = safety.read(services.state, session.id)
+        marker = marker or safety.Marker(session=session.id, at=stamp(services.now()), reason=reason)
+        for each in mine:
+            marker = evolve(marker, stated=joined(marker.stated, each))
+        safety.failed(services.state, marker, error=message, next_step=error.next_step, target="state")
+    except HoldfastError:
+        session.unmarked = True
+        session.unwritten += mine
+    return FlushRefused(message, next_step=error.next_step, target="state")
 
 
 def form(payload: Payload) -> dict[str, Any]:

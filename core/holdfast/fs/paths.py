@@ -32,6 +32,12 @@ def rewriter(root: str) -> Callable[[str], str]:
     return rewritten
 
 
+def ending(path: str, parts: int) -> str:
+    """The last ``parts`` components of ``path``, joined by ``/``. Names a private file for messages, for example
+    ``.holdfast/state/sessions/s1.jsonl`` with 4 parts, where the project folder is not known."""
+    return "/".join(path.replace(os.sep, "/").split("/")[-parts:])
+
+
 def is_absolute(pointer: str) -> bool:
     """Whether ``pointer`` is a path on one machine. URLs are not."""
     drive = pointer[1:3] in (":/", ":\\") and pointer[0].isalpha()

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.errors import Corrupt
-from holdfast.fs import durable, private, safeopen
+from holdfast.fs import durable, paths, private, safeopen
 from holdfast.journal.journal import file_stem
 from holdfast.text import untrusted
 
@@ -107,4 +107,4 @@ def _bytes(path: str) -> bytes:
 
 
 def _shown(path: str) -> str:
-    return f"state/{FOLDER}/{os.path.basename(os.path.dirname(path))}/{os.path.basename(path)}"
+    return paths.ending(path, 5)

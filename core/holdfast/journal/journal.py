@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 from holdfast.errors import Conflict, Corrupt, Unavailable
-from holdfast.fs import durable, private, safeopen
+from holdfast.fs import durable, paths, private, safeopen
 from holdfast.fs.records import decode, encode
 from holdfast.fs.torn import may_be_torn
 
@@ -81,7 +81,7 @@ class Journal:
     @property
     def shown(self) -> str:
         """The file's name for messages."""
-        return f"state/sessions/{os.path.basename(self.path)}"
+        return paths.ending(self.path, 4)
 
     def exists(self) -> bool:
         return os.path.exists(self.path)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from attrs import field, frozen
 
-from holdfast.models import DreamDraft, DreamSources
 from holdfast.text.answers import AnswerUnusable, text_of, without_thoughts
+
+if TYPE_CHECKING:
+    from holdfast.models import DreamDraft, DreamSources
 
 #: Longer answers are not read.
 MAX_CHARS: Final = 400_000
@@ -97,6 +98,8 @@ class Memory:
 
 def question(sources: DreamSources) -> str:
     """The unchanged sources, each between marks made from a digest of all sources, which no source can contain."""
+    from hashlib import sha256
+
     texts = [("MEMORY.md", sources.memory), *sources.notes]
     mark = sha256("\0".join(text for _, text in texts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     parts = [
@@ -119,6 +122,8 @@ def parse(answer: object) -> DreamDraft:
     ``diary`` is empty when there is no ``[DREAM]``. Raises: AnswerUnusable if ``[MEMORY]`` is missing or empty, or if
     two of them differ.
     """
+    from holdfast.models import DreamDraft
+
     text = without_thoughts(text_of(answer))
     if not text.strip():
         raise AnswerUnusable("The model's answer is empty.")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from holdfast.session import shortened
 from holdfast.text import hostile, recall
 
 Section = tuple[str, str]  # name and text
@@ -56,6 +55,8 @@ def fitted(
     room -= min(wanted, max(int(room * NOTES_SHARE), room - others - sizes[memory]))
     caps[memory] = max(int(room * MEMORY_SHARE), room - others)
     if sizes[memory] > caps[memory]:
+        from holdfast.session import shortened
+
         short = _body(memory, shortened.shortened(raw[memory], memory, max(0, caps[memory] - _HEAD), state), is_own)
         sections = [(name, short if name == memory else body) for name, body in sections]
         sizes[memory] = len(short) + _HEAD

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
@@ -18,6 +17,7 @@ from attrs import frozen
 
 from holdfast.errors import FlushRefused, HoldfastError
 from holdfast.session.mirror import parse
+from holdfast.text.lazy import log
 from holdfast.text.leaves import says
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 #: Flushes repeated because messages arrived meanwhile, before the compaction is refused.
 _ROUNDS = 5

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Collection
 from datetime import timedelta
@@ -13,11 +12,12 @@ from holdfast.journal import journal
 from holdfast.journal.statusindex import StatusIndex
 from holdfast.session.session import Session
 from holdfast.session.status import all_flushed, remember
+from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 
 def end_idle(services: Services, *, but: Collection[str], limit_s: float) -> list[str]:

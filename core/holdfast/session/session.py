@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
@@ -18,14 +17,15 @@ from holdfast.journal import background, capture, safety
 from holdfast.journal.journal import Entry, Journal
 from holdfast.journal.safety import State, Stated
 from holdfast.journal.summaries import Summaries
-from holdfast.models import Message, Payload, Receipt
-from holdfast.text import recall
+from holdfast.models import Message, Receipt
+from holdfast.text import lazy, recall
 
 if TYPE_CHECKING:
+    from holdfast.models import Payload
     from holdfast.session.mirror import Mirror
     from holdfast.session.services import Services
 
-logger = logging.getLogger(__name__)
+logger = lazy.log(__name__)
 
 OnSummary = Callable[[str], object]
 Given: TypeAlias = "Payload | Mapping[str, Any] | None"
@@ -435,6 +435,9 @@ class Session:
             self._log = [item for item in self._log if item[0] >= first]
             # Another process may have added a message just before this line.
             self.ended = record["ended"] and self._last_message == record["last_message"]
+        elif kind == "shipped" and self.last_receipt is not None:
+            shipped = receipt_from(record["receipt"])
+            self.last_receipt = shipped if shipped.is_same(self.last_receipt) else self.last_receipt
         if self._summaries is not None and kind in ("summary", "checkpoint"):
             self._summaries.take(entry)
         self._read_to = entry.end

@@ -7,7 +7,6 @@ second process leaves a request, which makes the first check again before it end
 
 from __future__ import annotations
 
-import logging
 import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
@@ -19,6 +18,7 @@ from holdfast.flush import backlog
 from holdfast.fs import durable, private
 from holdfast.journal import background, journal
 from holdfast.session.session import Session
+from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from holdfast.models import Message
     from holdfast.session.services import Services
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 _WISH: Final = "extract-wish"
 _WORK: Final = "extract-work"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.errors import HoldfastError
-from holdfast.models import Extraction, FactCandidate, Profile
+
+if TYPE_CHECKING:
+    from holdfast.models import Extraction, FactCandidate, Profile
 
 #: Maximum length of an answer; longer ones are not read.
 MAX_CHARS: Final = 400_000
@@ -72,6 +74,8 @@ def extraction(content: object) -> Extraction:
     found = _found(kept) if found is None else found
     if found is None:
         raise AnswerUnusable("The model's answer holds no list of facts.")
+    from holdfast.models import Extraction
+
     summary = found.get("summary")
     return Extraction(
         summary=summary.strip() if isinstance(summary, str) else "",
@@ -173,6 +177,8 @@ def _last_answer(text: str) -> Mapping[str, Any] | None:
 
 
 def _candidate(row: Any) -> FactCandidate:
+    from holdfast.models import FactCandidate
+
     values: Mapping[str, Any] = row if isinstance(row, Mapping) else {"content": row}
     return FactCandidate(
         content=values.get("content"),  # type: ignore[arg-type] # any value; checked later
@@ -182,6 +188,8 @@ def _candidate(row: Any) -> FactCandidate:
 
 
 def _profile(value: object) -> Profile:
+    from holdfast.models import Profile
+
     if not isinstance(value, Mapping):
         return Profile()
     texts = {name: value.get(key) for key, name in _PROFILE.items()}

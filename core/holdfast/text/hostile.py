@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
 
@@ -37,55 +37,122 @@ _KEYS: Final = (
     rf"{_VARIABLES}"
     r"|\b(?:api[ _-]?keys?|access tokens?|passwords?|credentials|private keys?|secrets|environment variables)\b"
 )
+
+
+class _Form(NamedTuple):
+    """A form of instruction. Every match contains one of ``hints``, and searching for them is much faster."""
+
+    hints: tuple[str, ...]
+    pattern: Lazy
+
+    def may_be_in(self, plain: str) -> bool:
+        return any(hint in plain for hint in self.hints)
+
+
 _FORMS: Final = (
     # put the instructions aside
-    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|earlier|above|preceding|your|safety)\b"
-    r".{0,30}\b(?:instructions?|prompts?|rules|guidelines|directives|constraints)\b"
-    r"|\b(?:ignore|disregard|forget)\b.{0,40}\b(?:all|any|system)\b.{0,15}\b(?:instructions?|prompts?|guidelines|directives)\b"
-    r"|\b(?:ignore|disregard|forget|bypass)\s+(?:all|any)(?:\s+the)?\s+rules\b(?!\s+(?:of|for|in|when|on)\b)"
-    r"|\b(?:ignore|disregard|forget)\s+(?:everything|all)\s+(?:above|before|you)\b"
-    r"|\bignorier\w*\b.{0,40}\b(?:anweisungen|vorgaben|regeln)\b|\bignor(?:a|e|ad|en|ez|are)\b.{0,40}"
-    r"\b(?:instrucciones|instruções|instructions|istruzioni|consignes)\b"
+    _Form(
+        ("ignor", "disregard", "forget", "override", "bypass"),
+        Lazy(
+            r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|earlier|above|preceding|your|safety)\b"
+            r".{0,30}\b(?:instructions?|prompts?|rules|guidelines|directives|constraints)\b"
+            r"|\b(?:ignore|disregard|forget)\b.{0,40}\b(?:all|any|system)\b.{0,15}\b(?:instructions?|prompts?|guidelines|directives)\b"
+            r"|\b(?:ignore|disregard|forget|bypass)\s+(?:all|any)(?:\s+the)?\s+rules\b(?!\s+(?:of|for|in|when|on)\b)"
+            r"|\b(?:ignore|disregard|forget)\s+(?:everything|all)\s+(?:above|before|you)\b"
+            r"|\bignorier\w*\b.{0,40}\b(?:anweisungen|vorgaben|regeln)\b|\bignor(?:a|e|ad|en|ez|are)\b.{0,40}"
+            r"\b(?:instrucciones|instruções|instructions|istruzioni|consignes)\b",
+            re.DOTALL,
+        ),
+    ),
     # let a key in
-    r"|\b(?:write|append|add|put|copy|save|echo|cat|install|insert)\b(?! your (?:own )?(?:public |ssh )*key).{0,160}"
-    r"authorized_keys"
-    r"|authorized_keys.{0,40}\b(?:append|write|add)\b"
+    _Form(
+        ("authorized_keys",),
+        Lazy(
+            r"\b(?:write|append|add|put|copy|save|echo|cat|install|insert)\b"
+            r"(?! your (?:own )?(?:public |ssh )*key).{0,160}authorized_keys"
+            r"|authorized_keys.{0,40}\b(?:append|write|add)\b",
+            re.DOTALL,
+        ),
+    ),
     # hand a secret out
-    rf"|\b(?:curl|wget|nc|ncat|invoke-webrequest|iwr|scp|rsync)\b(?:(?!{_LOGIN}).){{0,200}}(?:{_VARIABLES})"
-    rf"|(?:{_KEYS}).{{0,80}}\|\s*(?:curl|wget|nc|ncat)\b"
-    rf"|\b(?:send|post|upload|exfiltrate|forward|e-?mail|transmit|leak|reveal|print|paste)\b.{{0,60}}(?:{_KEYS})"
-    r".{0,60}(?:\b(?:to|at|into|via)\b.{0,40}(?:https?:|@|\b(?:server|url|endpoint|webhook|issue)\b)|\bnow\b)"
+    _Form(
+        (
+            "key",
+            "token",
+            "secret",
+            "passw",
+            "credential",
+            ".env",
+            ".ssh",
+            "id_rsa",
+            "id_ed25519",
+            ".aws",
+            "environment",
+        ),
+        Lazy(
+            rf"\b(?:curl|wget|nc|ncat|invoke-webrequest|iwr|scp|rsync)\b(?:(?!{_LOGIN}).){{0,200}}(?:{_VARIABLES})"
+            rf"|(?:{_KEYS}).{{0,80}}\|\s*(?:curl|wget|nc|ncat)\b"
+            rf"|\b(?:send|post|upload|exfiltrate|forward|e-?mail|transmit|leak|reveal|print|paste)\b.{{0,60}}(?:{_KEYS})"
+            r".{0,60}(?:\b(?:to|at|into|via)\b.{0,40}(?:https?:|@|\b(?:server|url|endpoint|webhook|issue)\b)|\bnow\b)",
+            re.DOTALL,
+        ),
+    ),
     # run a script from the internet, always or as a duty
-    r"|\b(?:always|must|should|remember|make sure|never forget|run|execute)\b.{0,60}\b(?:curl|wget|iwr)\b.{0,200}"
-    r"\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b"
+    _Form(
+        ("curl", "wget", "iwr"),
+        Lazy(
+            r"\b(?:always|must|should|remember|make sure|never forget|run|execute)\b.{0,60}"
+            r"\b(?:curl|wget|iwr)\b.{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b",
+            re.DOTALL,
+        ),
+    ),
     # keep it from the user
-    r"|\b(?:do not|don['’]?t|never|without)\s+"
-    r"(?:tell|inform|mention|notify|alert)\w*\b.{0,30}\b(?:the|your|any) (?:user|operator|human|owner)\b"
+    _Form(
+        ("tell", "inform", "mention", "notify", "alert"),
+        Lazy(
+            r"\b(?:do not|don['’]?t|never|without)\s+"
+            r"(?:tell|inform|mention|notify|alert)\w*\b.{0,30}\b(?:the|your|any) (?:user|operator|human|owner)\b",
+            re.DOTALL,
+        ),
+    ),
     # take on another identity
-    r"|\b(?:you are now|act as|pretend (?:to be|that you)|roleplay as)\b.{0,60}\b(?:dan|jailbroken|unrestricted"
-    r"|admin|root|developer mode|different (?:ai|assistant|agent)|no restrictions)\b"
+    _Form(
+        ("you are now", "act as", "pretend", "roleplay"),
+        Lazy(
+            r"\b(?:you are now|act as|pretend (?:to be|that you)|roleplay as)\b.{0,60}\b(?:dan|jailbroken|unrestricted"
+            r"|admin|root|developer mode|different (?:ai|assistant|agent)|no restrictions)\b",
+            re.DOTALL,
+        ),
+    ),
     # address the model
-    r"|\b(?:new|updated|hidden|real|secret)\s+(?:system\s+)?(?:instructions?|prompt|directives?)\s*"
-    r"(?::|for (?:the |all )?(?:ai|llm|assistant|agent|model))"
-    r"|\b(?:important|attention|note|instructions?|message)\b.{0,20}\b(?:to|for)\b.{0,15}"
-    r"\b(?:ai|llm|language model|assistant|coding agent|agent|claude|chatgpt|copilot)s?\b.{0,30}:"
-    r"|\b(?:ai|llm)\s+(?:agents?|assistants?|models?)\b.{0,40}\b(?:must|should|shall|have to|are required to)\b"
-    r"|<\s*/?\s*(?:system|instructions?)\s*>|\[\s*/?\s*(?:system|inst)\s*\]"
+    _Form(
+        (
+            "inst",
+            "prompt",
+            "directive",
+            "important",
+            "attention",
+            "note",
+            "message",
+            "system",
+            "agent",
+            "assistant",
+            "model",
+        ),
+        Lazy(
+            r"\b(?:new|updated|hidden|real|secret)\s+(?:system\s+)?(?:instructions?|prompt|directives?)\s*"
+            r"(?::|for (?:the |all )?(?:ai|llm|assistant|agent|model))"
+            r"|\b(?:important|attention|note|instructions?|message)\b.{0,20}\b(?:to|for)\b.{0,15}"
+            r"\b(?:ai|llm|language model|assistant|coding agent|agent|claude|chatgpt|copilot)s?\b.{0,30}:"
+            r"|\b(?:ai|llm)\s+(?:agents?|assistants?|models?)\b.{0,40}\b(?:must|should|shall|have to|are required to)\b"
+            r"|<\s*/?\s*(?:system|instructions?)\s*>|\[\s*/?\s*(?:system|inst)\s*\]",
+            re.DOTALL,
+        ),
+    ),
 )
-_ANY: Final = Lazy(_FORMS, re.DOTALL)
-#: Every sentence with one of the forms contains one of these, and searching for them is much faster.
-_HINTS: Final = (
-    "ignore", "disregard", "forget", "override", "bypass", "authorized_keys", "curl", "wget", "nc ", "ncat",
-    "webrequest", "iwr", "scp", "rsync", "send", "post", "upload", "exfiltrate", "forward", "mail", "transmit", "leak",
-    "reveal", "print", "paste", "tell", "inform", "mention", "notify", "alert", "ask", "you are now", "act as",
-    "pretend", "roleplay", "instruction", "prompt", "directive", "important", "attention", "note", "message", "ai ",
-    "llm ", "system", "inst", "ignor",
-)  # fmt: skip
 _TARGETED: Final = 4_000
 #: Terminal colours, and the escapes that the gate puts in place of control and reordering characters.
-_CONTROLS: Final = re.compile(
-    r"(?:\x1b\[|\x9b|\ufffd)[0-9;?]{0,20}m|\x1b\[[0-9;?]{0,20}[A-Za-z]|\\u20(?:2[a-e]|6[6-9])"
-)
+_CONTROLS: Final = Lazy(r"(?:\x1b\[|\x9b|\ufffd)[0-9;?]{0,20}m|\x1b\[[0-9;?]{0,20}[A-Za-z]|\\u20(?:2[a-e]|6[6-9])")
 #: Cyrillic and Greek letters that look like Latin ones, and variation selectors.
 _LIKES: Final = str.maketrans(
     "\u0430\u0432\u0435\u0501\u04bb\u0456\u0458\u043a\u04cf\u043c\u043d\u043e\u0440\u051b\u0455"
@@ -101,7 +168,7 @@ _LIKES: Final = str.maketrans(
 def instructs(text: str) -> bool:
     """Whether a sentence in ``text`` has the form of an instruction to an agent. English only."""
     text = _plain(text[:_TARGETED])
-    return any(hint in text for hint in _HINTS) and _ANY.search(text) is not None
+    return any(form.may_be_in(text) and form.pattern.search(text) for form in _FORMS)
 
 
 def by_user(text: str, turns: Iterable[Turn]) -> bool:
@@ -188,9 +255,8 @@ def withheld(text: str, is_own: Callable[[str], bool]) -> str:
 def instructs_anywhere(text: str) -> bool:
     """:func:`instructs` for text of any length, in linear time."""
     plain = _plain(text)
-    if not any(hint in plain for hint in _HINTS):
-        return False
-    return any(_ANY.search(plain[at : at + _TARGETED]) for at in range(0, len(plain), _TARGETED // 2))
+    windows = [plain[at : at + _TARGETED] for at in range(0, len(plain), _TARGETED // 2)]
+    return any(form.pattern.search(window) for form in _FORMS if form.may_be_in(plain) for window in windows)
 
 
 def _plain(text: str) -> str:

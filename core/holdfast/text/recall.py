@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from holdfast.text.lazy import Lazy
+
 if TYPE_CHECKING:
     from holdfast.models import Turn
 
@@ -16,16 +18,16 @@ OPEN, CLOSE = "<recalled-memory>", "</recalled-memory>"
 #: Inserted into the tag's name wherever fenced text contains it, so that the text cannot contain the tag.
 MARK = "[quoted]"
 
-_TAG = re.compile(r"<(/?)recalled-memory\b[^<>]{0,200}>", re.IGNORECASE)
+_TAG = Lazy(r"<(/?)recalled-memory\b[^<>]{0,200}>", re.IGNORECASE)
 #: In folded text: everything between two letters or digits is noise that a lenient reader may skip.
 _NOISE = r"[^a-z0-9\x01]*+"
 _QUOTED = rf"(?:{re.escape(MARK)}|[^a-z0-9\x01])*+"
-_NAME = re.compile(rf"({_NOISE.join('recalled')}){_QUOTED}{_NOISE.join('memory')}")
+_NAME = Lazy(rf"({_NOISE.join('recalled')}){_QUOTED}{_NOISE.join('memory')}")
 #: A ``<`` that a reader may take for the start of a tag, comment or instruction, or an entity for it. holdfast's own
 #: note markers stay, because a comment closed on its line hides nothing, and this form is not a :func:`heading`.
-_TAG_START = re.compile(r"<(?!!-- (?:holdfast:\w+ )?\w+=[^<>\n]*-->)(?=[^\W\d_]|\s*[/!?])|&(?=(?:amp;)*lt;)")
-_ESCAPED = re.compile(r"&(amp;)*+lt;")
-_ENTITY = re.compile(r"&(?:amp;)*(?:#[0-9]{1,8}|#x[0-9a-f]{1,8}|[a-z][a-z0-9]{1,31});?", re.IGNORECASE)
+_TAG_START = Lazy(r"<(?!!-- (?:holdfast:\w+ )?\w+=[^<>\n]*-->)(?=[^\W\d_]|\s*[/!?])|&(?=(?:amp;)*lt;)")
+_ESCAPED = Lazy(r"&(amp;)*+lt;")
+_ENTITY = Lazy(r"&(?:amp;)*(?:#[0-9]{1,8}|#x[0-9a-f]{1,8}|[a-z][a-z0-9]{1,31});?", re.IGNORECASE)
 #: Letters of other scripts that look like one of the name's letters. Source: Unicode TR39, confusables.
 _LOOK_ALIKE = dict(zip("асԁеӏмоуүгοαԛе", "acdelmoyyroaqe", strict=True))
 

@@ -266,13 +266,14 @@ function problem(answer) {
   return answer.stderr.trim() || `holdfast ended with exit code ${answer.code}. Run \`holdfast doctor\`.`
 }
 
-// Whether settings without holdfast in them, the user's or the project's, switch compaction off: that is their wish.
+// Whether the user's or the project's settings switch compaction off and are not the ones that `holdfast install` wrote.
+// Those name the protocol. An MCP server called holdfast may be the user's own.
 async function offElsewhere(...folders) {
   const own = join(process.env.XDG_CONFIG_HOME || join(homedir(), ".config"), "opencode")
   for (const folder of [own, ...folders]) {
     for (const name of ["opencode.json", "opencode.jsonc"]) {
       const text = folder ? await readFile(join(folder, name), "utf8").catch(() => "") : ""
-      if (!text.includes("holdfast") && /"compaction"\s*:\s*\{[^{}]*"disable"\s*:\s*true/.test(text)) return true
+      if (!text.includes("holdfast-protocol.md") && /"compaction"\s*:\s*\{[^{}]*"disable"\s*:\s*true/.test(text)) return true
     }
   }
   return false

@@ -40,7 +40,7 @@ def is_there(client: str, where: Where) -> bool:
     """Whether holdfast is installed there, even if only in part."""
     first, second, *_ = needed(client, where).places
     if client == opencode_files.CLIENT:
-        return any(b"holdfast" in _bytes(place.path) for place in (first, second))
+        return opencode_files.PROTOCOL.encode() in _bytes(first.path) or b"holdfast" in _bytes(second.path)
     events = at(_json(first.path), ("hooks",))
     if isinstance(events, dict):
         return any(True for event in events for _ in _ours({"hooks": events}, client, event))
@@ -81,7 +81,7 @@ def hook_problems(client: str, where: Where) -> Iterator[Problem]:
         gate = event == "PreCompact"
         if not found:
             yield Problem(f"{place.shown} lacks the hook for {event}.", unguarded=gate)
-        elif not any(found == [groups[event]] for groups in wanted):
+        elif not any(found in ([groups[event]], [_resaved(groups[event])]) for groups in wanted):
             yield Problem(f"{place.shown} has a different hook for {event} from the one installed.", unguarded=gate)
     if client == claude_code_files.CLIENT:
         yield from _switched_off(where)
@@ -90,6 +90,16 @@ def hook_problems(client: str, where: Where) -> Iterator[Problem]:
 
 def _groups(client: str, where: Where) -> dict[str, object]:
     return dict(cast("Hooks", needed(client, where).places[0].part).groups)
+
+
+def _resaved(group: object) -> object:
+    """A group after Claude Code 2.1.197 saved the settings. It drops ``onFailure``, which matters only where the guard
+    script has no program for its time limit."""
+    hooks = [dict(hook) for hook in hooks_of(group) if isinstance(hook, dict)]
+    if shutil.which("timeout") or shutil.which("perl"):
+        for hook in hooks:
+            hook.pop("onFailure", None)
+    return {"hooks": hooks}
 
 
 def _ours(settings: object, client: str, event: str) -> Iterator[tuple[str, object]]:

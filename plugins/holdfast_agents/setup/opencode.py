@@ -22,6 +22,8 @@ SCHEMA = "https://opencode.ai/config.json"
 _PROGRAM = 'const PROGRAM = ["holdfast"]'
 _LIFTS, _LEAVES = "const LIFTS = true", "const LIFTS = false"
 _SERVER, _READ = ("mcp", "holdfast"), ("instructions",)
+#: In every settings file that holdfast has changed. Other entries, such as an MCP server, may be the user's own.
+PROTOCOL = "holdfast-protocol.md"
 _WISHED = (
     "Your settings disabled compaction before holdfast was installed (`agent.compaction.disable`), so it stays "
     "off. To enable it with the guard, remove that entry and install again."
@@ -37,8 +39,8 @@ def needed(where: Where) -> Needed:
         shown = os.path.relpath(path, base) if where.in_project else path
         return Place(path=path, shown=shown, part=part, base=base, what=what, contained=where.in_project)
 
-    protocol = os.path.join(inside, "holdfast-protocol.md")
-    read = ".opencode/holdfast-protocol.md" if where.in_project else protocol
+    protocol = os.path.join(inside, PROTOCOL)
+    read = f".opencode/{PROTOCOL}" if where.in_project else protocol
     server = {"type": "local", "command": [*where.program, "mcp"], "enabled": True}
     script = os.path.join(inside, "plugins", "holdfast.js")
     wished = off_by_wish(settings_file(base), script)
@@ -96,7 +98,7 @@ def off_by_wish(settings: str, script: str) -> bool:
         text = _read(settings)
         if at(jsontext.read(text, settings), SWITCH) is not True:
             return False
-        return _LEAVES in _read(script) if os.path.exists(script) else "holdfast" not in text
+        return _LEAVES in _read(script) if os.path.exists(script) else PROTOCOL not in text
     except (OSError, ValueError):
         return False
 

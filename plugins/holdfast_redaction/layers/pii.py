@@ -25,6 +25,8 @@ _DOMAIN = Lazy(
 _NO_PERSON = Lazy(
     r"(?i)(?:no-?reply|do-?not-?reply|git|hg|svn|ssh|mailer-daemon|postmaster|notifications?|bot|you|your[a-z._-]*|name|email|e-mail|someone|user(?:name)?|me|x+)"
 )
+#: Before the user name of a URL, as in ``ssh://ann@host.dev``.
+_URL_USER = Lazy(r"(?i)[a-z][a-z0-9+.-]*://$")
 #: Endings after ``@`` in a package or file name rather than a mail address.
 _NO_DOMAIN = frozenset(
     """
@@ -144,8 +146,10 @@ def _emails(text: str, area: tuple[int, int], hits: list[Hit]) -> None:
                 _EXAMPLE.search(domain[0])
                 or not re.fullmatch(r"(?i)(?:you.*|name|e-?mail|someone|user(?:name)?|me|x+)", local)
             )
-            port = text[domain.end() : domain.end() + 1] == ":" and local in ("git", "hg")
-            if local and not (known or port or domain[1].lower() in _NO_DOMAIN or "noreply" in domain[0]):
+            after = text[domain.end() : domain.end() + 1]
+            port = after == ":" and local in ("git", "hg")
+            url = after != "@" and _URL_USER.search(text, max(0, start - 20), start)
+            if local and not (known or port or url or domain[1].lower() in _NO_DOMAIN or "noreply" in domain[0]):
                 hits.append(Hit(start, domain.end(), "email", RANK, "email"))
         at = text.find("@", domain.end() if domain else at + 1, area[1])
 

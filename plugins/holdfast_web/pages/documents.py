@@ -8,7 +8,7 @@ from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.flush import notes as daily
-from holdfast_web.memory_lines import Origins, lines_of
+from holdfast_web.memory_lines import lines_of
 from holdfast_web.paging import page
 
 if TYPE_CHECKING:
@@ -41,14 +41,8 @@ def notes(project: Project, renderer: Renderer, request: Request) -> str:
 
 
 def memory(project: Project, renderer: Renderer, request: Request) -> str:
-    layout, zone = project.services.layout, project.zone
-    origins = Origins(
-        project.services.state,
-        project.dreams(),
-        memory=layout.name(Surface.MEMORY),
-        note_of=lambda at: layout.name(Surface.DAILY, at.astimezone(zone).date()),
-        read=project.text,
-    )
+    layout = project.services.layout
+    origins = project.origins()
     documents = [project.standing(surface) for surface in (Surface.MEMORY, Surface.USER)]
     chosen = request.choice("document", tuple(one.name for one in documents))
     document = next(one for one in documents if one.name == chosen)

@@ -10,6 +10,7 @@ from holdfast.errors import HoldfastError
 from holdfast.flush.dreamlog import Status as DreamStatus
 from holdfast.journal.safety import State
 from holdfast_web.events import events, totals
+from holdfast_web.paging import page
 from holdfast_web.timeline import Day, Picture, days, picture, without_quiet_start
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ _DAYS: Final = 60
 _NARROW_DAYS: Final = 14
 _SPANS: Final = ("90", "30", "180", "365", "730")
 _LATEST: Final = 6
+_UNSAFE: Final = 5
+_INTERRUPTIONS: Final = 30
 
 
 class Due(NamedTuple):
@@ -76,6 +79,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         facts=facts,
         notes=len(names),
         latest=latest[:_LATEST],
+        titles=project.titles(one.id for one in (*latest[:_LATEST], *now.unsafe[:_UNSAFE])),
         days=shown,
         totals=totals(shown),
         **_pictures(shown),
@@ -86,15 +90,20 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
 
 def timeline(project: Project, renderer: Renderer, request: Request) -> str:
     span = request.choice("days", _SPANS)
-    shown = list(events(project, project.status(), int(span)).values())
+    now = project.status()
+    shown = list(events(project, now, int(span)).values())
+    interruptions = page(project.interruptions(now, shown[0].day), request.text("page"), size=_INTERRUPTIONS)
     return renderer.page(
         "timeline.html",
-        here="",
+        here="timeline",
         title="Timeline",
         days=shown,
         totals=totals(shown),
         span=span,
         spans=sorted(_SPANS, key=int),
+        interruptions=interruptions,
+        titles=project.titles({one.session for one in interruptions.items}),
+        lost=now.lost,
         **_pictures(shown),
     )
 

@@ -8,10 +8,14 @@ from urllib.parse import quote
 
 from holdfast.errors import BadValue, PluginNotFound
 from holdfast.text.plain import in_one_line
+from holdfast_web.searching import Pending
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from markupsafe import Markup
 
+    from holdfast_recall.methods import SearchHit
     from holdfast_web.pages.request import Request
     from holdfast_web.project import Project
     from holdfast_web.rendering import Renderer
@@ -24,10 +28,15 @@ _WORD: Final = 3
 
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     question, kind = request.text("q", 500), request.choice("kind", _KINDS)
-    hits, problem = [], ""
+    hits: Sequence[SearchHit] = ()
+    pending, problem = None, ""
     if question:
+        kinds = (kind,) if kind else ()
         try:
-            hits = project.memory.search(question, limit=_HITS, kinds=(kind,) if kind else ())
+            found = project.searches.result(
+                (question, kind), lambda: project.memory.search(question, limit=_HITS, kinds=kinds)
+            )
+            pending, hits = (found, ()) if isinstance(found, Pending) else (None, found)
         except (BadValue, PluginNotFound) as error:
             problem = f"{error.message} {error.next_step}"
     words = [word.casefold() for word in re.findall(r"\w+", question) if len(word) >= _WORD]
@@ -39,6 +48,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         kind=kind,
         kinds=_KINDS,
         problem=problem,
+        pending=pending,
         hits=[
             (hit, _address(renderer, hit.kind, hit.name, hit.place), marked(hit.excerpt.removeprefix("- "), words))
             for hit in hits

@@ -32,11 +32,13 @@ def listed(project: Project, renderer: Renderer, request: Request) -> str:
     chosen.sort(key=lambda one: one.last_turn_at.timestamp() if one.last_turn_at else 0.0, reverse=True)
     chosen.sort(key=lambda one: one.state != "unsafe")
     counts = {name: sum(one.state == name for one in now.sessions) for name in _STATES[1:]}
+    shown = page(chosen, request.text("page"))
     return renderer.page(
         "sessions.html",
         here="sessions",
         title="Sessions",
-        page=page(chosen, request.text("page")),
+        page=shown,
+        titles=project.titles(one.id for one in shown.items),
         state=state,
         counts={"all": len(now.sessions), **counts},
     )
@@ -56,11 +58,14 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     said = _masked(project, [one for turn in chosen.items for one in turn])
     shown = {one.number: one for one in said}
     days = project.services.config.retention.journal
+    reasons = project.masked(*(one.why for one in story.incidents))
     return renderer.page(
         "session.html",
         here="sessions",
         title=f"Session {session}",
         session=session,
+        heading=project.titles([session]).get(session, ""),
+        incidents=[evolve(one, why=why) for one, why in zip(story.incidents, reasons, strict=True)],
         story=story,
         status=status,
         passages=passages,
@@ -99,6 +104,7 @@ def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
     shown = _masked(project, dropped[:_DROPPED])
     return {
         "passage": passage,
+        "refused": _refused(story, passage),
         "receipt": passage.receipt,
         "saved": saved,
         "summary": "" if saved else project.masked(passage.receipt.summary)[0],
@@ -114,6 +120,15 @@ def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
         "published": project.masked(*(f"{one.target}: {one.pointer}" for one in passage.receipt.evidence)),
         "derived": [dict(FIELDS).get(name, name) for name in passage.receipt.derived],
     }
+
+
+def _refused(story: Story, passage: Passage) -> int:
+    """How often the passage's flush was refused before it succeeded: a retry keeps the first attempt's time."""
+    later = next((one.receipt.at for one in story.passages if one.number > passage.number), None)
+    return sum(
+        not one.overridden and passage.receipt.at <= one.at and (later is None or one.at < later)
+        for one in story.incidents
+    )
 
 
 def _masked(project: Project, said: list[Said]) -> list[Said]:

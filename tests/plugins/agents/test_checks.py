@@ -129,6 +129,22 @@ def test_checks__codex_was_used_in_another_folder__says_nothing_of_this_one(
     assert outcome(lines(guarded, "codex"), "its hooks run") == "ok"
 
 
+def test_checks__claude_code_2_1_197_saved_the_settings_without_on_failure__guarded_by_the_scripts_time_limit(
+    guarded: Command, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit(project / CLAUDE, lambda settings: settings["hooks"]["PreCompact"][0]["hooks"][0].pop("onFailure"))
+    assert outcome(lines(guarded, "claude-code"), "installed in this project's settings") == "ok"
+    monkeypatch.setattr("shutil.which", lambda _: None)  # neither `timeout` nor `perl`: only onFailure ends a hang
+    assert outcome(lines(guarded, "claude-code"), "a different hook for PreCompact") == "fail"
+
+
+def test_checks__only_an_mcp_server_of_the_users_own_called_holdfast__opencode_is_not_installed(
+    command: Command, project: Path
+) -> None:
+    (project / "opencode.json").write_text('{"mcp": {"holdfast": {"type": "local", "command": ["mine"]}}}')
+    assert lines(command, "opencode") == []
+
+
 # where it is started
 
 
@@ -221,7 +237,7 @@ def test_checks__another_hook_is_gone__is_a_remark(guarded: Command, project: Pa
     [
         (lambda h: h["PreCompact"][0]["hooks"][0].update(command="holdfast hook claude-code"), True),
         (lambda h: h["PreCompact"][0].update(matcher="manual"), True),
-        (lambda h: h["PreCompact"][0]["hooks"][0].pop("onFailure"), True),
+        (lambda h: h["PreCompact"][0]["hooks"][0].update(onFailure="continue"), True),
         (lambda h: h["Stop"][0]["hooks"][0].update(timeout=1), False),
     ],
 )

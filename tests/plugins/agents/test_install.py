@@ -427,10 +427,11 @@ def test_install__a_server_of_an_older_installation__is_replaced(
     assert json.loads(path.read_text())["mcpServers"]["holdfast"]["command"] == "holdfast"
 
 
+@pytest.mark.parametrize("more", ["", ', "mcp": {"holdfast": {"type": "local", "command": ["mine"]}}'])
 def test_install__compaction_was_off_by_the_users_wish__stays_off_until_the_user_removes_it(
-    command: Command, project: Path
+    command: Command, project: Path, more: str
 ) -> None:
-    wish = '{"agent": {"compaction": {"disable": true}}}'
+    wish = f'{{"agent": {{"compaction": {{"disable": true}}}}{more}}}'
     path = write(project / "opencode.json", wish)
     plugin = project / ".opencode/plugins/holdfast.js"
     for _ in range(2):

@@ -210,7 +210,8 @@ def test_config__compaction_was_off_before_holdfast__stays_off(play: Play) -> No
     [
         ('{"agent": {"compaction": {"disable": true}}}', False),
         ('{ // mine\n"agent": {"compaction": {"model": "a/b", "disable" : true}}}', False),
-        ('{"agent": {"compaction": {"disable": true}}, "mcp": {"holdfast": {}}}', True),
+        ('{"agent": {"compaction": {"disable": true}}, "mcp": {"holdfast": {}}}', False),
+        ('{"agent": {"compaction": {"disable": true}}, "instructions": [".opencode/holdfast-protocol.md"]}', True),
         ('{"agent": {"compaction": {"disable": false}}}', True),
     ],
 )

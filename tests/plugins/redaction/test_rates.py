@@ -99,6 +99,8 @@ def test_redact__ids_beside_the_words_of_secrets__stay(text: str) -> None:
     "text",
     [
         "git@github.com:acme/api.git",
+        "postgresql://app@db.corp.dev/x and ssh://git@git.corp.dev:2222/x.git",
+        "connect to `sftp://ann.smith@files.corp.dev`",
         "actions/checkout@v4 and @types/node@20.1.0",
         "Co-authored-by: bot <12345+bot@users.noreply.github.com>",
         "no-reply@acme.dev",
@@ -122,6 +124,10 @@ def test_redact__addresses_and_numbers_that_lead_to_nobody__stay(text: str) -> N
     ("text", "kind"),
     [
         ("Author: Jane Doe <jane.doe@corp.dev>", "email"),
+        ("see https://corp.dev/u/jane.doe@corp.dev", "email"),
+        ("mailto:jane.doe@corp.dev", "email"),
+        ("smtp://jane.doe@corp.dev@mail.corp.dev", "email"),
+        ("://jane.doe@corp.dev", "email"),
         ("a 2a01:4f8:c17:b8f::2 host", "ip"),
         ("card 4111 1111 1111 1111", "card"),
         ("Amex 3782-822463-10005", "card"),

@@ -312,6 +312,13 @@ def test_claude_code__prompt_typed_while_the_model_works__is_said_when_the_queue
     assert [m.text for m in read(path).messages][1:] == ["switch to main first", "and push it"]
 
 
+def test_claude_code__attachment_that_names_the_model__is_no_part_of_the_conversation(tmp_path: Path) -> None:
+    named = {"type": "model", "identity": {"modelId": "m-5"}, "text": "You are powered by the model named M 5."}
+    transcript = read(write(tmp_path / "t", claude(uuid="1"), claude("attachment", uuid="2", attachment=named)))
+    assert said(transcript) == [("user", "hello")]
+    assert transcript.skipped == 0
+
+
 def test_claude_code__queued_prompt_in_two_kinds_of_rows__is_said_once(tmp_path: Path) -> None:
     rows = [
         {"type": "queue-operation", "operation": "enqueue", "content": "also the docs", "sessionId": "s-1"},

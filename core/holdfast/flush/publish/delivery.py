@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping
 from datetime import UTC
@@ -18,13 +17,14 @@ from holdfast.flush.publish.forge import Forge
 from holdfast.flush.publish.outbox import FILE, Item, Outbox, Send, behind, why_behind
 from holdfast.fs import paths
 from holdfast.storage import block_marker
+from holdfast.text.lazy import log
 from holdfast.text.plain import one_line
 
 if TYPE_CHECKING:
     from holdfast.models import Evidence
     from holdfast.session.services import Services
 
-logger = logging.getLogger(__name__)
+logger = log(__name__)
 
 #: Time limit in seconds for waiting items, at a flush with nothing new to publish and at a session start.
 FLUSH_LIMIT_S: Final = 5.0

@@ -77,13 +77,7 @@ def start(project: Project) -> Start:
         elif line == recall.OPEN:
             groups.append(("", _RESUME, []))
         groups[-1][2].append(line)
-    origins = Origins(
-        project.services.state,
-        project.dreams(),
-        memory=project.services.layout.name(Surface.MEMORY),
-        note_of=lambda at: project.services.layout.name(Surface.DAILY, at.astimezone(project.zone).date()),
-        read=project.text,
-    )
+    origins = project.origins()
     count = project.services.count_tokens
     parts = [_part(project, origins, name, why, lines) for name, why, lines in groups]
     return Start(text=text, tokens=count(text), parts=tuple(parts), withheld=brief.withheld)

@@ -12,7 +12,7 @@ from attrs import frozen
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import notes
-from holdfast_web.memory_lines import Origins, lines_of
+from holdfast_web.memory_lines import lines_of
 
 if TYPE_CHECKING:
     from holdfast import Fact
@@ -112,6 +112,13 @@ def find(project: Project, wanted: str) -> list[Trace]:
     return [Trace(place=place, text=text) for place, text in found[:_CANDIDATES]]
 
 
+def at(project: Project, place: str) -> Trace:
+    """The trace of ``document:line`` or of a fact's whole id. Raises: NotFound; Corrupt; Unavailable."""
+    if _PLACE.fullmatch(place) or _FACT.fullmatch(place):
+        return _trace(project, place)
+    raise NotFound(f"{place!a} is not a line of a document.", next_step="Follow a link of the page `Memory`.")
+
+
 def _trace(project: Project, place: str) -> Trace:
     if _FACT.fullmatch(place):
         return _facts(project, place)[0]
@@ -147,13 +154,7 @@ def _line(project: Project, name: str, number: int, text: str) -> Trace:
     day = project.services.layout.day_of(Surface.DAILY, name)
     if day is not None:
         return Trace(place=f"{name}:{number}", text=_bare(text), sources=(_source(project, f"{name}:{number}"),))
-    origins = Origins(
-        project.services.state,
-        project.dreams(),
-        memory=project.services.layout.name(Surface.MEMORY),
-        note_of=lambda at: project.services.layout.name(Surface.DAILY, at.astimezone(project.zone).date()),
-        read=project.text,
-    )
+    origins = project.origins()
     line = next((origins.dated(line) for line in lines_of(text)), None)
     if line is None:
         return Trace(place=f"{name}:{number}", text=text.strip())

@@ -1,0 +1,35 @@
+"""The public face of the spool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from holdfast.flush.spool import shipping
+from holdfast.flush.spool.kept import Spool, sentence
+
+if TYPE_CHECKING:
+    from holdfast.flush.spool.kept import Kept
+    from holdfast.flush.spool.shipping import Shipped
+    from holdfast.session.services import Services
+
+
+@frozen
+class Spooled:
+    """Flushes that are durable on this machine alone. See docs/spool.md."""
+
+    _services: Services
+
+    def items(self) -> list[Kept]:
+        """The waiting flushes, in order. A damaged line is an item without a receipt. Raises: Unavailable."""
+        return Spool(self._services.state).items()
+
+    @property
+    def sentence(self) -> str:
+        """How many flushes wait, since when and for which server; empty when none waits. Raises: Unavailable."""
+        return sentence(self.items(), self._services.config.tz)
+
+    def send(self, *, limit_s: float = 60.0) -> Shipped:
+        """Write them to the store, oldest first, for ``limit_s`` seconds at most. Never raises."""
+        return shipping.ship(self._services, limit_s=limit_s)
