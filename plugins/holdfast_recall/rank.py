@@ -204,8 +204,7 @@ def _ranked(
             + weight.source * best.get(one >> SOURCE, 0.0)
             + weight.words * shares.of(bits[one])
             + weight.near * shares.of(next_to)
-            + weight.wide
-            * shares.of(wide)
+            + weight.wide * shares.of(wide)
             + weight.length * math.log1p(length) / 5
         )
         if not one & _FIRST:
