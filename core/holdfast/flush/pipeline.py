@@ -31,15 +31,14 @@ from holdfast.journal.journal import file_stem
 from holdfast.journal.safety import Marker, Stated
 from holdfast.models import Finding, Payload, Receipt, payload_of, turns_of
 from holdfast.storage import sha256
-from holdfast.text import hostile
-from holdfast.text.lazy import log
+from holdfast.text import hostile, lazy
 
 if TYPE_CHECKING:
     from holdfast.models import Extraction, Message
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 
-logger = log(__name__)
+logger = lazy.log(__name__)
 
 #: The steps after all documents are verified.
 _VERIFIED = frozenset({"on_flush", "facts", "journal", "marker"})
