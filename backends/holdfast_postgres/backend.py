@@ -186,5 +186,9 @@ class PostgresBackend(StorageBackend):
     def close(self) -> None:
         self._database.close()
 
+    @property
+    def address(self) -> str:
+        return f"{self._database.server}#{self._database.namespace}"
+
     def where(self, name: str) -> str:
-        return f"{self._database.server}#{self._database.namespace}/{name}"
+        return f"{self.address}/{name}"

@@ -379,6 +379,11 @@ class StorageBackend(ABC):
     def close(self) -> None:  # noqa: B027 - most backends hold nothing
         """Release all resources. Using the backend afterwards is an error."""
 
+    @property
+    def address(self) -> str:
+        """The server and the store on it, without a password, for people; empty for a local store."""
+        return ""
+
     def where(self, name: str) -> str:
         """Where a person finds the document: a path relative to the project, or a URL."""
         return name

@@ -16,12 +16,15 @@ from holdfast.plugin import discovery
 class StorageConfig(Value):
     """``backend`` names an entry point; ``path`` is its folder under the project; ``facts`` its facts file.
 
+    With ``spool`` a flush that the store's server does not take is kept on this machine and written later.
+
     ``options`` holds the other keys of the ``[storage]`` table, for the backend to read.
     """
 
     backend: str = "file"
     path: str = ".holdfast"
     facts: str = "facts.jsonl"
+    spool: bool = field(default=False, repr=False)  # not part of which store it is
     options: Mapping[str, object] = field(factory=dict)
 
 

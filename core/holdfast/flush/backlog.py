@@ -88,6 +88,11 @@ def settle_flush(
     return queued, ()
 
 
+def queue_all(services: Services, source: str, said: Sequence[Message], flush: str) -> list[str]:
+    """Queue the turns of a flush that the server did not take for every extractor. Raises: Unavailable."""
+    return enqueue(services, source, said, list(services.dispatch.extractors()), flush=flush)
+
+
 def enqueue(
     services: Services,
     source: str,

@@ -20,6 +20,7 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, receipt_from
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import notes
+from holdfast.flush.spool.kept import Spool
 from holdfast.fs import durable, paths, private, safeopen, tally
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.models.value import Value
@@ -38,6 +39,7 @@ _NEWEST = 3
 #: The counted lists, with the loss kind and the name of one line.
 LISTS = {
     "outbox.jsonl": ("waiting", "waiting comment"),
+    "spool.jsonl": ("spooled", "kept flush"),
     "facts.log.jsonl": ("lines", "line"),
     "dreams.jsonl": ("lines", "line"),
 }
@@ -111,7 +113,7 @@ def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
             continue
         try:
             for entry in Journal(services.state, session_id).entries():
-                if entry.record["kind"] == "checkpoint" and entry.record.get("receipt"):
+                if entry.record["kind"] in ("checkpoint", "shipped") and entry.record.get("receipt"):
                     yield entry.record
         except Corrupt:
             continue  # the check of journals reports it
@@ -222,6 +224,23 @@ def _lists(services: Services) -> Iterator[Loss]:
             number = f"{count:,} {what} is" if count == 1 else f"{count:,} {what}s are"
             message = f"{number} missing from {paths.ending(services.private(file), 3)}."
             yield Loss(kind=kind, name=f"state/{file}", message=message, next_step=_LIST_STEP)
+    for kept in Spool(services.state).items():
+        if kept.is_damaged:
+            yield Loss(kind="spooled", name="state/spool.jsonl", message=kept.error, next_step=kept.next_step)
+
+
+def unshipped(services: Services) -> list[tuple[Receipt, dict[str, Any]]]:
+    """The flushes that a server has not taken, by the journals: receipt and the journal's record, oldest first. Raises:
+    Unavailable."""
+    found: dict[str, tuple[Receipt, dict[str, Any]]] = {}
+    gone: set[str] = set()
+    for record in _checkpoints(services):
+        receipt = receipt_from(record["receipt"])
+        if not receipt.spooled:
+            gone.add(receipt.flush_id.partition("-")[0])
+        elif record.get("flush") and receipt.summary != PURGED:
+            found[receipt.flush_id] = receipt, record["flush"]
+    return sorted((pair for key, pair in found.items() if key not in gone), key=lambda pair: pair[0].at)
 
 
 def _created(services: Services, named: Container[str]) -> Iterator[Loss]:

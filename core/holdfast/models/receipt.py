@@ -53,6 +53,7 @@ class Receipt(Value):
     ``summary`` is the daily block's text; ``repeated`` is true when the receipt of an earlier, still valid flush is
     returned again; ``degraded`` when a trail waits to be published (``pending`` items, including earlier flushes).
     ``derived`` names the fields found in the conversation, ``not_found`` the fields that it does not mention.
+    ``spooled`` names the server that has not stored the flush yet; until then it is kept on this machine alone.
     """
 
     flush_id: str
@@ -68,7 +69,12 @@ class Receipt(Value):
     pending: int = 0
     repeated: bool = False
     overridden: str = ""
+    spooled: str = ""
 
     @property
     def degraded(self) -> bool:
         return self.pending > 0
+
+    def is_same(self, other: Receipt) -> bool:
+        """Whether both are of one flush. A suffix of the id counts the copies next to edited blocks."""
+        return self.flush_id.partition("-")[0] == other.flush_id.partition("-")[0]

@@ -25,6 +25,7 @@ from holdfast.journal.witness import Witness
 from holdfast.models.value import Value
 from holdfast.session.fitting import fitted
 from holdfast.session.resume import artifacts, own_first, resume
+from holdfast.session.unshipped import Unshipped
 from holdfast.text import conflicts
 from holdfast.text.plain import BOM
 
@@ -66,6 +67,8 @@ class Brief(Value):
     #: One sentence about documents left out because they came with a clone; empty when there are none.
     withheld: str = ""
     lost: tuple[Loss, ...] = ()
+    #: One sentence about flushes that are kept on this machine, because the server did not take them; or empty.
+    spooled: str = ""
 
     @property
     def objective(self) -> str:
@@ -94,13 +97,15 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     reading = _Reading(services, [*fixed, *_near(services)], losses.documents(services, receipts))
     handoff_text = reading.text(handoff_name)
     entries, torn = _work(handoff_text, handoff_name)
+    kept = Unshipped.of(services)
+    entries = kept.work(entries)
     session = services.gate.identifier(session) if session else ""
     work = own_first([w for w in entries if w.is_open], session)
     closed = next((w for w in entries if not w.is_open), None)
     names = {s: layout.name(s) for s in (Surface.MEMORY, Surface.USER)}
     memory, user = (reading.text(names[s]) for s in (Surface.MEMORY, Surface.USER))
     files = tuple((name, text) for name in map(layout.name, THREE_FILES) if (text := reading.text(name)))
-    days = _newest_notes(services, reading)
+    days = kept.notes(_newest_notes(services, reading))
     unsafe = tuple(safety.all_unsafe(services.state))
     facts = services.store.is_withheld(provenance.FACTS) and services.store.backend.count_facts() > 0
     withheld = provenance.sentence(reading.withheld, facts=facts)
@@ -110,7 +115,9 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in told if one),
         *losses.newest(services, reading.texts, receipts),
     )
-    first, shown = resume(services, work, closed, unsafe, withheld, lost, session=session, max_chars=max_chars)
+    first, shown = resume(
+        services, work, closed, unsafe, withheld, lost, session=session, max_chars=max_chars, spooled=kept.sentence
+    )
     notes = [(name, _brief_note(text, shown)) for name, text in days]
     standing = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files)
     text = fitted(
@@ -136,6 +143,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         files=files,
         withheld=withheld,
         lost=lost,
+        spooled=kept.sentence,
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import attrs
 
-from holdfast.config.serde import moment, receipt_from, stamp, unstructure
+from holdfast.config.serde import receipt_from, stamp, unstructure
 from holdfast.errors import Conflict, FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.fs import paths
 from holdfast.journal import background, capture, safety
@@ -208,13 +208,10 @@ class Session:
             overridden = self.use_override()
             if not overridden:
                 raise
+            why = f"Dropped by an override although it was not saved: {refused.target} failed."
+            now = self._services.now()
             return Receipt(
-                flush_id="",
-                session_id=self.id,
-                reason=reason,
-                at=self._services.now(),
-                warnings=(f"Dropped by an override although it was not saved: {refused.target} failed.",),
-                overridden=overridden,
+                flush_id="", session_id=self.id, reason=reason, at=now, warnings=(why,), overridden=overridden
             )
 
     def compact(
@@ -344,12 +341,11 @@ class Session:
     ) -> None:
         """End the session through the gate. If the block raised and the flush fails too, the block's error propagates
         with a note, and the UNSAFE marker stays on disk."""
-        if error is None:
-            self.end()
-            return
         try:
             self.end()
         except FlushRefused as refused:
+            if error is None:
+                raise
             error.add_note(f"holdfast: the session is UNSAFE: {refused}")
 
     # state from the journal
@@ -435,21 +431,15 @@ class Session:
             self._log = [item for item in self._log if item[0] >= first]
             # Another process may have added a message just before this line.
             self.ended = record["ended"] and self._last_message == record["last_message"]
+        elif kind == "shipped" and self.last_receipt is not None:
+            shipped = receipt_from(record["receipt"])
+            self.last_receipt = shipped if shipped.is_same(self.last_receipt) else self.last_receipt
         if self._summaries is not None and kind in ("summary", "checkpoint"):
             self._summaries.take(entry)
         self._read_to = entry.end
 
     def _message(self, record: dict[str, Any]) -> Message:
-        tokens = record.get("tokens")
-        return Message(
-            role=record["role"],
-            text=record["text"],
-            at=moment(record["at"]),
-            id=record["id"],
-            tokens=self._services.count_tokens(record["text"]) if tokens is None else tokens,
-            tool=record.get("tool", ""),
-            failed=record.get("failed", False),
-        )
+        return capture.message_of(record, self._services.count_tokens)
 
     def use_override(self) -> str:
         """Take the operator's override, once and durably, because the caller drops context. Empty if none."""

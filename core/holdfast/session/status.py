@@ -19,6 +19,7 @@ from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush import losses
 from holdfast.flush.losses import Loss
 from holdfast.flush.publish.outbox import Item, Outbox
+from holdfast.flush.spool.kept import Kept, Spool
 from holdfast.fs import paths
 from holdfast.journal import journal, safety
 from holdfast.journal.safety import Marker, State
@@ -56,7 +57,8 @@ class SessionStatus(Value):
 @frozen(kw_only=True, eq=False, repr=False)
 class Status(Value):
     """A project at one moment. ``sessions`` is sorted: unsafe first, then dirty, then safe; each by id. ``waiting``
-    lists unpublished items, oldest first. ``notices`` are sentences about project settings that are not in force.
+    lists unpublished items, oldest first; ``spooled`` the flushes that are on this machine alone. ``notices`` are
+    sentences about project settings that are not in force.
     ``lost`` is stored data that a quick check found missing."""
 
     root: str
@@ -67,6 +69,7 @@ class Status(Value):
     waiting: tuple[Item, ...] = ()
     notices: tuple[str, ...] = ()
     lost: tuple[Loss, ...] = ()
+    spooled: tuple[Kept, ...] = ()
 
     @property
     def unsafe(self) -> tuple[SessionStatus, ...]:
@@ -101,6 +104,7 @@ def status(services: Services) -> Status:
         backend=services.config.storage.backend,
         sessions=tuple(sorted(_masked(services, found), key=lambda s: (_RANK[s.state], s.id))),
         waiting=tuple(Outbox(services.state).items()),
+        spooled=tuple(Spool(services.state).items()),
         notices=services.notices,
         lost=tuple(_lost(services)),
     )
