@@ -492,9 +492,8 @@ class _Flush:
         self.session.unwritten.clear()
         safety.clear(self.services.state, self.session.id, self.settled)
         pending = evidence.pending(self.services, receipt.evidence)
-        over = (
-            () if pending else evidence.remarks(self.services, receipt.evidence)
-        )  # what waited then has been published since
+        # What waited then has been published since.
+        over = () if pending else evidence.remarks(self.services, receipt.evidence)
         warnings = [w for w in receipt.warnings if w not in over]
         spooled = shipping.waits_for(self.services, receipt)
         return evolve(receipt, repeated=True, pending=pending, warnings=warnings, spooled=spooled)
