@@ -74,6 +74,7 @@ class Embedder(ABC):
 class WordVectors(Embedder):
     """``[plugins.word_vectors] path = "FILE"``: a table that :mod:`holdfast_recall.table` reads and makes."""
 
+    weight: ClassVar[float] = 2.0
     known_settings: ClassVar[Mapping[str, type]] = {"path": str}
     required: ClassVar[str] = "path"
     _table: Any = None

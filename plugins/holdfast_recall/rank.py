@@ -53,7 +53,7 @@ class Features(NamedTuple):
 
 
 _TURN: Final = Features(
-    own=2.0, before=2.0, around=2.7, source=2.9, words=1.5, near=2.0, wide=1.4, first=0.9, speaker=0.5, length=2.25,
+    own=2.0, before=2.0, around=2.3, source=2.9, words=1.5, near=2.0, wide=0.7, first=0.9, speaker=0.5, length=2.25,
     question=-0.8, self=0.5, time=1.6, number=1.6, dated=2.1,
 )  # fmt: skip
 _LINE: Final = Features(own=4.0, around=0.5, source=1.0, words=4.0, near=0.5, length=0.5, time=0.5, dated=1.5)
