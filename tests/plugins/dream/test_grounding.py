@@ -426,14 +426,9 @@ def test_ground__sources_are_indexed__uses_the_index_and_finds_the_same() -> Non
     ("line", "said", "answer"),
     [
         ("Card numbers are stored", "we do not store card numbers, only the token of the provider", "unproven"),
-        (
-            "We store only the token of the provider",
-            "we do not store numbers, we store only the provider's token",
-            "supported",
-        ),
+        ("Card numbers are not stored", "we do not store card numbers, only the token of the provider", "supported"),
         ("Long Windows paths work", "Long Windows paths fail", "unproven"),
-        ("GH-12's cause is the lease", "GH-12 is caused by the lease", "supported"),
-        ("the label of 24e7400's parent", "the label of the parent of 24e7400", "supported"),
+        ("24e7400's label has changed", "The label of 24e7400 has changed", "supported"),
     ],
 )
 def test_ground__denied_words_and_possessive_identifiers__are_compared(line: str, said: str, answer: str) -> None:
