@@ -56,6 +56,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
             checks += _guard("conflicts", lambda: _conflicts(memory, repair=repair))
             checks += _guard("git", lambda: _git(root))
             checks += _guard("stored", lambda: _stored(memory, repair=repair))
+            checks += _guard("spool", lambda: _spool(memory, repair=repair))
             checks += _guard("facts", lambda: _facts(memory))
             checks += _guard("provenance", lambda: _provenance(memory))
             checks += _guard("handoff", lambda: _handoff(memory))
@@ -238,6 +239,17 @@ def _stored(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
         else:
             step = "Restore it from a copy or from git, or let it be flushed again."
             yield Check(name="stored", outcome=Outcome.FAIL, message=f"{done.message}.", next_step=step)
+
+
+def _spool(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
+    """The flushes that are on this machine alone. Silent when there are none."""
+    if repair and memory.spool.items():
+        sent = memory.spool.send()
+        if sent.written:
+            yield _good("spool", f"{len(sent.written):,} kept flushes are on the server now", repaired=True)
+    for error, step in dict.fromkeys((one.error, one.next_step) for one in memory.spool.items() if not one.is_damaged):
+        message = f"{memory.spool.sentence} {error}".strip()
+        yield _warn("spool", message, step or "`holdfast spool send` sends them now.")
 
 
 def _git(root: str) -> Iterator[Check]:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from holdfast_recall import texts, words
 from holdfast_recall.dates import Span
-from holdfast_recall.index import QUESTION, SELF, SOURCE, TIME, size
+from holdfast_recall.index import NUMBER, QUESTION, SELF, SOURCE, TIME, size
 
 #: Texts whose BM25 score is known, how many of them are ranked, and how many neighbours on each side with them.
 _SCORED, _CANDIDATES, _AROUND = 400, 100, 2
@@ -41,18 +41,20 @@ class Features(NamedTuple):
     source: float = 0.0  # best BM25 of the session or document
     words: float = 0.0  # share of the question's words in the text, the rare ones counting more
     near: float = 0.0  # the same, in the text and those next to it
+    wide: float = 0.0  # the same, in the text and three on each side
     first: float = 0.0  # begins its session
     speaker: float = 0.0  # the question names who speaks, or somebody else
     length: float = 0.0  # logarithm of the length
     question: float = 0.0  # is a question itself
     self: float = 0.0  # first person
-    time: float = 0.0  # the question asks when, and the text speaks of a time
+    time: float = 0.0  # the question asks when, and the text mentions a time
+    number: float = 0.0  # the question asks how many or how long, and the text has a number
     dated: float = 0.0  # in the span of days that the question names
 
 
 _TURN: Final = Features(
-    own=1.9, before=2.7, around=2.3, source=3.2, words=1.6, near=2.0, first=0.9, speaker=0.5, length=2.1, question=-0.8,
-    self=0.5, time=1.6, dated=2.3,
+    own=2.0, before=2.0, around=2.7, source=2.9, words=1.5, near=2.0, wide=1.4, first=0.9, speaker=0.5, length=2.25,
+    question=-0.8, self=0.5, time=1.6, number=1.6, dated=2.1,
 )  # fmt: skip
 _LINE: Final = Features(own=4.0, around=0.5, source=1.0, words=4.0, near=0.5, length=0.5, time=0.5, dated=1.5)
 _FACT: Final = Features(own=4.0, words=4.0, length=0.5, time=0.5, dated=0.5)
@@ -180,9 +182,10 @@ def _ranked(
         best[one >> SOURCE] = max(best.get(one >> SOURCE, 0.0), score)
     shares = _Shares(weights)
     bits = {row.id: shares.bits(row.stems) for row in rows}
+    have = bits.get
     questions = {row.id for row in rows if row.marks & QUESTION}
     named = {role for role in {row.role for row in rows} if words.names(question, role)}
-    when = TIME * words.asks_when(question)
+    when, count = TIME * words.asks_when(question), NUMBER * words.asks_number(question)
     start, end = (span.start.timestamp(), span.end.timestamp()) if span else (0.0, 0.0)
 
     for one, place, kind, at, role, marks, length, _ in rows:
@@ -192,13 +195,16 @@ def _ranked(
         if not mine and not near and kind != texts.TURN:
             continue
         weight = WEIGHTS[kind]
+        next_to = bits[one] | have(one - 1, 0) | have(one + 1, 0)
+        wide = next_to | have(one - 3, 0) | have(one - 2, 0) | have(one + 2, 0) | have(one + 3, 0)
         score = (
             weight.own * mine
             + weight.before * own.get(one - 1, 0.0) * (1.0 if one - 1 in questions else 0.4)
             + weight.around * (own.get(one - 2, 0.0) + own.get(one + 1, 0.0) + own.get(one + 2, 0.0)) / 3
             + weight.source * best.get(one >> SOURCE, 0.0)
             + weight.words * shares.of(bits[one])
-            + weight.near * shares.of(bits[one] | bits.get(one - 1, 0) | bits.get(one + 1, 0))
+            + weight.near * shares.of(next_to)
+            + weight.wide * shares.of(wide)
             + weight.length * math.log1p(length) / 5
         )
         if not one & _FIRST:
@@ -211,6 +217,8 @@ def _ranked(
             score += weight.self
         if marks & when:
             score += weight.time
+        if marks & count:
+            score += weight.number
         if start <= at < end:
             score += weight.dated
         yield Ranked(one, place, (score + similar.weight * near) / (_TOTALS[kind] + similar.weight))

@@ -145,6 +145,7 @@ CORE: Mapping[str, Check] = {
     "storage.backend": _backend,
     "storage.path": _own("storage.path", 0),
     "storage.facts": _own("storage.facts", 1),
+    "storage.spool": _users,  # weakens the gate
     "flush.policy": _policy,
     "flush.strict_blocks": _blocks,
     "session.keep_last": _between(0, 1_000),
@@ -222,6 +223,7 @@ def reason(key: str) -> str:
 
 _REASONS = {
     "storage": "decides where memory is kept",
+    "storage.spool": "lets context go before the server has the flush",
     "layout": "decides which files memory is written to",
     "retention": "decides what is deleted",
     "facts.max_facts": "deletes the facts above that number",

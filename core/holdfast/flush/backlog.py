@@ -15,6 +15,7 @@ from holdfast.errors import HoldfastError, Refused
 from holdfast.facts import extract, extracted, statedfacts
 from holdfast.facts.extract import ExtractResult
 from holdfast.facts.extracted import Extracted
+from holdfast.facts.lifecycle import Facts
 from holdfast.facts.queue import Queue, Waiting
 from holdfast.fs import paths, private
 from holdfast.journal import background
@@ -69,21 +70,27 @@ def settle_flush(
     try:
         turns = recall.without_recalled(turns_of(said))
         asked = services.dispatch.extractors()
+        at = at or services.now()
+        fresh = statedfacts.values(services, payload, flush=flush, at=at, turns=turns) if payload is not None else []
         if services.config.extract.when == background.TURN:
             queued += enqueue(services, source, said, list(asked), flush=flush)
-            _tell_pieces(services, source, said, flush, at or services.now())
+            _tell_pieces(services, source, said, flush, at)
+            Facts(services).store(fresh)
         else:
             found = found or extract.at_once(services, turns)
             later = [name for name, quick in asked.items() if not quick]
             for plugins, error in ((later, ""), (sorted(found.failed), " ".join(found.failed.values()))):
                 queued += enqueue(services, source, said, plugins, flush=flush, error=error)
-            extract.settle(services, found, said=turns, source=source)
-        if payload is not None:
-            statedfacts.store(services, payload, flush=flush, at=at or services.now(), turns=turns)
+            extract.settle(services, found, said=turns, source=source, stated=fresh)
     except HoldfastError as error:
         logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
         return queued, (f"These messages' facts could not be stored: {error}",)
     return queued, ()
+
+
+def queue_all(services: Services, source: str, said: Sequence[Message], flush: str) -> list[str]:
+    """Queue the turns of a flush that the server did not take for every extractor. Raises: Unavailable."""
+    return enqueue(services, source, said, list(services.dispatch.extractors()), flush=flush)
 
 
 def enqueue(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from holdfast.config.serde import moment, stamp
+from holdfast.models.value import Value
 from holdfast.storage import block_marker
 from holdfast.text.lazy import Lazy
 from holdfast.text.openwork import is_none, is_open
@@ -205,8 +206,8 @@ def _plain(text: str | None) -> str:
     return one_line(text or "")
 
 
-@frozen(kw_only=True)
-class Block:
+@frozen(kw_only=True, eq=False, repr=False)
+class Block(Value):
     """A block as read back: ``at`` is UTC; ``lines`` are (heading, label, text) of its list items, in order."""
 
     id: str

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _KINDS: Final = ("", "turn", "note", "decision", "memory", "fact", "document")
 _HITS: Final = 30
-#: Shortest word that is marked in a hit, in characters.
+#: Shortest word to mark in a hit, in characters.
 _WORD: Final = 3
 
 

@@ -30,7 +30,7 @@ def configure(parser: ArgumentParser) -> None:
         choices=_ACTIONS,
         help="list (default), show ID, edit ID, forget ID ..., import FILE, export, log",
     )
-    parser.add_argument("names", metavar="ID or FILE", nargs="*", help="what it is about; `-` is stdin")
+    parser.add_argument("names", metavar="ID or FILE", nargs="*", help="the facts or the file; `-` is stdin")
     chosen = parser.add_argument_group("list")
     chosen.add_argument("--order", choices=("created", "confidence"), default="created", help="created, confidence")
     chosen.add_argument("--limit", metavar="N", type=positive("limit"), help="at most so many")
@@ -59,7 +59,7 @@ def run(args: Namespace) -> int:
 
 
 def _check(args: Namespace) -> None:
-    """Arguments that the action does not take are a mistake, not to be passed over."""
+    """Refuse arguments that the action does not take."""
     wanted = {"show": "at least one ID", "edit": "one ID", "forget": "at least one ID", "import": "one FILE"}
     given = len(args.names)
     right = {"one ID": given == 1, "one FILE": given == 1, "at least one ID": given >= 1}
@@ -162,7 +162,7 @@ def _forget(memory: Holdfast, args: Namespace, out: Term) -> int:
 
 
 def _leave_nothing(memory: Holdfast) -> HoldfastError | None:
-    """A backend may keep what was deleted in its files until it is told not to; the error when it cannot now."""
+    """Make the backend remove deleted content from its files. Returns the error when it cannot do that now."""
     try:
         memory.services.store.backend.compact()
     except HoldfastError as error:
