@@ -1,8 +1,8 @@
 """A PostgreSQL store under load: ``python benchmarks/postgres_load.py agents|growth postgresql://user@host/db``.
 
-``agents``: processes with several agents each flush for a minute, into one namespace or one for each agent. It shows
-flushes per second, the time of a flush, and whether anything is lost or doubled. ``growth``: a generator fills many
-namespaces with facts, and the time of each call is taken at each size. The server is one that you started.
+``agents``: processes with several agents each flush for a minute into one namespace. It shows flushes per second, the
+time of a flush, and whether anything is lost or doubled. ``growth``: a generator fills many namespaces with facts, and
+the time of each call is taken at each size. The server is one that you started.
 """
 
 from __future__ import annotations
@@ -23,24 +23,20 @@ from holdfast.testing.facts import make_fact
 from holdfast_postgres.backend import PostgresBackend
 
 AGENTS = """
-import json, sys, threading, time
+import json, os, sys, threading, time
 from holdfast import Holdfast
-first, last, seconds, shared = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), sys.argv[4] == "shared"
-import os
-base = os.environ["HOLDFAST_STORAGE__NAMESPACE"]
+first, last, seconds = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 print("ready", flush=True)
 sys.stdin.readline()
 took, receipts, refused = [], [], 0
-until = time.monotonic() + seconds
 def work(agent):
     global refused
-    folder = f"{sys.argv[5]}/{agent}"
+    folder = f"{sys.argv[4]}/{agent}"
     os.makedirs(folder, exist_ok=True)
-    if not shared:
-        os.environ["HOLDFAST_STORAGE__NAMESPACE"] = f"{base}/{agent}"
     with Holdfast.open(folder) as memory:
+        memory.load()
         opened.wait()
-        number = 0
+        until, number = time.monotonic() + seconds, 0
         while time.monotonic() < until:
             session = memory.session(f"a{agent}-{number}")
             session.add("user", f"Please do step {number} of task {agent}.")
@@ -58,15 +54,14 @@ opened = threading.Barrier(last - first)
 threads = [threading.Thread(target=work, args=(agent,)) for agent in range(first, last)]
 for thread in threads:
     thread.start()
-    time.sleep(0 if shared else 0.3)
 for thread in threads:
     thread.join()
 json.dump([took, receipts, refused], sys.stdout)
 """
 
 
-def agents(server: str, number: int, processes: int, seconds: float, shared: bool) -> None:
-    space = f"load/{os.getpid()}/{shared}"
+def agents(server: str, number: int, processes: int, seconds: float) -> None:
+    space = f"load/{os.getpid()}"
     environment = os.environ | {
         "HOLDFAST_STORAGE__BACKEND": "postgres",
         "HOLDFAST_STORAGE__SERVER": server,
@@ -76,7 +71,7 @@ def agents(server: str, number: int, processes: int, seconds: float, shared: boo
     with tempfile.TemporaryDirectory() as folder:
         running = []
         for one in range(processes):
-            words = [str(one * each), str((one + 1) * each), str(seconds), "shared" if shared else "own", folder]
+            words = [str(one * each), str((one + 1) * each), str(seconds), folder]
             running.append(
                 subprocess.Popen(
                     [sys.executable, "-c", AGENTS, *words],
@@ -89,19 +84,22 @@ def agents(server: str, number: int, processes: int, seconds: float, shared: boo
         for process in running:
             assert process.stdout is not None
             process.stdout.readline()
-        answers = [json.loads(process.communicate("go\n")[0]) for process in running]
+        for process in running:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        answers = [json.loads(process.communicate()[0]) for process in running]
     took = sorted(seconds for answer in answers for seconds in answer[0])
     receipts = [receipt for answer in answers for receipt in answer[1]]
-    text = ""
     with psycopg.connect(server) as connection:
         rows = connection.execute(
-            "SELECT body FROM holdfast.documents WHERE starts_with(namespace, %s) AND name ~ '^memory/[0-9-]+[.]md$'",
+            "SELECT body FROM holdfast.documents WHERE namespace = %s AND name ~ '^memory/[0-9-]+[.]md$'",
             (space,),
         )
         text = "".join(body for (body,) in rows.fetchall())
     counts = [text.count(f"<!-- holdfast:block id={receipt} -->") for receipt in receipts]
     print(
-        f"{number} agents in {processes} processes, {'one namespace' if shared else 'a namespace each'}: "
+        f"{number} agents in {processes} processes, one namespace: "
         f"{len(took)} flushes, {len(took) / seconds:.0f}/s, median {statistics.median(took) * 1000:.0f} ms, "
         f"p95 {took[int(len(took) * 0.95)] * 1000:.0f} ms, refused {sum(answer[2] for answer in answers)}, "
         f"lost {counts.count(0)}, doubled {sum(count > 1 for count in counts)}"
@@ -187,8 +185,7 @@ def main() -> None:
     if given.what == "growth":
         growth(given.server, given.admin or given.server, given.facts, given.each)
         return
-    for shared in (True, False):
-        agents(given.server, given.agents, given.processes, given.seconds, shared)
+    agents(given.server, given.agents, given.processes, given.seconds)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,7 @@ from attrs import evolve
 from holdfast import Session
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Unavailable
-from holdfast.flush.spool import shipping
 from holdfast.journal import journal, safety
-from holdfast.session.unshipped import Unshipped
 from holdfast.storage import Capability
 from holdfast.text import recall
 from holdfast.text.plain import in_one_line
@@ -58,7 +56,7 @@ def start(memory: Holdfast, event: Event) -> Reply:
         return _started(memory, event)
     except Unavailable as error:
         log(services.state, event.client, event.kind, f"{type(error).__name__}: {error.message}")
-        return _without_store(services, event, error)
+        return _without_store(memory, event, error)
 
 
 def _started(memory: Holdfast, event: Event) -> Reply:
@@ -93,10 +91,11 @@ def opening(memory: Holdfast, event: Event) -> Reply:
     return Reply(context=whole, notice=unsafe)
 
 
-def _without_store(services: Services, event: Event, error: HoldfastError) -> Reply:
+def _without_store(memory: Holdfast, event: Event, error: HoldfastError) -> Reply:
     """The answer when the store's server gives none: the last brief that this machine has seen, with its age."""
     from holdfast.cli.humanize import ago
 
+    services = memory.services
     kept = lastbrief.read(services)
     why = in_one_line(error.message)
     told = f"holdfast cannot read this project's memory now: {why} Do not assume that it is empty."
@@ -104,15 +103,15 @@ def _without_store(services: Services, event: Event, error: HoldfastError) -> Re
         old = "No earlier brief is kept on this machine."
     else:
         old = f"The brief below is the last one that this machine has read, from {ago(kept.at, services.now())}."
-    waiting = Unshipped.of(services)
-    blocked = "" if shipping.is_on(services) else " Until then compaction is blocked."
+    waiting = memory.spool.sentence
+    blocked = "" if memory.spool.is_on else " Until then compaction is blocked."
     notice = f"holdfast: {error.message} {error.next_step} {old}{blocked}"
     head = f"{told} {old}"
-    if waiting.kept:
-        head = f"{head} {waiting.sentence} They come first here."
+    if waiting:
+        head = f"{head} {waiting} They come first here."
     parts = [head, _session_line(event, False)]
-    if waiting.kept:
-        parts.append(recall.fence(_cut(waiting.text(), _KEPT_CHARS)))
+    if waiting:
+        parts.append(recall.fence(_cut(memory.spool.text(), _KEPT_CHARS)))
     if kept is not None:
         room = MAX_CHARS - sum(len(part) + 2 for part in parts)
         parts.append(kept.text if len(kept.text) <= room else _cut(kept.text, room - len(recall.CLOSE)) + recall.CLOSE)

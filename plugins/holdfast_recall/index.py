@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: The file, in the private folder. What is in that folder's ``derived`` goes with every purge.
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
 #: Changes with the tables, the tokens and the marks: a file of another version is made anew.
-VERSION: Final = 4
+VERSION: Final = 5
 _TABLES: Final = f"""
 CREATE TABLE source (
     id INTEGER PRIMARY KEY, kind TEXT, name TEXT, stamp TEXT, origin TEXT, place INTEGER, texts INTEGER,
@@ -41,7 +41,7 @@ CREATE VIRTUAL TABLE found USING fts5(body, dated, content='', {words.TOKENS});
 CREATE VIRTUAL TABLE term USING fts5vocab(found, row);
 """
 #: Bits of ``marks``.
-QUESTION, SELF, TIME = 1, 2, 4
+QUESTION, SELF, TIME, NUMBER = 1, 2, 4, 8
 _WAIT_S: Final = 60.0
 #: Texts that are inserted with one call.
 _BATCH: Final = 1_000
@@ -129,7 +129,7 @@ def _connect(path: str) -> sqlite3.Connection:
         # Derived, so a crash that spoils it costs only time.
         db.execute("PRAGMA synchronous=OFF")
         db.execute("PRAGMA secure_delete=ON")
-        db.execute("PRAGMA temp_store=MEMORY")  # for the question's words
+        db.execute("PRAGMA locking_mode=EXCLUSIVE")  # one lock for all statements; other searches wait anyway
         if not db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
             db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={VERSION}; COMMIT;")
     except BaseException:
@@ -254,7 +254,7 @@ def _row(one: int, text: Text, zone: tzinfo | None) -> tuple[Any, ...]:
     spoken = words.SPEAKER.match(text.body)
     role = spoken[1] if spoken else text.role
     found = words.traits(text.body[spoken.end() if spoken else 0 :])
-    marks = QUESTION * words.is_question(text.body) + SELF * found.self + TIME * found.time
+    marks = QUESTION * words.is_question(text.body) + SELF * found.self + TIME * found.time + NUMBER * found.number
     stems = f" {' '.join(found.stems)} "
     return (one, text.kind, text.place, text.at, dated, role, marks, len(text.body), stems, text.body)
 

@@ -3,8 +3,10 @@ spaces between them."""
 
 from __future__ import annotations
 
+import functools
 import re
 import sqlite3
+import threading
 from typing import Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
@@ -35,6 +37,9 @@ STOP: Final = frozenset(
     el los las una unos unas y o pero es son era qué quién dónde cuándo cómo por para con en
     """.split()  # noqa: SIM905 - read as a text
 )
+_HOW_MANY: Final = re.compile(r"\bhow (?:many|much|long|often|old)\b", re.IGNORECASE)
+_NUMBER: Final = frozenset("two three four five six seven eight nine ten once twice".split())  # noqa: SIM905 - a text
+_DIGIT: Final = re.compile(r"\d")
 _WHEN: Final = re.compile(r"\b(?:when|how long|how often|(?:what|which) (?:day|date|time|year|month))\b", re.IGNORECASE)
 
 
@@ -87,12 +92,13 @@ def written(text: str) -> list[str]:
 
 
 class Traits(NamedTuple):
-    """``stems``: the first letters of each word that is no stop word, and the pairs of wide characters. Whether the
-    text speaks of a time, and of its speaker."""
+    """``stems``: the first letters of each word that is not a stop word, and the pairs of wide characters. Whether the
+    text mentions a time, its speaker, and a number."""
 
     stems: set[str]
     time: bool
     self: bool
+    number: bool
 
 
 def traits(text: str) -> Traits:
@@ -102,7 +108,8 @@ def traits(text: str) -> Traits:
     stems = {word[:STEM] for word in found if word not in STOP}
     stems.update(_wide(text))
     time = not _TIME.isdisjoint(found) or any(map(str.isdecimal, found))
-    return Traits(stems, time, not _FIRST_PERSON.isdisjoint(written))
+    number = not _NUMBER.isdisjoint(found) or _DIGIT.search(text) is not None
+    return Traits(stems, time, not _FIRST_PERSON.isdisjoint(written), number)
 
 
 def stems(text: str) -> set[str]:
@@ -124,22 +131,42 @@ def asks_when(question: str) -> bool:
     return _WHEN.search(question) is not None
 
 
+def asks_number(question: str) -> bool:
+    return _HOW_MANY.search(question) is not None
+
+
 def is_question(text: str) -> bool:
     return text.rstrip().endswith(("?", "？"))
 
 
+class _Tokenizer:
+    """FTS5's tokens of words, from a table in memory. Only FTS5 knows them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._db.execute(f"CREATE VIRTUAL TABLE asked USING fts5(word, {TOKENS})")
+        self._db.execute("CREATE VIRTUAL TABLE token USING fts5vocab(asked, instance)")
+
+    def tokens(self, asked: list[str]) -> list[list[str]]:
+        """The tokens of each word, in order."""
+        found: list[list[str]] = [[] for _ in asked]
+        with self._lock:
+            self._db.execute("BEGIN")
+            self._db.executemany("INSERT INTO asked (rowid, word) VALUES (?, ?)", enumerate(asked))
+            for number, token in self._db.execute("SELECT doc, term FROM token ORDER BY doc, offset"):
+                found[number].append(token)
+            self._db.execute("ROLLBACK")
+        return found
+
+
+_tokenizer: Final = functools.cache(_Tokenizer)
+
+
 def terms(db: sqlite3.Connection, asked: list[str]) -> dict[str, list[tuple[str, int]]]:
-    """The tokens of each word, with the number of texts that have them. Only FTS5 knows its tokens."""
-    db.executescript(
-        f"""CREATE VIRTUAL TABLE IF NOT EXISTS temp.asked USING fts5(word, {TOKENS});
-        CREATE VIRTUAL TABLE IF NOT EXISTS temp.asked_term USING fts5vocab(temp, asked, instance);
-        DELETE FROM temp.asked;"""  # noqa: S608 - no value is in it
-    )
-    db.executemany("INSERT INTO temp.asked (rowid, word) VALUES (?, ?)", enumerate(asked))
-    found: dict[str, list[tuple[str, int]]] = {}
-    for number, term, count in db.execute(
-        "SELECT a.doc, a.term, coalesce(t.doc, 0) FROM temp.asked_term a LEFT JOIN term t ON t.term = a.term "
-        "ORDER BY a.doc, a.offset"
-    ):
-        found.setdefault(asked[number], []).append((term, count))
-    return found
+    """The tokens of each word, with the number of texts that have them."""
+    tokens = _tokenizer().tokens(asked)
+    each = list({token for one in tokens for token in one})
+    query = f"SELECT term, doc FROM term WHERE term IN ({','.join('?' * len(each))})"  # noqa: S608 - no value is in it
+    count = dict(db.execute(query, each))
+    return {word: [(token, count.get(token, 0)) for token in one] for word, one in zip(asked, tokens, strict=True)}

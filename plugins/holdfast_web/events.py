@@ -101,7 +101,7 @@ def incidents(project: Project, now: Status, first: date) -> list[Incident]:
         if one.last_turn_at is not None and one.last_turn_at.astimezone(project.zone).date() >= first:
             with suppress(HoldfastError):  # the list of sessions shows the error
                 found.extend(project.journals.incidents(one.id))
-    recorded = {one.session for one in found if not one.overridden}
+    recorded = {one.session for one in found}
     for marker in safety.all_unsafe(project.services.state):
         if marker.session not in recorded:
             with suppress(ValueError):

@@ -55,7 +55,7 @@ class Said:
 
 @frozen(kw_only=True)
 class Passage:
-    """A flush and what left the context after it. ``dropped`` are positions in the list of messages, ``kept`` is the
+    """A flush and the messages dropped after it. ``dropped`` are positions in the list of messages, ``kept`` is the
     number of messages that stayed. ``flushed`` is the journal's record of the flush, to check its receipt."""
 
     number: int
@@ -67,7 +67,7 @@ class Passage:
 
     @property
     def payload(self) -> Payload | None:
-        """What was saved; None when the record does not hold it or cannot be read."""
+        """The saved payload; None when the record lacks it or cannot be read."""
         try:
             return flushed_payload(self.flushed) if self.flushed else None
         except (HoldfastError, KeyError, TypeError):
@@ -147,7 +147,7 @@ class Journals:
         return str(found)[:_OPENING]
 
     def check(self, passage: Passage, *, is_last: bool) -> tuple[list[str], str]:
-        """Whether each document of the receipt still holds what was written, in order: stored, replaced or missing; and
+        """The state of each document of the receipt, in order: stored, replaced or missing; and
         a sentence when that cannot be checked. ``is_last``: no later flush replaced the session's handoff entry."""
         written = passage.receipt.written
         try:
@@ -269,7 +269,7 @@ def items(payload: Payload) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def quoted(payload: Payload, said: Sequence[Said]) -> list[tuple[str, ...]]:
-    """For each message, the labels of the fields that quote it."""
+    """The labels of the payload fields that quote each message."""
     keys = [(label, key) for label, listed in items(payload) for text in listed if (key := _key(text))]
     labels = dict(FIELDS)
     pairs = (source.partition(" ") for source in payload.sources)

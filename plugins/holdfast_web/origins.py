@@ -48,7 +48,7 @@ class Turn:
 
 @frozen(kw_only=True)
 class Source:
-    """A note line, the flush that wrote it, and the turns behind it. ``at`` is None for a note without a stamp."""
+    """A note line, the flush that wrote it, and the turns it quotes. ``at`` is None for a note without a stamp."""
 
     place: str
     text: str
@@ -271,7 +271,7 @@ def _history(project: Project) -> Iterator[Change]:
 
 
 def _fact_sources(project: Project, fact: Fact) -> Iterator[Source]:
-    """The note line that says the fact on the day when it was stored, or the turns of the session that it names.
+    """The note line with the fact on the day it was stored, or the turns of its source session.
 
     ``fact.source`` is a flush, a session or a message, by the way in which it was stored.
     """
@@ -314,7 +314,7 @@ def _matches(project: Project, wanted: str) -> Iterator[tuple[str, str]]:
         yield fact.id, fact.content
     if found:
         return
-    said: set[str] = set()  # the newest note stands for the older ones that say the same
+    said: set[str] = set()  # the newest note represents older ones with the same line
     for _, name in project.note_names()[:_CANDIDATES]:
         for number, text in enumerate(project.text(name).split("\n"), 1):
             if text.startswith("- ") and fits(text) and (key := _plain(_bare(text))) not in said:
@@ -336,7 +336,7 @@ def _missing(project: Project, wanted: str) -> NotFound:
         names = ", ".join([*withheld[:3], *(["the facts"] if facts else [])])
         return NotFound(
             f"Nothing readable contains {wanted[:80]!a}; {names} came with a clone and is withheld.",
-            next_step="Read what the clone brought, then run `holdfast trust`.",
+            next_step="Read the clone's memory, then run `holdfast trust`.",
         )
     return NotFound(
         f"No line of memory, fact or recent note contains {wanted[:80]!a}.",

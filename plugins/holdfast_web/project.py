@@ -172,7 +172,7 @@ class Project:
         return Shown(name=name, text=self._texts[key])
 
     def standing(self, surface: Surface) -> Shown:
-        """The document of a surface that has only one; empty when missing. Raises: as :meth:`document`."""
+        """A single-document surface's document; empty when missing. Raises: as :meth:`document`."""
         name = self.services.layout.name(surface)
         try:
             return self.document(name)
@@ -231,7 +231,7 @@ class Project:
     # dreams
 
     def dreams(self) -> list[DreamResult]:
-        """Every run, newest first, without dry runs; its texts are as stored. Raises: Unavailable."""
+        """Every run, newest first, without dry runs, with its text as stored. Raises: Unavailable."""
         return [run for run in reversed(self.memory.dreams()) if not run.dry_run]
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from attrs import define, frozen
 
-#: The rows of the picture, top to bottom: attribute, label.
+#: The picture's rows, top to bottom: attribute, label.
 LANES: Final = (
     ("saved", "Saved"),
     ("blocked", "Blocked"),
@@ -25,7 +25,7 @@ _FOOT: Final = 22
 _LEAST: Final = 0.3
 #: Width of the labels left of the picture.
 _GUTTER: Final = 88
-#: Fewest days that are shown.
+#: Minimum number of days to show.
 _FEWEST: Final = 21
 
 

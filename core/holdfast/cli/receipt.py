@@ -69,13 +69,13 @@ def _remarks(out: Term, receipt: Receipt) -> None:
         verb = "waits" if receipt.pending == 1 else "wait"
         remarks.append(
             f"Degraded: {count(receipt.pending, 'item')} {verb} to be published and will be sent later "
-            "(`holdfast outbox`); until then the daily summary tells it."
+            "(`holdfast outbox`); until then the daily summary lists it."
         )
     if receipt.derived or receipt.not_found or remarks:
         out.say()
     if receipt.derived:
         names = ", ".join(name.replace("_", " ") for name in receipt.derived)
-        out.say(out.wrapped(names, first="  derived from what was said: ", rest="    "))
+        out.say(out.wrapped(names, first="  derived from the messages: ", rest="    "))
     if receipt.not_found:
         names = ", ".join(name.replace("_", " ") for name in receipt.not_found)
         out.say(out.wrapped(names, first="  nothing was said about: ", rest="    "))

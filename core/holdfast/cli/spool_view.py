@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.humanize import ago
@@ -10,6 +9,7 @@ from holdfast.flush.spool.kept import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from holdfast.cli.terminal import Term
     from holdfast.flush.spool.kept import Kept
@@ -33,7 +33,7 @@ def table(items: Sequence[Kept]) -> list[dict[str, Any]]:
 
 def told_of(items: Sequence[Kept]) -> str:
     """One sentence; empty when nothing waits."""
-    return sentence(items, datetime.now().astimezone().tzinfo or items[0].at.tzinfo)
+    return sentence(items, None)
 
 
 def say_kept(out: Term, items: Sequence[Kept]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import attrs
 
-from holdfast.config.serde import moment, receipt_from, stamp, unstructure
+from holdfast.config.serde import receipt_from, stamp, unstructure
 from holdfast.errors import Conflict, FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.fs import paths
 from holdfast.journal import background, capture, safety
@@ -208,13 +208,10 @@ class Session:
             overridden = self.use_override()
             if not overridden:
                 raise
+            why = f"Dropped by an override although it was not saved: {refused.target} failed."
+            now = self._services.now()
             return Receipt(
-                flush_id="",
-                session_id=self.id,
-                reason=reason,
-                at=self._services.now(),
-                warnings=(f"Dropped by an override although it was not saved: {refused.target} failed.",),
-                overridden=overridden,
+                flush_id="", session_id=self.id, reason=reason, at=now, warnings=(why,), overridden=overridden
             )
 
     def compact(
@@ -344,12 +341,11 @@ class Session:
     ) -> None:
         """End the session through the gate. If the block raised and the flush fails too, the block's error propagates
         with a note, and the UNSAFE marker stays on disk."""
-        if error is None:
-            self.end()
-            return
         try:
             self.end()
         except FlushRefused as refused:
+            if error is None:
+                raise
             error.add_note(f"holdfast: the session is UNSAFE: {refused}")
 
     # state from the journal
@@ -443,16 +439,7 @@ class Session:
         self._read_to = entry.end
 
     def _message(self, record: dict[str, Any]) -> Message:
-        tokens = record.get("tokens")
-        return Message(
-            role=record["role"],
-            text=record["text"],
-            at=moment(record["at"]),
-            id=record["id"],
-            tokens=self._services.count_tokens(record["text"]) if tokens is None else tokens,
-            tool=record.get("tool", ""),
-            failed=record.get("failed", False),
-        )
+        return capture.message_of(record, self._services.count_tokens)
 
     def use_override(self) -> str:
         """Take the operator's override, once and durably, because the caller drops context. Empty if none."""

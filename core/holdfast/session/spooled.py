@@ -30,6 +30,17 @@ class Spooled:
         """How many flushes wait, since when and for which server; empty when none waits. Raises: Unavailable."""
         return sentence(self.items(), self._services.config.tz)
 
+    @property
+    def is_on(self) -> bool:
+        """Whether flushes may be kept: the setting is on and the store is on a server."""
+        return shipping.is_on(self._services)
+
+    def text(self) -> str:
+        """The note blocks of the waiting flushes, oldest first, redacted. Raises: Unavailable, PluginError."""
+        from holdfast.session.unshipped import Unshipped
+
+        return Unshipped.of(self._services).text()
+
     def send(self, *, limit_s: float = 60.0) -> Shipped:
         """Write them to the store, oldest first, for ``limit_s`` seconds at most. Never raises."""
         return shipping.ship(self._services, limit_s=limit_s)

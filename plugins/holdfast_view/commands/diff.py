@@ -1,4 +1,4 @@
-"""``holdfast diff``: what a dream changed in MEMORY.md."""
+"""``holdfast diff``: a dream's changes to MEMORY.md."""
 
 from __future__ import annotations
 

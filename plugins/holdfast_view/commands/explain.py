@@ -1,4 +1,4 @@
-"""``holdfast explain``: what an agent reads at its next start, and why."""
+"""``holdfast explain``: the text an agent reads at its next start, with the reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``holdfast timeline``: what was saved and what was blocked, day by day."""
+"""``holdfast timeline``: flushes, blocked compactions and dreams, day by day."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _GUTTER: Final = 14
 _TOTAL: Final = 8
 #: Cells of a day and its gap, the widest first.
 _COLUMNS: Final = ((3, 1), (1, 1), (1, 0))
-#: Interruptions that are listed.
+#: Maximum interruptions to list.
 _LISTED: Final = 5
 
 
@@ -106,8 +106,8 @@ def _say_stopped(out: Term, stopped: Sequence[Interruption], titles: Mapping[str
         if one.overridden:
             said, mark = f"{one.day}: an operator let context go unsaved: {one.why}", "warn"
         else:
-            why = f", because the {one.why} could not be saved" if one.why else ""
-            said, mark = f"{one.day}: {flushes} refused, nothing was dropped{why}", "fail"
+            where = f" at the {one.why}" if one.why else ""
+            said, mark = f"{one.day}: {flushes} refused{where}, nothing was dropped", "fail"
         out.say(out.wrapped(said, first=f"{out.mark(mark)} ", rest="  "))
         title = f"  {titles[one.session]}" if one.session in titles else ""
         out.say(f"  {out.dim(out.clip(f'{one.session}{title}', out.width - 2))}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast_web.project import Project
     from holdfast_web.rendering import Renderer
 
-#: Characters of a document on one page; it is divided at headings where possible.
+#: Characters of a document on one page. Pages break at headings where possible.
 _PART: Final = 24_000
 _NOTES: Final = 31
 _LINES: Final = 100
@@ -99,7 +99,7 @@ def _parts(text: str) -> list[tuple[int, str]]:
 
 
 def _part_of(parts: list[tuple[int, str]], line: str) -> str:
-    """The number of the part with that line; the first without one."""
+    """The number of the part that has the line; 1 without a line."""
     if not (line.isascii() and line.isdigit() and len(line) < 10):
         return "1"
     return str(max(1, sum(first <= int(line) for first, _ in parts)))
@@ -115,7 +115,7 @@ def _is_mark(line: str) -> bool:
 
 
 def _stamps(renderer: Renderer, text: str, first_line: int) -> dict[int, Markup]:
-    """For the number of each block's heading line: its time, session and flush."""
+    """Each block's time, session and flush, by its heading's line number."""
     found: dict[int, Markup] = {}
     at = 0
     for block in daily.blocks(text):

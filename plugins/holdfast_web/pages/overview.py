@@ -1,4 +1,4 @@
-"""The overview: state, what is due, the timeline, open work; and the timeline on its own page."""
+"""The overview (state, due tasks, timeline, open work), and the timeline on its own page."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     problems: list[HoldfastError] = []
 
     def read(query: Callable[[], T], otherwise: T) -> T:
-        """The result, or ``otherwise`` when a part of the store cannot be read: the banner then shows why."""
+        """The result, or ``otherwise`` when a part of the store cannot be read. The banner then shows why."""
         try:
             return query()
         except HoldfastError as error:
@@ -133,6 +133,6 @@ def _due(project: Project, now: Status, work: Iterable[Work]) -> Iterable[Due]:
                 yield Due(text, f"Asked for by session {one.session}.", "work")
     try:
         if memory.dream_due():
-            yield Due("A dream is due: the notes hold something new.", "`holdfast dream` runs it now.", "dreams")
+            yield Due("A dream is due, because the notes have new blocks.", "`holdfast dream` runs it now.", "dreams")
     except HoldfastError as error:
         yield Due(error.message, error.next_step, "dreams")

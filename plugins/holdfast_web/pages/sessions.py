@@ -87,7 +87,7 @@ def _message(one: Said) -> Message:
 
 
 def _page_of(turns: list[list[Said]], wanted: str) -> str:
-    """The page with the message of that id, else the last one."""
+    """The page that has the message, otherwise the last page."""
     for number, turn in enumerate(turns):
         if wanted and any(one.id == wanted for one in turn):
             return str(number // _TURNS + 1)
@@ -95,7 +95,7 @@ def _page_of(turns: list[list[Said]], wanted: str) -> str:
 
 
 def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
-    """A compaction for the template: what was saved, what left the context, and the receipt checked now."""
+    """A compaction for the template: saved items, dropped messages, and the receipt checked now."""
     payload = passage.payload
     dropped = [story.messages[number] for number in passage.dropped]
     marks = quoted(payload, dropped) if payload else [()] * len(dropped)
@@ -123,7 +123,7 @@ def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
 
 
 def _refused(story: Story, passage: Passage) -> int:
-    """How often the passage's flush was refused before it succeeded: a retry keeps the first attempt's time."""
+    """How often the passage's flush was refused before it succeeded. A retry keeps the first attempt's time."""
     later = next((one.receipt.at for one in story.passages if one.number > passage.number), None)
     return sum(
         not one.overridden and passage.receipt.at <= one.at and (later is None or one.at < later)
@@ -133,7 +133,8 @@ def _refused(story: Story, passage: Passage) -> int:
 
 def _masked(project: Project, said: list[Said]) -> list[Said]:
     """The messages, masked and cut to a readable length."""
-    # Cut before masking, too, because a message can have megabytes; far behind what is shown, so that no mask is cut.
+    # Also cut before masking, because a message can have megabytes. The cut is far after the shown part, so it splits
+    # no mask.
     texts = project.masked(*(text for one in said for text in (one.text[: 4 * _CHARS], one.tool)))
     return [
         evolve(one, text=_cut(text, len(one.text)), tool=tool)

@@ -216,7 +216,7 @@ with Holdfast.open(".") as memory:
 """
 
 
-@pytest.mark.parametrize("seed", [18] if "HOLDFAST_LONG" not in os.environ else range(10))
+@pytest.mark.parametrize("seed", range(int(os.environ.get("HOLDFAST_MACHINE_SEEDS", "1"))))
 def test_two_machines__killed_at_random_while_both_work__both_briefs_say_the_same_and_nothing_is_lost(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

@@ -107,3 +107,18 @@ def test_prepare__two_processes_at_once__one_makes_the_tables(cluster: Cluster) 
     database = Database(url, "a")
     assert database.version() == schema.LATEST
     database.close()
+
+
+def test_namespaces__reserved_by_the_owner_of_the_tables__others_cannot_claim_one(
+    cluster: Cluster, opened: Opened
+) -> None:
+    create(cluster, "reserved")
+    owner = opened(cluster, "team/known", database="reserved")
+    owner.upgrade()
+    cluster.sql("DROP ROLE IF EXISTS member", "CREATE ROLE member LOGIN")
+    known = "INSERT INTO holdfast.namespaces (namespace, owner) VALUES ('team/known', 'member')"
+    cluster.sql("REVOKE INSERT ON holdfast.namespaces FROM PUBLIC", known, database="reserved")
+    opened(cluster, "team/known", user="member", database="reserved").write("MEMORY.md", "x")
+    with pytest.raises(Unavailable, match="denies access") as caught:
+        opened(cluster, "team/free", user="member", database="reserved").write("MEMORY.md", "x")
+    assert caught.value.next_step

@@ -7,7 +7,7 @@ import re
 import subprocess
 import time
 from collections.abc import Callable
-from html import escape, unescape
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,7 @@ def test_session__after_a_compaction__shows_both_sides_and_a_checked_receipt(wee
     memory, client = weeks
     session = next(s for s in memory.sessions() if s.endswith("-10"))
     text = plain(client.get(f"sessions/{session}").text)
-    assert text.count("compaction blocked, because the daily note could not be saved") == 1
+    assert text.count("compaction blocked , because the daily note could not be saved") == 1
     assert "blocked 1 time before it was saved" in text
     assert "5 messages left the context, 2 stayed" in text
     assert "Saved in the notes" in text
@@ -131,6 +131,19 @@ def test_search__index_is_not_ready__page_says_so_and_the_others_work(project: P
         assert 'http-equiv="refresh"' not in client.raw("GET", client.prefix).text
 
 
+def test_search__of_a_line_that_several_notes_repeat__shows_it_once_with_each_place(
+    weeks: tuple[Holdfast, Client],
+) -> None:
+    memory, client = weeks
+    found = memory.search("trigram index never used", limit=30)
+    texts = [hit.excerpt for hit in found if hit.kind == "note"]
+    assert len(texts) > len(set(texts))
+    page = client.get("search?q=trigram+index+never+used&kind=note").text
+    shown = re.findall(r'<li><p dir="auto">(.*?)</p>', page)
+    assert len(shown) == len(set(shown)) > 0
+    assert "**" not in "".join(shown)
+
+
 def test_start__of_a_project_in_use__shows_what_an_agent_reads(weeks: tuple[Holdfast, Client]) -> None:
     memory, client = weeks
     text = plain(client.get("start").text)
@@ -140,7 +153,7 @@ def test_start__of_a_project_in_use__shows_what_an_agent_reads(weeks: tuple[Hold
     assert "of 2,000 tokens" in text
     page = client.get("start").text
     line = next(line for line in lines_of(memory.services.store.read("MEMORY.md").text) if line.kind == "item")
-    assert f'why/MEMORY.md%3A{line.number}">- {escape(line.text)}</a>' in page
+    assert f'why/MEMORY.md%3A{line.number}">- {line.text}</a>' in unescape(page)
     assert "open work and warnings always come first" in text
 
 
@@ -306,7 +319,7 @@ def test_unsafe__session__is_a_banner_with_the_next_step(
     text = plain(client.get().text)
     assert "UNSAFE 1 session must not drop context." in text
     assert "holdfast flush --session s1" in text
-    assert "compaction blocked, because the daily note could not be saved" in plain(client.get("sessions/s1").text)
+    assert "compaction blocked , because the daily note could not be saved" in plain(client.get("sessions/s1").text)
     assert "1 UNSAFE" in plain(client.get("facts").text)
 
 

@@ -26,7 +26,7 @@ def configure(parser: ArgumentParser) -> None:
         examples(
             "holdfast status", "holdfast status --json", 'holdfast status > /dev/null || echo "something is UNSAFE"'
         )
-        + "\n\nsafe: everything said is durable.  dirty: something was said since; it is in the journal."
+        + "\n\nsafe: everything said is durable.  dirty: newer messages are only in the journal."
         "\nUNSAFE: a flush has begun and has not succeeded. Exit code 1 when a session is UNSAFE, or when"
         "\nstored data is missing; `holdfast doctor` looks for all of it."
     )
@@ -65,7 +65,7 @@ def run(args: Namespace) -> int:
     if not now.sessions and now.ok:
         spool_view.say_kept(out, now.spooled)
         waiting.say_pending(out, now.waiting, now.at)
-        out.say(f"\n{out.mark('ok')} no session has begun; nothing can be lost")
+        out.say(f"\n{out.mark('ok')} no session has begun, so nothing can be lost")
         return 0
     shown = [s for s in now.sessions if not (s.ended and s.state is State.SAFE)]
     if shown:
@@ -91,7 +91,7 @@ def run(args: Namespace) -> int:
 
 
 def _withheld(memory: Holdfast) -> str:
-    """Memory that came with a clone, in one sentence. A store that cannot be read is told of by other commands."""
+    """One sentence about memory that came with a clone. Other commands report an unreadable store."""
     try:
         names, facts = memory.store.withheld()
     except HoldfastError:

@@ -171,6 +171,7 @@ def ship_one(services: Services, one: Kept) -> None:
 def _written(services: Services, receipt: Receipt, flushed: dict[str, Any], payload: Payload) -> Receipt:
     documents = Documents(services=services, session_id=receipt.session_id, is_later=True)
     at = receipt.at.astimezone(services.config.tz)
+    documents.read_ahead(at)
 
     def render(block_id: str) -> str:
         return notes.framed(
@@ -180,6 +181,7 @@ def _written(services: Services, receipt: Receipt, flushed: dict[str, Any], payl
             reason=receipt.reason,
             at=at,
             overrides=flushed.get("overrides", ()),
+            by=receipt.by,
         )
 
     note = services.layout.name(Surface.DAILY, at.date())
