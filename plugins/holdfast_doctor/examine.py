@@ -253,7 +253,12 @@ def _spool(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
 
 
 def _git(root: str) -> Iterator[Check]:
-    """Whether this clone has the merge driver that the committed attributes name. Nothing is said while it has."""
+    """Whether this clone has the merge driver that the committed attributes name, and whether a database is committed.
+    Nothing is said while all is well."""
+    if gitrun.run(root, "ls-files", "--", ".holdfast/*.db", timeout_s=5):
+        message = "A SQLite store is committed in git, which cannot merge it: one side of every merge is lost."
+        step = "Run `git rm --cached .holdfast/*.db`, and `holdfast migrate --to file` to share memory through git."
+        yield _warn("git", message, step)
     path = os.path.join(root, ".holdfast", ".gitattributes")
     try:
         with safeopen.reader(path) as file:

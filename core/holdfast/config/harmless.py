@@ -190,6 +190,9 @@ CORE: Mapping[str, Check] = {
     "retention.backup": _users,
     "retention.log": _users,
     "retention.turns": _users,
+    "identity.record": _users,
+    "identity.person": _users,
+    "identity.machine": _users,
 }
 
 
@@ -226,6 +229,7 @@ _REASONS = {
     "storage.spool": "lets context go before the server has the flush",
     "layout": "decides which files memory is written to",
     "retention": "decides what is deleted",
+    "identity": "decides whose name a flush carries",
     "facts.max_facts": "deletes the facts above that number",
     "facts.supersede": "decides which parts of deleted facts are kept",
     "flush": "changes when context may be dropped",

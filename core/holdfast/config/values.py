@@ -49,6 +49,15 @@ class FlushConfig(Value):
     strict_blocks: int = field(default=3, validator=validators.ge(1))
 
 
+@frozen(kw_only=True, eq=False, repr=False)
+class IdentityConfig(Value):
+    """With ``record`` each flush names ``person`` and ``machine``: by default the login and the host name."""
+
+    record: bool = False
+    person: str = ""
+    machine: str = ""
+
+
 def _check_share(_: object, __: Attribute[float], value: float) -> None:
     if value != 0 and not 0.3 <= value <= 1:
         raise ValueError(f"{value} is not 0 and not from 0.3 to 1")
@@ -232,6 +241,7 @@ class Config(Value):
     dream: DreamConfig = field(factory=DreamConfig)
     workflow: WorkflowConfig = field(factory=WorkflowConfig)
     retention: RetentionConfig = field(factory=RetentionConfig)
+    identity: IdentityConfig = field(factory=IdentityConfig)
 
     def plugin(self, name: str) -> PluginConfig:
         """A plugin's settings; plugins on by default need no table."""

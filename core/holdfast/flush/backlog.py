@@ -28,8 +28,9 @@ from holdfast.text.lazy import log
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.models import Extraction, Message, Payload, Turn
+    from holdfast.models import Extraction, Message, Payload, Receipt, Turn
     from holdfast.session.services import Services
+    from holdfast.session.session import Session
 
 logger = log(__name__)
 
@@ -86,6 +87,21 @@ def settle_flush(
         logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
         return queued, (f"These messages' facts could not be stored: {error}",)
     return queued, ()
+
+
+def completed(
+    services: Services, session: Session, receipt: Receipt, queued: Collection[str], gathered: extract.Gathered | None
+) -> Receipt:
+    """Run the extractors waiting for this flush's turns, and one more piece. Returns the receipt with results."""
+    from holdfast.flush import notes
+
+    asked = work_off(services, first=queued, but=gathered.failed if gathered else ())
+    mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
+    receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
+    if mine:
+        session.catch_up()
+        receipt = evolve(receipt, summary="\n\n".join([receipt.summary, notes.SUMMARY, *mine]))
+    return receipt
 
 
 def queue_all(services: Services, source: str, said: Sequence[Message], flush: str) -> list[str]:

@@ -330,4 +330,5 @@ def rebuilt(receipt: Receipt) -> str:
         session=receipt.session_id,
         reason=receipt.reason,
         at=receipt.at,
+        by=receipt.by,
     )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define, evolve, field
 
+from holdfast.config import identity
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, stamp, unstructure
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
@@ -31,15 +32,14 @@ from holdfast.journal.journal import file_stem
 from holdfast.journal.safety import Marker, Stated
 from holdfast.models import Finding, Payload, Receipt, payload_of, turns_of
 from holdfast.storage import sha256
-from holdfast.text import hostile
-from holdfast.text.lazy import log
+from holdfast.text import hostile, lazy
 
 if TYPE_CHECKING:
     from holdfast.models import Extraction, Message
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 
-logger = log(__name__)
+logger = lazy.log(__name__)
 
 #: The steps after all documents are verified.
 _VERIFIED = frozenset({"on_flush", "facts", "journal", "marker"})
@@ -84,7 +84,7 @@ def flush(
     session.unmarked = False
     waits = receipt.repeated or receipt.spooled or background.takes_over(services)
     if not waits:  # all is durable and no lock is held
-        receipt = work.ask_models(receipt)
+        receipt = backlog.completed(services, session, receipt, work.queued, work.gathered)
     if on_summary is not None and receipt.summary and not receipt.repeated:
         try:
             on_summary(receipt.summary)
@@ -115,6 +115,7 @@ class _Flush:
     failed_before: tuple[str, str] = ("", "")  # reason and target in the marker of an earlier attempt
     flushed: dict[str, Any] = field(factory=dict)  # this flush as the marker and then the journal keep it
     queued: list[str] = field(factory=list)  # what waits for models, by id
+    by: str = ""  # the recorded origin
     offline: bool = False  # the flush is kept on this machine, so the store is not read
 
     def run(self) -> Receipt:
@@ -255,6 +256,7 @@ class _Flush:
             not_found=empty,
             warnings=[paths.rewrite(w, self.services.root) for w in told],
             summary=notes.body(payload, summary, self.before),
+            by=self.by,
         )
 
     def _recorded(self, receipt: Receipt, summary: str) -> Receipt:
@@ -278,6 +280,7 @@ class _Flush:
             summary=summary,
             before=self.before,
             overrides=self.overrides,
+            by=self.by,
         )
 
     def _id(self, marker: Marker, payload: Payload, at: datetime) -> str:
@@ -307,6 +310,7 @@ class _Flush:
                 self.reason, self.agent = str(pending["reason"]), self.agent or str(pending["agent"])
                 self.before = list(pending.get("before", ()))
                 self.overrides = tuple(pending.get("overrides", session.unrecorded_overrides))
+                self.by = str(pending.get("by", ""))
                 self.flushed = {**pending, "key": marker.key}
                 return (marker, *self._attributed(begun[1], begun[2]), begun[3])
             except (KeyError, TypeError, ValueError, HoldfastError):
@@ -330,6 +334,7 @@ class _Flush:
         admitted = stated.admitted(self.services, payload, summary, found)
         self.warnings += [f"{f.message} ({f.rule})" for f in found]
         payload, summary = self._attributed(*admitted)
+        self.by = self.services.gate.label(identity.described(self.services.config.identity, session.provider))
         others = [one for one in marker.stated if self.stated is None or one.digest != self.stated.digest]
         self.before = stated.beyond(others, payload, at)
         self.warnings += (line for line in self.before if line.startswith(stated.NOT_KEPT))
@@ -343,6 +348,7 @@ class _Flush:
             "at": stamp(at),
             "reason": self.reason,
             "agent": self.agent,
+            **({"by": self.by} if self.by else {}),
         }
         self.flushed = {**pending, "key": key}
         entries = marker.stated
@@ -409,16 +415,6 @@ class _Flush:
         derived = self.gathered is not None and not any(e.summary.strip() for _, e in self.gathered.results)
         by = summaries.DERIVED if derived else summaries.EXTRACTED
         return summaries.record(receipt.flush_id, by, summary, stamp(receipt.at)) if summary else {}
-
-    def ask_models(self, receipt: Receipt) -> Receipt:
-        """Run the extractors waiting for this flush's turns, and one more piece. Returns the receipt with results."""
-        asked = backlog.work_off(self.services, first=self.queued, but=self.gathered.failed if self.gathered else ())
-        receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
-        mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
-        if mine:
-            self.session.catch_up()
-            receipt = evolve(receipt, summary="\n\n".join([receipt.summary, notes.SUMMARY, *mine]))
-        return receipt
 
     def _attributed(self, payload: Payload, summary: str) -> tuple[Payload, str]:
         payload, summary, warnings = attribution.attributed(self.services, payload, summary, self.unflushed)
@@ -493,9 +489,8 @@ class _Flush:
         self.session.unwritten.clear()
         safety.clear(self.services.state, self.session.id, self.settled)
         pending = evidence.pending(self.services, receipt.evidence)
-        over = (
-            () if pending else evidence.remarks(self.services, receipt.evidence)
-        )  # what waited then has been published since
+        # What waited then has been published since.
+        over = () if pending else evidence.remarks(self.services, receipt.evidence)
         warnings = [w for w in receipt.warnings if w not in over]
         spooled = shipping.waits_for(self.services, receipt)
         return evolve(receipt, repeated=True, pending=pending, warnings=warnings, spooled=spooled)

@@ -54,6 +54,7 @@ class Receipt(Value):
     returned again; ``degraded`` when a trail waits to be published (``pending`` items, including earlier flushes).
     ``derived`` names the fields found in the conversation, ``not_found`` the fields that it does not mention.
     ``spooled`` names the server that has not stored the flush yet; until then it is kept on this machine alone.
+    ``by`` is the recorded origin (``person@machine agent``), empty by default.
     """
 
     flush_id: str
@@ -70,6 +71,7 @@ class Receipt(Value):
     repeated: bool = False
     overridden: str = ""
     spooled: str = ""
+    by: str = ""
 
     @property
     def degraded(self) -> bool:

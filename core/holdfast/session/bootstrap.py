@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 #: Note lines that a brief can omit.
 _SAYS_NOTHING = re.compile(
     r"- (?:Facts|Decisions|State changes|Blockers|Next step|Promised follow-ups|Artifacts|Needed): none$"
-    r"|curated memory changes: none$|<!-- (?:at=|holdfast:block )"
+    r"|curated memory changes: none$|<!-- (?:at=|by=|holdfast:block )"
     r"|_(?:Derived from the session|Nothing was stated about)"
 )
 #: Block lines that the resume point repeats.

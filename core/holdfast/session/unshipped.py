@@ -75,5 +75,6 @@ class Unshipped:
             reason=one.receipt.reason,
             at=one.at.astimezone(self._services.config.tz),
             overrides=one.flushed.get("overrides", ()),
+            by=one.receipt.by,
         )
         return self._services.gate.outgoing(block, surface=str(Surface.DAILY), name=self._note(one))

@@ -181,6 +181,7 @@ def _written(services: Services, receipt: Receipt, flushed: dict[str, Any], payl
             reason=receipt.reason,
             at=at,
             overrides=flushed.get("overrides", ()),
+            by=receipt.by,
         )
 
     note = services.layout.name(Surface.DAILY, at.date())
