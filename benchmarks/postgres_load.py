@@ -84,7 +84,11 @@ def agents(server: str, number: int, processes: int, seconds: float) -> None:
         for process in running:
             assert process.stdout is not None
             process.stdout.readline()
-        answers = [json.loads(process.communicate("go\n")[0]) for process in running]
+        for process in running:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        answers = [json.loads(process.communicate()[0]) for process in running]
     took = sorted(seconds for answer in answers for seconds in answer[0])
     receipts = [receipt for answer in answers for receipt in answer[1]]
     with psycopg.connect(server) as connection:

@@ -8,7 +8,9 @@
 
 ALTER TABLE holdfast.facts ADD COLUMN words tsvector, ADD COLUMN evicted text[];
 
-ALTER TABLE holdfast.documents ADD COLUMN words tsvector;
+-- A note grows by appends, each of which writes it anew: compressing it would take longer than all the rest.
+ALTER TABLE holdfast.documents ADD COLUMN words tsvector, ALTER COLUMN body SET STORAGE EXTERNAL;
+ALTER TABLE holdfast.documents ALTER COLUMN words SET STORAGE EXTERNAL;
 
 CREATE TABLE holdfast.versions (
         namespace text NOT NULL, seq bigint GENERATED ALWAYS AS IDENTITY, name text COLLATE "C" NOT NULL,
@@ -108,7 +110,8 @@ BEGIN
             VALUES (space, doc, digest, first, first_words);
         RETURN digest;
     END IF;
-    IF position(E'\n' || marker || E'\n' IN E'\n' || replace(old.body, E'\r\n', E'\n') || E'\n') > 0 THEN
+    IF position(marker IN old.body) > 0
+        AND position(E'\n' || marker || E'\n' IN E'\n' || replace(old.body, E'\r\n', E'\n') || E'\n') > 0 THEN
         RETURN old.revision;
     END IF;
     joined := CASE WHEN old.body = '' THEN first WHEN right(old.body, 1) = E'\n' THEN old.body || block

@@ -53,7 +53,7 @@ class Features(NamedTuple):
 
 
 _TURN: Final = Features(
-    own=2.0, before=2.0, around=2.7, source=2.9, words=1.5, near=2.0, wide=1.4, first=0.9, speaker=0.5, length=2.25,
+    own=2.0, before=2.0, around=2.3, source=2.9, words=1.5, near=2.0, wide=0.7, first=0.9, speaker=0.5, length=2.25,
     question=-0.8, self=0.5, time=1.6, number=1.6, dated=2.1,
 )  # fmt: skip
 _LINE: Final = Features(own=4.0, around=0.5, source=1.0, words=4.0, near=0.5, length=0.5, time=0.5, dated=1.5)
@@ -83,15 +83,8 @@ class Similar(NamedTuple):
 NOTHING_SIMILAR: Final = Similar({}, 0.0)
 
 
-class _Row(NamedTuple):
-    id: int
-    place: str
-    kind: str
-    at: float
-    role: str
-    marks: int
-    length: int
-    stems: str
+#: A row of the table ``text``: id, place, kind, at, role, marks, size, stems.
+_Row = tuple[int, str, str, float, str, int, int, str]
 
 
 def rank(
@@ -116,7 +109,9 @@ def rank(
     most = _CANDIDATES_OF_MANY if total >= _MANY else _CANDIDATES
     chosen = [one for one, _ in scores[:most]] + list(islice(similar.of, _NEAREST))
     rows = _with_neighbours(db, chosen, where, given)
-    return sorted(_ranked(question, rows, dict(scores), weights, span, similar), key=lambda one: (-one.score, one.id))
+    # Of equal ones the newest first, and never by the id: that depends on the order in which sources were read.
+    ranked = sorted(_ranked(question, rows, dict(scores), weights, span, similar))
+    return [Ranked(one, place, -worse) for worse, _, place, one in ranked]
 
 
 _TOTALS: Final = {kind: sum(weight for weight in weights if weight > 0) for kind, weights in WEIGHTS.items()}
@@ -158,12 +153,12 @@ def _with_neighbours(db: sqlite3.Connection, ids: list[int], where: str, given: 
     wanted = {one + offset for one in ids for offset in range(-_AROUND, _AROUND + 1)}
     marks = ",".join("?" * len(wanted))
     condition = f"AND ({where})" if where else ""
-    rows = db.execute(
+    rows: list[_Row] = db.execute(
         "SELECT id, place, kind, at, role, marks, size, stems FROM text "  # noqa: S608 - conditions of ours
         f"WHERE id IN ({marks}) {condition} ORDER BY id",
         (*wanted, *given),
-    )
-    return list(map(_Row._make, rows))
+    ).fetchall()
+    return rows
 
 
 def _ranked(
@@ -173,23 +168,24 @@ def _ranked(
     weights: dict[str, float],
     span: Span | None,
     similar: Similar,
-) -> Iterator[Ranked]:
-    """The texts with their scores. This runs for some 200 texts in each search, so it calls little."""
+) -> Iterator[tuple[float, float, str, int]]:
+    """The negative score, negative time, place and id of each text. This runs for some 200 texts in each search, so
+    it calls little."""
     top = max(scores.values(), default=1.0)
     own = {one: score / top for one, score in scores.items()}
     best: dict[int, float] = {}
     for one, score in own.items():
         best[one >> SOURCE] = max(best.get(one >> SOURCE, 0.0), score)
     shares = _Shares(weights)
-    bits = {row.id: shares.bits(row.stems) for row in rows}
-    have = bits.get
-    questions = {row.id for row in rows if row.marks & QUESTION}
-    named = {role for role in {row.role for row in rows} if words.names(question, role)}
+    bits = {row[0]: shares.bits(row[7]) for row in rows}
+    have, score_of, share = bits.get, own.get, shares.of
+    questions = {row[0] for row in rows if row[5] & QUESTION}
+    named = {role for role in {row[4] for row in rows} if words.names(question, role)}
     when, count = TIME * words.asks_when(question), NUMBER * words.asks_number(question)
     start, end = (span.start.timestamp(), span.end.timestamp()) if span else (0.0, 0.0)
 
     for one, place, kind, at, role, marks, length, _ in rows:
-        mine = own.get(one, 0.0)
+        mine = score_of(one, 0.0)
         # A turn can answer without any word of the question. A line or a fact cannot: the hit next to it shows it.
         near = similar.of.get(one, 0.0)
         if not mine and not near and kind != texts.TURN:
@@ -199,12 +195,12 @@ def _ranked(
         wide = next_to | have(one - 3, 0) | have(one - 2, 0) | have(one + 2, 0) | have(one + 3, 0)
         score = (
             weight.own * mine
-            + weight.before * own.get(one - 1, 0.0) * (1.0 if one - 1 in questions else 0.4)
-            + weight.around * (own.get(one - 2, 0.0) + own.get(one + 1, 0.0) + own.get(one + 2, 0.0)) / 3
+            + weight.before * score_of(one - 1, 0.0) * (1.0 if one - 1 in questions else 0.4)
+            + weight.around * (score_of(one - 2, 0.0) + score_of(one + 1, 0.0) + score_of(one + 2, 0.0)) / 3
             + weight.source * best.get(one >> SOURCE, 0.0)
-            + weight.words * shares.of(bits[one])
-            + weight.near * shares.of(next_to)
-            + weight.wide * shares.of(wide)
+            + weight.words * share(bits[one])
+            + weight.near * share(next_to)
+            + weight.wide * share(wide)
             + weight.length * math.log1p(length) / 5
         )
         if not one & _FIRST:
@@ -221,7 +217,7 @@ def _ranked(
             score += weight.number
         if start <= at < end:
             score += weight.dated
-        yield Ranked(one, place, (score + similar.weight * near) / (_TOTALS[kind] + similar.weight))
+        yield -(score + similar.weight * near) / (_TOTALS[kind] + similar.weight), -at, place, one
 
 
 class _Shares:

@@ -32,15 +32,14 @@ from holdfast.journal.journal import file_stem
 from holdfast.journal.safety import Marker, Stated
 from holdfast.models import Finding, Payload, Receipt, payload_of, turns_of
 from holdfast.storage import sha256
-from holdfast.text import hostile
-from holdfast.text.lazy import log
+from holdfast.text import hostile, lazy
 
 if TYPE_CHECKING:
     from holdfast.models import Extraction, Message
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 
-logger = log(__name__)
+logger = lazy.log(__name__)
 
 #: The steps after all documents are verified.
 _VERIFIED = frozenset({"on_flush", "facts", "journal", "marker"})
@@ -490,9 +489,8 @@ class _Flush:
         self.session.unwritten.clear()
         safety.clear(self.services.state, self.session.id, self.settled)
         pending = evidence.pending(self.services, receipt.evidence)
-        over = (
-            () if pending else evidence.remarks(self.services, receipt.evidence)
-        )  # what waited then has been published since
+        # What waited then has been published since.
+        over = () if pending else evidence.remarks(self.services, receipt.evidence)
         warnings = [w for w in receipt.warnings if w not in over]
         spooled = shipping.waits_for(self.services, receipt)
         return evolve(receipt, repeated=True, pending=pending, warnings=warnings, spooled=spooled)

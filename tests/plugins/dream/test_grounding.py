@@ -420,3 +420,17 @@ def test_ground__sources_are_indexed__uses_the_index_and_finds_the_same() -> Non
     del kept
     gc.collect()
     assert watched() is None
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "answer"),
+    [
+        ("Card numbers are stored", "we do not store card numbers, only the token of the provider", "unproven"),
+        ("Card numbers are not stored", "we do not store card numbers, only the token of the provider", "supported"),
+        ("Long Windows paths work", "Long Windows paths fail", "unproven"),
+        ("24e7400's label has changed", "The label of 24e7400 has changed", "supported"),
+    ],
+)
+def test_ground__denied_words_and_possessive_identifiers__are_compared(line: str, said: str, answer: str) -> None:
+    (judged,) = ground([f"- {line}"], [("memory/2026-11-21.md", f"- {said}\n")])
+    assert judged.answer == answer, (judged.inventions, judged.doubts)

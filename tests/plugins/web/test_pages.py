@@ -131,6 +131,19 @@ def test_search__index_is_not_ready__page_says_so_and_the_others_work(project: P
         assert 'http-equiv="refresh"' not in client.raw("GET", client.prefix).text
 
 
+def test_search__of_a_line_that_several_notes_repeat__shows_it_once_with_each_place(
+    weeks: tuple[Holdfast, Client],
+) -> None:
+    memory, client = weeks
+    found = memory.search("trigram index never used", limit=30)
+    texts = [hit.excerpt for hit in found if hit.kind == "note"]
+    assert len(texts) > len(set(texts))
+    page = client.get("search?q=trigram+index+never+used&kind=note").text
+    shown = re.findall(r'<li><p dir="auto">(.*?)</p>', page)
+    assert len(shown) == len(set(shown)) > 0
+    assert "**" not in "".join(shown)
+
+
 def test_start__of_a_project_in_use__shows_what_an_agent_reads(weeks: tuple[Holdfast, Client]) -> None:
     memory, client = weeks
     text = plain(client.get("start").text)
