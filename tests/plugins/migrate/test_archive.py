@@ -80,10 +80,10 @@ def test_import__into_an_empty_project__gives_the_same_content(tmp_path: Path, p
     other = project(tmp_path / "two", backend)
     done = imported(other, packed)
     assert contents(other) == contents(tmp_path / "one")
-    assert attrs.astuple(done.added) == (4, 2, 1, 1)
+    assert attrs.astuple(done.added) == (4, 2, 1, 1, 0)
     again = imported(other, packed)
-    assert attrs.astuple(again.added) == (0, 0, 0, 0)
-    assert attrs.astuple(again.unchanged) == (4, 2, 1, 1)
+    assert attrs.astuple(again.added) == (0, 0, 0, 0, 0)
+    assert attrs.astuple(again.unchanged) == (4, 2, 1, 1, 0)
     assert contents(other) == contents(tmp_path / "one")
 
 
@@ -255,7 +255,13 @@ def test_commands__export_then_import__report_in_json(tmp_path: Path, capsys: py
     assert main(["export", path, "--root", str(one), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["facts"] == 2
     assert main(["import", path, "--root", str(two), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["added"] == {"documents": 4, "facts": 2, "events": 1, "journals": 1}
+    assert json.loads(capsys.readouterr().out)["added"] == {
+        "documents": 4,
+        "facts": 2,
+        "events": 1,
+        "journals": 1,
+        "private": 0,
+    }
 
 
 def test_export__settings_outbox_dream_copies_and_archived_messages__are_in_it_and_come_back(tmp_path: Path) -> None:
