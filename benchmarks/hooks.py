@@ -1,4 +1,4 @@
-"""The cost of ``holdfast hook`` at each event and of four commands, in bare interpreters: `python benchmarks/hooks.py`.
+"""The cost of ``holdfast hook`` at each event and of five commands, in bare interpreters: `python benchmarks/hooks.py`.
 
 Each event is a process with its payload on stdin, as a client starts it; its wall and processor time are compared with
 ``python -c pass`` in the same run, interleaved. Minima and medians are printed: on a machine with other work the minima
@@ -38,6 +38,7 @@ AIMS = {
     "holdfast load": "12",
     "holdfast status": "12",
     "holdfast remember": "12",
+    "holdfast search": "8",
     "holdfast flush": "16",
 }
 #: Commands of a person or an agent, in the project that the events before have filled; the flush has a turn to save.
@@ -45,6 +46,7 @@ COMMANDS = {
     "holdfast load": ["load"],
     "holdfast status": ["status"],
     "holdfast remember": ["remember", "The parser reads the journal"],
+    "holdfast search": ["search", "parser journal"],
     "holdfast flush": ["flush", "--session", "by-hand"],
 }
 SESSION = "0f6f7c54-6f0e-4a4b-9f0e-2b8a0d1c7e11"
@@ -206,6 +208,7 @@ def one_round(folder: Path, prepared: dict[str, dict[str, bytes]], tree: str) ->
             got[event] = timed(hook, payloads[event], project, tree)
             got["python -c pass"] = timed([sys.executable, "-c", "pass"], b"", project, tree)
         timed([program, "add", "user", "Save this by command.", "--session", "by-hand"], b"", project, tree)
+        timed([program, "search", "parser"], b"", project, tree)  # builds the index
         for command, words in COMMANDS.items():
             got[command] = timed([program, *words], b"", project, tree)
     return got

@@ -69,7 +69,7 @@ def fact(number: int, space: str) -> Fact:
 
 
 def adds(server: str, space: str, rounds: int) -> None:
-    store = PostgresBackend(".", server=server, namespace=space, password=os.environ.get("PGPASSWORD", ""))
+    store = PostgresBackend(".", server=server, namespace=space)
     store.add_fact(fact(0, space), 10**6)
     bare = psycopg.connect(server, autocommit=True)
     bare.execute("DROP TABLE IF EXISTS holdfast_bare")
@@ -93,7 +93,7 @@ def adds(server: str, space: str, rounds: int) -> None:
 
 def trips(server: str, space: str) -> None:
     counter = Counter(server)
-    store = PostgresBackend(".", server=counter.url, namespace=space, password=os.environ.get("PGPASSWORD", ""))
+    store = PostgresBackend(".", server=counter.url, namespace=space)
     store.count_facts()
     for name, call in (
         ("add a fact", lambda: store.add_fact(fact(10**6, space), 10**6)),

@@ -159,6 +159,10 @@ class GiteaBackend(StorageBackend):
     def close(self) -> None:
         self._gitea.close()
 
+    @property
+    def address(self) -> str:
+        return self.log.repo.url
+
     def where(self, name: str) -> str:
         number = self._documents.number(check_name(name))
         return f"{self.log.repo.url}/issues/{number}" if number else f"{self.log.repo.url}/issues"

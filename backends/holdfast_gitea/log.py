@@ -44,6 +44,11 @@ _RESTORE: Final = (
     "Bring back what it was (the server keeps the history of an edit), or accept it as it is: "
     f"add the comment `{folding.ACCEPT}` to that issue."
 )
+#: For a missing entry. It never suggests accepting the loss, because a lagging server shows the entry later.
+_MISSING: Final = (
+    "Try again in a minute, because a busy server may show it later. If it stays missing, see `Edits and deletions on "
+    "the server` in docs/gitea.md."
+)
 
 
 @frozen(kw_only=True)
@@ -81,7 +86,7 @@ class Chain:
             raise Corrupt(
                 f"The newest entry of {shown(self.title)} (comment {self.lost.comment} in issue #{self.lost.segment}) "
                 "is gone from the server.",
-                next_step=_RESTORE,
+                next_step=_MISSING,
             )
         there = {segment.number for segment in self.segments}
         for old, new in self.folded.sealed.items():
@@ -99,7 +104,7 @@ class Chain:
             )
         for record in self.folded.gaps:
             raise Corrupt(
-                f"An entry of {shown(self.title)} before {record.url} is gone from the server.", next_step=_RESTORE
+                f"An entry of {shown(self.title)} before {record.url} is gone from the server.", next_step=_MISSING
             )
 
     def check_text(self, record: Record) -> str:

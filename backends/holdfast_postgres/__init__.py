@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from holdfast.storage import StorageBackend
 
 #: The keys of ``[storage]`` that this backend reads.
-known_options = ("server", "namespace", "timeout_s")
+known_options = ("server", "namespace", "timeout_s", "connections")
 
 
 @hookimpl

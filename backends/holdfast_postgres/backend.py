@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from holdfast.errors import ConfigError
 from holdfast.models import AddResult, Fact
-from holdfast.storage import Capability, Document, FactOrder, Hit, StorageBackend
+from holdfast.storage import Append, Capability, Document, FactOrder, Hit, StorageBackend, Version, Write
 from holdfast_postgres.database import Database
 from holdfast_postgres.documents import Documents
 from holdfast_postgres.facts import Facts
 
-_KINDS: Final[Mapping[str, tuple[type, ...]]] = {"server": (str,), "namespace": (str,), "timeout_s": (int, float)}
+_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
+    "server": (str,),
+    "namespace": (str,),
+    "timeout_s": (int, float),
+    "connections": (int,),
+}
 _MOST_CHARS: Final = 200
 
 
@@ -32,24 +39,48 @@ def from_options(
     for key in ("server", "namespace"):
         if key not in given:
             raise ConfigError(f"storage.{key} is missing.", next_step=f"Add `{key}` to `[storage]`; see docs/teams.md.")
-    return PostgresBackend(root, password=_password(env or os.environ), **given)
+    find = partial(_password, dict(os.environ if env is None else env), given["server"], root)
+    return PostgresBackend(root, password=find, **given)
 
 
-def _password(env: Mapping[str, str]) -> str:
-    """The password for the server; empty when libpq should look for one (PGPASSWORD, a password file)."""
-    return env.get("HOLDFAST_POSTGRES_PASSWORD", "")
+def _password(env: Mapping[str, str], server: str, root: str | os.PathLike[str]) -> str:
+    """The password for the server, asked for when connecting: from the environment, else from the keyring. Empty when
+    libpq should look for one (PGPASSWORD, a password file). Raises: KeyringUnusable; AddressNotTrusted."""
+    own = env.get("HOLDFAST_POSTGRES_PASSWORD", "")
+    usual = os.path.join(os.path.expanduser("~"), ".pgpass")
+    if own or env.get("PGPASSWORD") or env.get("PGPASSFILE") or os.path.exists(usual):
+        return own
+    from holdfast_keys import origins, secrets
+
+    try:
+        origin = origins.of(server, "storage.server")
+    except ConfigError:
+        return ""  # a socket: it has no origin
+    try:
+        return secrets.get("postgres", env, origin=origin, root=root, settings=("storage.server",)) or ""
+    except secrets.AddressNotTrusted:
+        raise
+    except secrets.KeyNotSent:
+        return ""  # the stored passwords are for other servers
 
 
 class PostgresBackend(StorageBackend):
     """Documents and facts of ``namespace`` in the database that ``server`` names.
 
-    ``server`` is a URL without a password. ``timeout_s`` bounds connecting and one call, in seconds. Nothing is asked
-    of the server before the first call, and reading creates nothing.
+    ``server`` is a URL without a password; ``password`` is called for it when connecting. ``timeout_s`` bounds
+    connecting and one call, in seconds. ``connections`` is the maximum number of connections of this process; further
+    threads wait. Nothing is asked of the server before the first call, and reading creates nothing.
     """
 
     name: ClassVar[str] = "postgres"
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
-        {Capability.CONCURRENT_WRITERS, Capability.REMOTE, Capability.SEARCH}
+        {
+            Capability.CONCURRENT_WRITERS,
+            Capability.HISTORY,
+            Capability.REMOTE,
+            Capability.SEARCH,
+            Capability.TOGETHER,
+        }
     )
 
     def __init__(
@@ -58,15 +89,18 @@ class PostgresBackend(StorageBackend):
         *,
         server: str,
         namespace: str,
-        password: str = "",
+        password: Callable[[], str] | None = None,
         timeout_s: float = 10.0,
+        connections: int = 4,
     ) -> None:
         """Raises: ConfigError."""
+        if connections < 1 or timeout_s <= 0:
+            raise ConfigError("storage.connections and storage.timeout_s must be above 0.", next_step="Correct them.")
         if not namespace.strip() or len(namespace) > _MOST_CHARS or not namespace.isprintable():
             raise ConfigError(
                 "storage.namespace is not a usable name.", next_step='Write it like "team/project", in one line.'
             )
-        self._database = Database(server, namespace, password=password, timeout_s=timeout_s)
+        self._database = Database(server, namespace, password=password, timeout_s=timeout_s, connections=connections)
         self._documents = Documents(self._database)
         self._facts = Facts(self._database)
 
@@ -84,6 +118,18 @@ class PostgresBackend(StorageBackend):
     def write(self, name: str, text: str, expected: str | None = None) -> str:
         return self._documents.write(name, text, expected)
 
+    def read_many(self, names: Iterable[str]) -> Mapping[str, Document | None]:
+        return self._documents.read_many(names)
+
+    def last(self, prefix: str) -> Document | None:
+        return self._documents.last(prefix)
+
+    def apply(self, changes: Sequence[Append | Write]) -> Mapping[str, Document | None]:
+        return self._documents.apply(changes)
+
+    def history(self, name: str, limit: int = 20) -> list[Version]:
+        return self._documents.history(name, limit)
+
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
         return self._documents.append(name, block, header, block_id)
 
@@ -95,6 +141,9 @@ class PostgresBackend(StorageBackend):
 
     def add_fact(self, fact: Fact, limit: int) -> AddResult:
         return self._facts.add(fact, limit)
+
+    def add_facts(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
+        return self._facts.add_many(facts, limit)
 
     def get_fact(self, fact_id: str) -> Fact:
         return self._facts.get(fact_id)
@@ -125,11 +174,21 @@ class PostgresBackend(StorageBackend):
     def search(self, query: str, limit: int = 20) -> list[Hit]:
         return self._facts.search(query, limit)
 
+    def within(self, limit_s: float) -> AbstractContextManager[None]:
+        return self._database.within(limit_s)
+
+    def upgrade(self) -> tuple[int, int]:
+        return self._database.upgrade()
+
     def compact(self) -> None:
         self._database.vacuum()
 
     def close(self) -> None:
         self._database.close()
 
+    @property
+    def address(self) -> str:
+        return f"{self._database.server}#{self._database.namespace}"
+
     def where(self, name: str) -> str:
-        return f"{self._database.server}#{self._database.namespace}/{name}"
+        return f"{self.address}/{name}"

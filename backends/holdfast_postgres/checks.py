@@ -33,7 +33,7 @@ def inspect(database: Database) -> Iterator[Check]:
     """The checks of one namespace. Raises: Unavailable."""
     version, role, bypasses = database.run((_ROLE, ()))[0][0]
     yield Check(name=_NAME, outcome=Outcome.OK, message=f"{database.server} runs PostgreSQL {version}")
-    if database.is_encrypted() or database.is_local:
+    if database.is_encrypted() or database.address.is_local:
         how = "is encrypted" if database.is_encrypted() else "stays on this machine"
         yield Check(name=_NAME, outcome=Outcome.OK, message=f"the connection {how}")
     else:

@@ -1,4 +1,4 @@
-"""One connection, used from any thread. Each call is one transaction in one round trip, and is safe to repeat.
+"""The server and one namespace in it. Each call is one transaction in one round trip, and is safe to repeat.
 
 Nothing depends on the state of a connection (no prepared statements, no session settings), so PgBouncer in transaction
 mode may stand between.
@@ -6,192 +6,268 @@ mode may stand between.
 
 from __future__ import annotations
 
-import os
+import random
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from urllib.parse import urlsplit, urlunsplit
 
-from holdfast.errors import ConfigError, HoldfastError, PluginLoadFailed, Unsupported
+from holdfast.errors import HoldfastError, PluginLoadFailed, Unsupported
 from holdfast_postgres import faults, schema
+from holdfast_postgres.address import Address
 
 if TYPE_CHECKING:
     import psycopg
+
+    from holdfast_postgres.pool import Connection, Pool
 
 T = TypeVar("T")
 Statement = tuple[str, Sequence[object]]
 Row = tuple[Any, ...]
 
-#: How often a call is repeated after a lost connection or a deadlock.
+#: How often a call is sent after a lost connection, and after a deadlock or a serialization failure.
 _TRIES: Final = 3
-#: No such table, no such schema; and a row that its own writer could not see, since its namespace is not there.
-_MISSING: Final = ("42P01", "3F000", "42501", "22012")
-_DENIED, _UNLOCKED = "42501", "22012"
-#: Locks the namespace's row. Without that row it fails (by dividing by zero), so that nothing after it takes effect.
-_LOCK: Final = """SELECT 1 / count(*) FROM (
-    SELECT 1 FROM holdfast.namespaces WHERE namespace = %s FOR UPDATE) AS locked"""
+_TRIES_AGAINST_OTHERS: Final = 30
+_SHORTEST_S: Final = 0.05
+#: Access denied, and the namespace's row missing: then nobody wrote yet, or the namespace is another role's.
+_DENIED, _NO_ROW = "42501", "HF001"
+#: No such schema, table, column or function: nothing was made yet, or an earlier holdfast made it, or it is damaged.
+_MISSING: Final = ("3F000", "42P01", "42703", "42883")
 
 
 class Database:
-    """The server, and the namespace of one project. Opened by the first call."""
+    """The server, and the namespace of one project. Opened by the first call, usable from any thread.
 
-    def __init__(self, server: str, namespace: str, *, password: str = "", timeout_s: float = 10.0) -> None:
+    ``connections`` is the maximum number of connections of this process.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        namespace: str,
+        *,
+        password: Callable[[], str] | None = None,
+        timeout_s: float = 10.0,
+        connections: int = 4,
+    ) -> None:
         """Raises: ConfigError for an address that cannot be one."""
-        parts = urlsplit(server)
-        if parts.scheme not in ("postgresql", "postgres") or (not parts.hostname and "host=" not in parts.query):
-            raise ConfigError(
-                "storage.server is not the address of a PostgreSQL server.",
-                next_step='Write it like "postgresql://user@db.example/database".',
-            )
-        if parts.password or "password=" in parts.query:
-            raise ConfigError(
-                "storage.server holds a password, which does not belong in a file.",
-                next_step="Remove it there, and set HOLDFAST_POSTGRES_PASSWORD or use a password file (~/.pgpass).",
-            )
-        self.server = urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
+        self.address = Address(server)
         self.namespace = namespace
-        self._address, self._password, self._timeout_s = server, password, timeout_s
-        self._lock = threading.RLock()
-        self._connection: psycopg.Connection[Row] | None = None
-        self._pid = os.getpid()
+        self._password, self._timeout_s, self._size = password, timeout_s, connections
+        self._pool: Pool | None = None
+        self._making = threading.Lock()
         self._local = threading.local()
+
+    @property
+    def server(self) -> str:
+        """Server and database for people, without a user: ``postgresql://host/database``."""
+        return self.address.shown
 
     @property
     def was_repeated(self) -> bool:
         """Whether this thread's last call was sent more than once, because an answer was lost."""
         return getattr(self._local, "tries", 1) > 1
 
-    def run(self, *statements: Statement) -> list[list[Row]]:
-        """The rows of each statement, all in one transaction. Raises: Unavailable, Refused."""
-        return self._repeated(lambda connection: self._sent(connection, statements))
+    def run(self, *statements: Statement, after: Sequence[Statement] = ()) -> list[list[Row]]:
+        """The rows of each statement, all in one transaction; then those of ``after``, in a transaction begun after the
+        first one was committed. All in one round trip. Raises: Unavailable, Refused, Conflict, Corrupt."""
+        return self._repeated(lambda connection: self._sent(connection, statements, after))
+
+    def call(self, query: str, values: Sequence[object]) -> Row:
+        """The row of one function call that itself limits its locks, by the last of its arguments. The cheapest way to
+        ask: without a pipeline for the limits. Raises: as :meth:`run`."""
+
+        def called(connection: Connection) -> Row:
+            row = connection.execute(query, (*values, self.patience())).fetchone()
+            assert row is not None
+            return row
+
+        return self._repeated(called)
 
     def change(self, work: Callable[[Callable[..., list[Row]]], T]) -> T:
         """Call ``work`` with a function that runs one statement, inside of a transaction that holds the namespace's
         lock. ``work`` may be called again after a lost connection. Raises: as :meth:`run`, and what ``work`` raises."""
 
-        def locked(connection: psycopg.Connection[Row]) -> T:
+        def locked(connection: Connection) -> T:
             with connection.transaction():
 
                 def execute(query: str, values: Sequence[object] = ()) -> list[Row]:
                     cursor = connection.execute(query, values)
                     return cursor.fetchall() if cursor.description else []
 
-                self._limit(execute)
-                execute(*self.lock_statement())
+                self._limit(connection.execute)
+                execute("SELECT holdfast.lock_namespace(%s)", (self.namespace,))
                 return work(execute)
 
         return self._repeated(locked)
 
-    def lock_statement(self) -> Statement:
-        """Locks the namespace's row until the transaction ends."""
-        return _LOCK, (self.namespace,)
+    @contextmanager
+    def within(self, limit_s: float) -> Iterator[None]:
+        """This thread's calls inside the block end ``limit_s`` seconds after it began."""
+        before = getattr(self._local, "until", None)
+        until = time.monotonic() + limit_s
+        self._local.until = until if before is None else min(before, until)
+        try:
+            yield
+        finally:
+            self._local.until = before
 
     def prepare(self) -> None:
-        """Create or upgrade the tables, and the namespace's row. Raises: Unavailable, Unsupported, Refused."""
+        """Make the tables if there are none, and the namespace's row. Raises: Unavailable, Unsupported, Refused."""
         self._repeated(self._prepared, tables=False)
 
-    def vacuum(self) -> None:
-        """Return the space of deleted rows. Raises: Unavailable."""
+    def upgrade(self) -> tuple[int, int]:
+        """Make or upgrade the tables, one process at a time. Returns the schema's version before and after. Raises:
+        Unavailable, Unsupported."""
+        return self._repeated(self._upgraded, tables=False)
 
-        def full(connection: psycopg.Connection[Row]) -> None:
-            connection.execute("VACUUM holdfast.documents, holdfast.facts")
+    def version(self) -> int:
+        """The schema's version; 0 when there is none. Raises: Unavailable."""
+        return self._repeated(_version, tables=False)
+
+    def vacuum(self) -> None:
+        """Forget earlier versions of documents, and return the space of deleted rows. Raises: Unavailable."""
+
+        def full(connection: Connection) -> None:
+            connection.execute("DELETE FROM holdfast.versions WHERE namespace = %s", (self.namespace,))
+            connection.execute("VACUUM holdfast.documents, holdfast.facts, holdfast.versions")
 
         reading(lambda: self._repeated(full))
-
-    @property
-    def is_local(self) -> bool:
-        """Whether the server's address is on this machine: a socket, or the loopback."""
-        host = urlsplit(self.server).hostname or ""
-        return host in ("", "localhost", "::1") or host.startswith("127.")
 
     def is_encrypted(self) -> bool:
         """Whether the connection uses TLS. Raises: Unavailable."""
         return self._repeated(lambda connection: connection.pgconn.ssl_in_use, tables=False)
 
     def close(self) -> None:
-        with self._lock:
-            if self._connection is not None and self._pid == os.getpid():
-                self._connection.close()
-            self._connection = None
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.drop()
 
     # one call
 
-    def _sent(self, connection: psycopg.Connection[Row], statements: Sequence[Statement]) -> list[list[Row]]:
-        # Without BEGIN: the server commits a pipeline as one transaction at its end, and answers only then.
+    def _sent(
+        self, connection: Connection, statements: Sequence[Statement], after: Sequence[Statement]
+    ) -> list[list[Row]]:
+        # Without BEGIN the server commits a pipeline as one transaction at its end, and answers only then.
         with connection.pipeline():
+            if after:
+                connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
             self._limit(connection.execute)
             cursors = [connection.execute(query, values) for query, values in statements]
+            if after:
+                connection.execute("COMMIT")
+                self._limit(connection.execute)
+                cursors += [connection.execute(query, values) for query, values in after]
         return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
 
     def _limit(self, execute: Callable[..., object]) -> None:
         """Limits for this transaction alone: a setting of the session would outlive it behind PgBouncer."""
-        ms = str(int(self._timeout_s * 1000))
+        ms = self.patience()
         execute("SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)", (ms, ms))
 
-    def _repeated(self, call: Callable[[psycopg.Connection[Row]], T], *, tables: bool = True) -> T:
-        """``call`` with the open connection, again after a lost one or a deadlock: every call is safe to repeat."""
-        psycopg = _driver()
-        with self._lock:
-            for number in range(_TRIES):
-                self._local.tries = number + 1
-                try:
-                    return call(self._open())
-                except psycopg.Error as error:
-                    state = error.sqlstate or ""
-                    lost = self._connection is not None and self._connection.closed
-                    if tables and state in _MISSING:
-                        if state not in (_DENIED, _UNLOCKED) and self._has_version():
-                            raise faults.damaged(self.server) from error
-                        raise _NoTables(self, error) from error
-                    again = lost or state.startswith("40")
-                    if lost or isinstance(error, psycopg.OperationalError):
-                        self._drop()
-                    if number + 1 == _TRIES or not again:
-                        raise faults.translated(error, self.server) from error
+    def patience(self) -> str:
+        """The maximum time for one lock now, in milliseconds."""
+        return str(max(1, int(self._left() * 1000)))
+
+    def _left(self) -> float:
+        until = getattr(self._local, "until", None)
+        return self._timeout_s if until is None else max(_SHORTEST_S, min(self._timeout_s, until - time.monotonic()))
+
+    def _repeated(self, call: Callable[[Connection], T], *, tables: bool = True) -> T:
+        """``call`` with a connection, again after a lost one or a deadlock: every call is safe to repeat."""
+        psycopg, pool = driver(), self._opened()
+        from holdfast_postgres.pool import TimedOut
+
+        for number in range(1, _TRIES_AGAINST_OTHERS + 1):
+            self._local.tries = number
+            lost = False
+            try:
+                with pool.connection(self._left()) as connection:
+                    try:
+                        return call(connection)
+                    finally:
+                        lost = connection.closed
+            except psycopg.Error as error:
+                state = error.sqlstate or ""
+                if lost:
+                    pool.drop()
+                if tables and state in (_DENIED, _NO_ROW):
+                    raise NoTables(self, error) from error
+                if tables and state in _MISSING:
+                    raise self._missing(error) from error
+                met = state.startswith("40")
+                if not met and (number >= _TRIES or not lost or isinstance(error, TimedOut)):
+                    raise faults.translated(error, self.server) from error
+                if number == _TRIES_AGAINST_OTHERS or self._left() <= _SHORTEST_S:
+                    raise faults.translated(error, self.server) from error
+                if met:
+                    time.sleep(random.random() * 0.01 * number)  # noqa: S311 - not a secret
         raise AssertionError("unreachable")
 
-    def _open(self) -> psycopg.Connection[Row]:
-        if self._pid != os.getpid():  # a fork must not use its parent's connection
-            self._connection, self._pid = None, os.getpid()
-        if self._connection is None or self._connection.closed:
-            psycopg = _driver()
-            given: dict[str, Any] = {"password": self._password} if self._password else {}
-            self._connection = psycopg.connect(
-                self._address,
-                autocommit=True,
-                prepare_threshold=None,
-                connect_timeout=max(2, int(self._timeout_s)),
-                application_name="holdfast",
-                tcp_user_timeout=int(self._timeout_s * 1000),
-                **encryption(self._address),
-                **given,
-            )
-            # Under a stricter default of the server a snapshot would be older than the lock that it waited for.
-            self._connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-        return self._connection
+    def _opened(self) -> Pool:
+        if self._pool is None:
+            from holdfast_postgres.pool import Pool
 
-    def _has_version(self) -> bool:
-        found = self._open().execute("SELECT to_regclass('holdfast.version') IS NOT NULL").fetchone()
-        return bool(found and found[0])
+            with self._making:
+                self._pool = self._pool or Pool(self._connected, self._size)
+        return self._pool
 
-    def _drop(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+    def _connected(self, limit_s: float) -> Connection:
+        from psycopg import IsolationLevel
 
-    def _prepared(self, connection: psycopg.Connection[Row]) -> None:
-        known = connection.execute("SELECT to_regclass('holdfast.version') IS NOT NULL").fetchone()
-        version = 0
-        if known and known[0]:
-            found = connection.execute(schema.VERSION).fetchone()
-            version = int(found[0] or 0) if found else 0
-        if version > schema.LATEST:
+        from holdfast_postgres.pool import Connection
+
+        given: dict[str, Any] = dict(self.address.encryption())
+        if self._password is not None and (found := self._password()):
+            given["password"] = found
+        connection = Connection.connect(
+            self.address.given,
+            autocommit=True,
+            prepare_threshold=None,
+            connect_timeout=max(2, int(limit_s)),  # libpq rounds 1 up to 2
+            application_name="holdfast",
+            tcp_user_timeout=int(self._timeout_s * 1000),
+            **given,
+        )
+        try:  # under a stricter default of the server a snapshot would be older than the lock that it waited for
+            connection.isolation_level = IsolationLevel.READ_COMMITTED
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _missing(self, error: psycopg.Error) -> Exception:
+        version = self.version()
+        if version == 0:
+            return NoTables(self, error)
+        return faults.outdated(self.server, version) if version < schema.LATEST else faults.damaged(self.server)
+
+    # the tables
+
+    def _prepared(self, connection: Connection) -> None:
+        version = _version(connection)
+        if version == 0:
+            self._upgraded(connection)
+        elif version < schema.LATEST:
+            raise faults.outdated(self.server, version)
+        connection.execute(
+            "INSERT INTO holdfast.namespaces (namespace) VALUES (%s) ON CONFLICT (namespace) DO NOTHING",
+            (self.namespace,),
+        )
+        own = connection.execute("SELECT 1 FROM holdfast.namespaces WHERE namespace = %s", (self.namespace,))
+        if not own.fetchall():
+            raise faults.foreign(self.namespace, self.server)
+
+    def _upgraded(self, connection: Connection) -> tuple[int, int]:
+        before = _version(connection)
+        if before > schema.LATEST:
             raise Unsupported(
-                f"{self.server} has schema {version}, and this version of holdfast knows none above {schema.LATEST}.",
+                f"{self.server} has schema {before}, and this version of holdfast knows none above {schema.LATEST}.",
                 next_step="Upgrade holdfast; nothing was changed.",
             )
-        if version < schema.LATEST:
+        if before < schema.LATEST:
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (schema.LOCK,))
                 for statement in schema.BEGIN:
@@ -201,25 +277,18 @@ class Database:
                     for statement in schema.STEPS[number]:
                         connection.execute(statement)
                     connection.execute("INSERT INTO holdfast.version VALUES (%s)", (number + 1,))
-        connection.execute(
-            "INSERT INTO holdfast.namespaces (namespace) VALUES (%s) ON CONFLICT (namespace) DO NOTHING",
-            (self.namespace,),
-        )
-        own = connection.execute("SELECT 1 FROM holdfast.namespaces WHERE namespace = %s", (self.namespace,))
-        if not own.fetchall():
-            raise faults.foreign(self.namespace, self.server)
+        return before, schema.LATEST
 
 
-def encryption(address: str) -> dict[str, str]:
-    """TLS parameters for an address that names none: another machine's server must prove its name, by the system's
-    certificates. libpq alone would fall back to plain text."""
-    parts = urlsplit(address)
-    named = "sslmode=" in parts.query or "PGSSLMODE" in os.environ
-    is_local = parts.hostname in (None, "localhost", "127.0.0.1", "::1")
-    return {} if named or is_local else {"sslmode": "verify-full", "sslrootcert": "system"}
+def _version(connection: Connection) -> int:
+    known = connection.execute("SELECT to_regclass('holdfast.version') IS NOT NULL").fetchone()
+    if not known or not known[0]:
+        return 0
+    found = connection.execute(schema.VERSION).fetchone()
+    return int(found[0] or 0) if found else 0
 
 
-def _driver() -> ModuleType:
+def driver() -> ModuleType:
     """psycopg. Raises: PluginLoadFailed without it."""
     try:
         import psycopg
@@ -230,21 +299,21 @@ def _driver() -> ModuleType:
     return psycopg
 
 
-class _NoTables(Exception):
+class NoTables(Exception):
     """The tables or the namespace's row are missing, or the server denies access to them."""
 
-    def __init__(self, database: Database, error: psycopg.Error | None = None) -> None:
+    def __init__(self, database: Database, error: psycopg.Error) -> None:
         super().__init__()
         self.database = database
         self.error = error
 
     @property
     def is_denied(self) -> bool:
-        return self.error is not None and self.error.sqlstate == _DENIED
+        return self.error.sqlstate == _DENIED
 
     def told(self) -> HoldfastError:
         """The error for a user."""
-        if self.error is not None and self.error.sqlstate != _UNLOCKED:
+        if self.error.sqlstate != _NO_ROW:
             return faults.translated(self.error, self.database.server)
         return faults.foreign(self.database.namespace, self.database.server)
 
@@ -253,11 +322,11 @@ def writing(database: Database, call: Callable[[], T]) -> T:
     """``call``, which writes. Tables and namespace are made when they are missing."""
     try:
         return call()
-    except _NoTables:
+    except NoTables:
         database.prepare()
     try:
         return call()
-    except _NoTables as missing:
+    except NoTables as missing:
         raise missing.told() from missing
 
 
@@ -265,7 +334,7 @@ def reading(call: Callable[[], T]) -> T | None:
     """``call``, or None for a store that was never written to."""
     try:
         return call()
-    except _NoTables as missing:
+    except NoTables as missing:
         if missing.is_denied:
             raise missing.told() from missing
         return None

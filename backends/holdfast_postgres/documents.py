@@ -1,40 +1,29 @@
-"""Documents as rows. Each change is one statement, which checks the stored text against its digest."""
+"""Documents as rows. Each change is one function call, which checks the stored text against its digest."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from holdfast.errors import Conflict, Corrupt, NotFound
-from holdfast.storage import ABSENT, Document, block_marker, check_name, sha256
+from holdfast.errors import Conflict, NotFound
+from holdfast.storage import Append, Document, Version, Write, block_marker, check_name, sha256
 from holdfast_postgres import faults
 from holdfast_postgres.database import Database, Row, Statement, reading, writing
+from holdfast_postgres.words import lexemes
 
 _BEFORE_ID, _, _AFTER_ID = block_marker("@").partition("@")
 _MARKER: Final = re.compile(rf"(?m)^{re.escape(_BEFORE_ID)}(.*){re.escape(_AFTER_ID)}\r?$")
-_RESTORE: Final = "Restore the row from a backup; nothing writes to it until then."
-_READ: Final = "SELECT body, revision FROM holdfast.documents WHERE namespace = %s AND name = %s"
-_SHA: Final = "encode(sha256(convert_to({}, 'UTF8')), 'hex')"
-_WHOLE: Final = f"{_SHA.format('documents.body')} = documents.revision"
-_INSERT: Final = """
-    INSERT INTO holdfast.documents AS documents (namespace, name, body, revision) VALUES (%s, %s, %s, %s)
-    ON CONFLICT (namespace, name)"""
-_CREATE: Final = f"{_INSERT} DO NOTHING RETURNING revision"
-_REPLACE: Final = f"""{_INSERT} DO UPDATE SET body = EXCLUDED.body, revision = EXCLUDED.revision
-    WHERE {_WHOLE} RETURNING revision"""
-_EXPECTED: Final = f"""
-    UPDATE holdfast.documents AS documents SET body = %s, revision = %s
-    WHERE namespace = %s AND name = %s AND revision = %s AND {_WHOLE} RETURNING revision"""  # noqa: S608 - nothing of it is given
-#: A block's marker counts when it is alone on its line, with or without a CR.
-_HAS: Final = "position(E'\\n' || %s || E'\\n' IN E'\\n' || replace(documents.body, E'\\r\\n', E'\\n') || E'\\n') > 0"
-_JOINED: Final = """
-    CASE WHEN documents.body = '' THEN %s
-         WHEN right(documents.body, 1) = E'\\n' THEN documents.body || %s
-         ELSE documents.body || E'\\n' || %s END"""
-_APPEND: Final = f"""{_INSERT} DO UPDATE SET
-    body = CASE WHEN {_HAS} THEN documents.body ELSE {_JOINED} END,
-    revision = CASE WHEN {_HAS} THEN documents.revision ELSE {_SHA.format(f"({_JOINED})")} END
-    WHERE {_WHOLE} RETURNING revision"""
+_READ: Final = "SELECT name, body, revision FROM holdfast.documents WHERE namespace = %s AND name = ANY(%s)"
+_NAMES: Final = "SELECT name FROM holdfast.documents WHERE namespace = %s AND starts_with(name, %s) ORDER BY name"
+_LAST: Final = """SELECT name, body, revision FROM holdfast.documents WHERE namespace = %s AND starts_with(name, %s)
+    AND strpos(substr(name, length(%s) + 1), '/') = 0 ORDER BY name DESC LIMIT 1"""
+_PUT: Final = "SELECT holdfast.put_document(%s, %s, %s, %s, array_to_tsvector(%s::text[]), %s)"
+_APPEND: Final = (
+    "SELECT holdfast.append_block(%s, %s, %s, %s, %s, array_to_tsvector(%s::text[]), array_to_tsvector(%s::text[]))"
+)
+_VERSIONS: Final = """SELECT at, body, revision FROM holdfast.versions
+    WHERE namespace = %s AND name = %s ORDER BY seq DESC LIMIT %s"""
 
 
 class Documents:
@@ -44,66 +33,105 @@ class Documents:
         self._database = database
 
     def read(self, name: str) -> Document | None:
-        check_name(name)
-        rows = reading(lambda: self._database.run((_READ, (self._database.namespace, name)))[0])
-        if not rows:
-            return None
-        body, revision = rows[0]
-        if sha256(body) != revision:
-            raise Corrupt(f"The stored text of {name!r} is not what was written.", next_step=_RESTORE)
-        return Document(name=name, text=body, revision=revision)
+        return self.read_many([name])[name]
+
+    def read_many(self, names: Iterable[str]) -> dict[str, Document | None]:
+        wanted = [check_name(name) for name in names]
+        rows = reading(lambda: self._database.run(self._asked(wanted))[0])
+        return self._found(wanted, rows or [])
 
     def write(self, name: str, text: str, expected: str | None) -> str:
-        check_name(name)
-        _check_text(text, name)
-        space, revision = self._database.namespace, sha256(text)
-        statement: Statement
-        if expected is None:
-            statement = _REPLACE, (space, name, text, revision)
-        elif expected == ABSENT:
-            statement = _CREATE, (space, name, text, revision)
-        else:
-            statement = _EXPECTED, (text, revision, space, name, expected)
-        if not self._changed(*statement):
+        statement = self._written(Write(name=name, text=text, expected=expected))
+        revision = sha256(text)
+        try:
+            self._changed(statement)
+        except Conflict:
             repeated = self._database.was_repeated
-            stored = self.read(name)  # raises Corrupt
-            if not (repeated and stored and stored.revision == revision):  # else the first try's answer was lost
-                raise Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
+            stored = self.read(name) if repeated else None
+            if stored is None or stored.revision != revision:  # else the first try's answer was lost
+                raise
         return revision
 
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
-        check_name(name)
-        _check_text(header + block, name)
-        marker = block_marker(block_id)
-        if block_id not in _MARKER.findall(block):
-            raise ValueError(f"the block does not hold its marker line {marker!r}")
-        first = (header if not header or header.endswith("\n") else f"{header}\n") + block
-        joined = (first, block, block)
-        values = (self._database.namespace, name, first, sha256(first), marker, *joined, marker, *joined)
-        rows = self._changed(_APPEND, values)
-        if not rows:
-            self.read(name)  # raises Corrupt
-            raise Conflict(f"{name!r} was changed in between.", next_step="Try again.")
-        return str(rows[0][0])
+        statement = self._appended(Append(name=name, block=block, header=header, block_id=block_id))
+        return str(self._changed(statement)[0][0][0])
+
+    def apply(self, changes: Sequence[Append | Write]) -> dict[str, Document | None]:
+        """See :meth:`holdfast.storage.StorageBackend.apply`."""
+        statements = [self._appended(one) if isinstance(one, Append) else self._written(one) for one in changes]
+        names = list(dict.fromkeys(one.name for one in changes))
+        try:
+            rows = self._changed(*statements, after=[self._asked(names)])[-1]
+        except Conflict:
+            if not self._database.was_repeated:
+                raise
+            found = self.read_many(names)  # was this the lost answer of the first try?
+            if not all(_is_there(one, found[one.name]) for one in changes):
+                raise
+            return found
+        return self._found(names, rows)
 
     def delete(self, name: str) -> None:
         check_name(name)
+        space = self._database.namespace
         query = "DELETE FROM holdfast.documents WHERE namespace = %s AND name = %s RETURNING 1"
-        gone = reading(lambda: self._database.run((query, (self._database.namespace, name)))[0])
+        versions = "DELETE FROM holdfast.versions WHERE namespace = %s AND name = %s"
+        gone = reading(lambda: self._database.run((query, (space, name)), (versions, (space, name)))[0])
         if not gone and not self._database.was_repeated:  # repeated: the answer of the try that removed it was lost
             raise NotFound(f"There is no document {name!r}.", next_step="List the documents with `holdfast show`.")
 
     def names(self, prefix: str) -> list[str]:
         if not _is_storable(prefix):
             return []
-        query = "SELECT name FROM holdfast.documents WHERE namespace = %s AND starts_with(name, %s) ORDER BY name"
-        rows = reading(lambda: self._database.run((query, (self._database.namespace, prefix)))[0]) or []
+        rows = reading(lambda: self._database.run((_NAMES, (self._database.namespace, prefix)))[0]) or []
         return [str(name) for (name,) in rows]
 
-    def _changed(self, query: str, values: tuple[object, ...]) -> list[Row]:
-        # Inserting needs the namespace to exist: without it the row would be invisible to its own writer.
-        lock = self._database.lock_statement()
-        return writing(self._database, lambda: self._database.run(lock, (query, values))[1])
+    def last(self, prefix: str) -> Document | None:
+        rows = reading(lambda: self._database.run((_LAST, (self._database.namespace, prefix, prefix)))[0])
+        return next(iter(self._found([], rows or []).values()), None)
+
+    def history(self, name: str, limit: int) -> list[Version]:
+        values = (self._database.namespace, check_name(name), max(limit, 0))
+        rows = reading(lambda: self._database.run((_VERSIONS, values))[0]) or []
+        return [Version(at=at, text=text, revision=revision) for at, text, revision in rows]
+
+    # statements and rows
+
+    def _asked(self, names: Sequence[str]) -> Statement:
+        return _READ, (self._database.namespace, list(names))
+
+    def _found(self, names: Iterable[str], rows: Iterable[Row]) -> dict[str, Document | None]:
+        """Raises: Corrupt."""
+        found: dict[str, Document | None] = dict.fromkeys(names)
+        for name, body, revision in rows:
+            if sha256(body) != revision:
+                raise faults.spoiled(name)
+            found[name] = Document(name=name, text=body, revision=revision)
+        return found
+
+    def _written(self, one: Write) -> Statement:
+        _check_text(one.text, check_name(one.name))
+        space, text = self._database.namespace, one.text
+        return _PUT, (space, one.name, text, sha256(text), lexemes(text), one.expected)
+
+    def _appended(self, one: Append) -> Statement:
+        _check_text(one.header + one.block, check_name(one.name))
+        marker = block_marker(one.block_id)
+        if one.block_id not in _MARKER.findall(one.block):
+            raise ValueError(f"the block does not hold its marker line {marker!r}")
+        header = one.header if not one.header or one.header.endswith("\n") else f"{one.header}\n"
+        first = header + one.block
+        values = (self._database.namespace, one.name, marker, first, one.block, lexemes(first), lexemes(one.block))
+        return _APPEND, values
+
+    def _changed(self, *statements: Statement, after: Sequence[Statement] = ()) -> list[list[Row]]:
+        return writing(self._database, lambda: self._database.run(*statements, after=after))
+
+
+def _is_there(one: Append | Write, stored: Document | None) -> bool:
+    if stored is None:
+        return False
+    return stored.text == one.text if isinstance(one, Write) else one.block_id in _MARKER.findall(stored.text)
 
 
 def _is_storable(text: str) -> bool:

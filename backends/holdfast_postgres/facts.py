@@ -18,7 +18,10 @@ from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder, Hit, HitKind
 from holdfast_postgres import faults
 from holdfast_postgres.database import Database, Row, reading, writing
+from holdfast_postgres.words import lexemes, pattern, split, tsquery
 
+#: The kinds of answer of ``holdfast.add_fact``.
+_TWIN, _TAKEN = 0, 1
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _CORRECT: Final = "Correct its row with a database tool, or restore it from a backup."
@@ -28,28 +31,8 @@ _ORDERS: Final = {
     FactOrder.CREATED: "seq",
     FactOrder.CONFIDENCE: "confidence DESC, seq",
 }
-#: One statement under the lock: the twin or the taken id, else evict and insert. Rows: kind, then a fact's columns.
-_ADD: Final = f"""
-    WITH given AS (SELECT %s::text AS namespace, %s::text AS id, %s::bytea AS duplicate, %s::text AS content,
-        %s::text AS category, %s::double precision AS confidence, %s::bigint AS created_us, %s::text AS source),
-    twin AS (SELECT facts.* FROM holdfast.facts JOIN given USING (namespace, duplicate)),
-    taken AS (SELECT 1 FROM holdfast.facts JOIN given USING (namespace, id) WHERE NOT EXISTS (SELECT 1 FROM twin)),
-    fresh AS (SELECT * FROM given WHERE NOT EXISTS (SELECT 1 FROM twin) AND NOT EXISTS (SELECT 1 FROM taken)),
-    surplus AS (SELECT greatest(0, namespaces.facts - %s::bigint) AS number
-        FROM holdfast.namespaces JOIN fresh USING (namespace)),
-    weakest AS (SELECT seq FROM holdfast.facts WHERE namespace = (SELECT namespace FROM fresh)
-        ORDER BY confidence, created_us, seq LIMIT (SELECT coalesce(max(number), 0) FROM surplus)),
-    gone AS (DELETE FROM holdfast.facts WHERE namespace = (SELECT namespace FROM fresh)
-        AND seq IN (SELECT seq FROM weakest) RETURNING seq, id, confidence, created_us),
-    made AS (INSERT INTO holdfast.facts (namespace, id, duplicate, content, category, confidence, created_us, source)
-        SELECT * FROM fresh RETURNING 1),
-    counted AS (UPDATE holdfast.namespaces SET facts = facts + 1 - (SELECT count(*) FROM gone)
-        WHERE namespace = (SELECT namespace FROM fresh))
-    SELECT 0 AS kind, {_COLUMNS}, seq FROM twin
-    UNION ALL SELECT 1, '', '', '', 0, 0, '', 0 FROM taken
-    UNION ALL SELECT 2, '', '', '', 0, 0, '', 0 FROM made
-    UNION ALL (SELECT 3, id, '', '', confidence, created_us, '', seq FROM gone)
-    ORDER BY 1, 5, 6, 8"""  # noqa: S608 - nothing of it is given
+_ADD: Final = """SELECT kind, id, content, category, confidence, created_us, source, gone
+    FROM holdfast.add_fact(%s, %s, %s, %s, %s, %s, %s, %s, array_to_tsvector(%s::text[]), %s, %s)"""
 
 
 class Facts:
@@ -59,21 +42,33 @@ class Facts:
         self._database = database
 
     def add(self, fact: Fact, limit: int) -> AddResult:
+        row = writing(self._database, lambda: self._database.call(_ADD, self._given(fact, limit)))
+        result = self._result(_checked(fact, limit), row)
+        if result is None:
+            raise Conflict(f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again.")
+        return result
+
+    def add_many(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
+        given = [(_ADD, (*self._given(fact, limit), self._database.patience())) for fact in facts]
+        rows = writing(self._database, lambda: self._database.run(*given))
+        return [self._result(_checked(fact, limit), row) for fact, (row,) in zip(facts, rows, strict=True)]
+
+    def _given(self, fact: Fact, limit: int) -> tuple[object, ...]:
         fact = _checked(fact, limit)
         created_us = (fact.created_at - _EPOCH) // _MICROSECOND
-        most = min(limit - 1, sys.maxsize)
-        values = (self._database.namespace, fact.id, _digest(fact.content), fact.content, fact.category,
-                  fact.confidence, created_us, fact.source, most)  # fmt: skip
-        rows = writing(self._database, lambda: self._under_lock(_ADD, values))
-        first = rows[0] if rows else (1,)
-        if first[0] == 0:
-            twin = _fact(first[1:7])
-            if twin.id == fact.id and self._database.was_repeated:  # the answer of the first try was lost
-                return AddResult(outcome=AddOutcome.ADDED, fact=fact)
-            return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
-        if first[0] == 1:
-            raise Conflict(f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again.")
-        return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=tuple(str(row[1]) for row in rows[1:]))
+        return (self._database.namespace, fact.id, _digest(fact.content), fact.content, fact.category, fact.confidence,
+                created_us, fact.source, lexemes(fact.content), min(limit, sys.maxsize))  # fmt: skip
+
+    def _result(self, fact: Fact, row: Row) -> AddResult | None:
+        """None when the id is taken."""
+        kind, *columns, gone = row
+        if kind == _TAKEN:
+            return None
+        if kind == _TWIN:
+            twin = _fact(columns)
+            if twin.id != fact.id or not self._database.was_repeated:  # else the answer of the first try was lost
+                return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
+        return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=tuple(gone or ()))
 
     def get(self, fact_id: str) -> Fact:
         rows = self._rows(f"{_SELECT} AND id = %s", fact_id) if _is_storable(fact_id) else []
@@ -93,8 +88,8 @@ class Facts:
             )
             if new == old:
                 return new
-            digest = _digest(new.content)
-            twin = execute(f"{_SELECT} AND duplicate = %s", (self._database.namespace, digest))
+            digest, space = _digest(new.content), self._database.namespace
+            twin = execute(f"{_SELECT} AND duplicate = %s", (space, digest))
             if twin and twin[0][0] != fact_id:
                 raise DuplicateFact(
                     f"Fact {twin[0][0]} already says the same as the new content of {fact_id}.",
@@ -102,9 +97,9 @@ class Facts:
                 )
             _storable(new.category, new.source)
             execute(
-                "UPDATE holdfast.facts SET content = %s, duplicate = %s, category = %s, confidence = %s, source = %s"
-                " WHERE namespace = %s AND id = %s",
-                (new.content, digest, new.category, new.confidence, new.source, self._database.namespace, fact_id),
+                "UPDATE holdfast.facts SET content = %s, category = %s, confidence = %s, source = %s, duplicate = %s,"
+                " words = array_to_tsvector(%s::text[]) WHERE namespace = %s AND id = %s",
+                (new.content, new.category, new.confidence, new.source, digest, lexemes(new.content), space, fact_id),
             )
             return new
 
@@ -138,30 +133,21 @@ class Facts:
         return int(rows[0][0]) if rows else 0
 
     def search(self, query: str, limit: int) -> list[Hit]:
-        """Facts, then documents, that hold all words of ``query``, the last one as a beginning."""
-        words = re.findall(r"\w+", query.casefold())
-        if not words or limit < 1 or not _is_storable(query):
+        """Facts, then documents, that hold all words of ``query``, the last one as a beginning; each group with the
+        most occurrences first."""
+        wanted = split(query) if _is_storable(query) else []
+        if not wanted or limit < 1:
             return []
-        # The server narrows by characters; words are told apart here, as Python splits them.
-        has = " AND ".join("position(%s IN lower({0})) > 0" for _ in words)
-        space = self._database.namespace
-        facts = f"SELECT id, content FROM holdfast.facts WHERE namespace = %s AND {has.format('content')} ORDER BY seq"  # noqa: S608
-        documents = (
-            f"SELECT name, body FROM holdfast.documents WHERE namespace = %s AND {has.format('body')} ORDER BY name"  # noqa: S608
-        )
-        found = reading(lambda: self._database.run((facts, (space, *words)), (documents, (space, *words)))) or [[], []]
-        whole = [re.compile(rf"(?<!\w){re.escape(word)}(?!\w)") for word in words[:-1]]
-        wanted = [*whole, re.compile(rf"(?<!\w){re.escape(words[-1])}")]
+        space, has = self._database.namespace, "namespace = %s AND (words @@ %s::tsquery OR words IS NULL)"
+        values = (space, tsquery(wanted))
+        facts = f"SELECT id, content FROM holdfast.facts WHERE {has} ORDER BY seq"  # noqa: S608 - nothing of it is given
+        documents = f"SELECT name, body FROM holdfast.documents WHERE {has} ORDER BY name"  # noqa: S608
+        found = reading(lambda: self._database.run((facts, values), (documents, values))) or [[], []]
+        patterns = pattern(wanted)
         hits = []
         for kind, rows in ((HitKind.FACT, found[0]), (HitKind.DOCUMENT, found[1])):
-            for name, text in rows:
-                plain = text.casefold()
-                places = [pattern.search(plain) for pattern in wanted]
-                if all(places):
-                    at = min(place.start() for place in places if place)
-                    shown = text if kind is HitKind.FACT else text[max(0, at - 60) : at + 160]
-                    hits.append(Hit(kind=kind, name=name, text=shown))
-        return hits[:limit]
+            hits += sorted(filter(None, (_hit(kind, name, text, patterns) for name, text in rows)), key=_rank)
+        return [hit for _, hit in hits[:limit]]
 
     def _existing(self, fact_id: str, work: Callable[[Callable[..., list[Row]]], Fact]) -> Fact:
         if not _is_storable(fact_id):
@@ -169,11 +155,23 @@ class Facts:
         found = reading(lambda: self._database.change(work))
         return found if found is not None else _fact(_known([], fact_id))
 
-    def _under_lock(self, query: str, values: Sequence[object]) -> list[Row]:
-        return self._database.run(self._database.lock_statement(), (query, values))[1]
-
     def _rows(self, query: str, *values: object) -> list[Row]:
         return reading(lambda: self._database.run((query, (self._database.namespace, *values)))[0]) or []
+
+
+def _hit(kind: HitKind, name: str, text: str, patterns: Sequence[re.Pattern[str]]) -> tuple[int, Hit] | None:
+    """The number of occurrences, and the hit. None if the index was too coarse."""
+    plain = text.casefold()
+    places = [[found.start() for found in pattern.finditer(plain)] for pattern in patterns]
+    if not all(places):
+        return None
+    at = min(place[0] for place in places)
+    shown = text if kind is HitKind.FACT else text[max(0, at - 60) : at + 160]
+    return sum(map(len, places)), Hit(kind=kind, name=name, text=shown)
+
+
+def _rank(found: tuple[int, Hit]) -> int:
+    return -found[0]
 
 
 def _most(limit: int | None) -> int | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from holdfast.errors import Corrupt, HoldfastError, Refused, Unavailable
+from holdfast.errors import Conflict, Corrupt, HoldfastError, Refused, Unavailable
 
 if TYPE_CHECKING:
     import psycopg
@@ -15,11 +15,14 @@ if TYPE_CHECKING:
 _KNOWN: Final[Mapping[str, tuple[str, str]]] = {
     "28P01": (
         "refuses the password",
-        "Set HOLDFAST_POSTGRES_PASSWORD or PGPASSWORD, or use a password file (~/.pgpass).",
+        "Store it with `holdfast auth set postgres`, or use HOLDFAST_POSTGRES_PASSWORD or a password file (~/.pgpass).",
     ),
     "28000": ("refuses this user", "Check the user in `storage.server`, and the server's pg_hba.conf."),
     "3D000": ("has no database of this name", "Create it with `createdb`, or correct `storage.server`."),
-    "25006": ("is read-only; it may be a standby", "Name the primary in `storage.server`, or wait for the failover."),
+    "25006": (
+        "is read-only; it may be a standby",
+        "Name all servers in `storage.server`, with `?target_session_attrs=read-write`, or wait for the failover.",
+    ),
     "53100": ("has no disk space left", "Free space on the server, then try again."),
     "53300": ("has no connection left", "Try again later, raise max_connections, or put PgBouncer in front of it."),
     "53": ("lacks resources", "Try again later."),
@@ -30,12 +33,18 @@ _KNOWN: Final[Mapping[str, tuple[str, str]]] = {
         "denies access to the tables",
         "Ask the namespace's owner to make you a member of the role that owns it.",
     ),
-    "42P01": ("has no holdfast tables", "Write once as a role that may create a schema, see docs/teams.md."),
+    "42P01": (
+        "has no holdfast tables",
+        "Run `holdfast migrate` as a role that may create a schema, see docs/teams.md.",
+    ),
     "40": ("found two writers in each other's way", "Try again."),
 }
 
-#: A missing column, a wrong type: somebody changed the tables. And pages that the server cannot read.
+#: A missing column, a wrong type: another program changed the tables. And pages that the server cannot read.
 _DAMAGE: Final = ("42703", "42804", "XX001", "XX002")
+#: Raised by our functions, see :mod:`holdfast_postgres.functions`. The detail names the document.
+CHANGED, SPOILED = "HF002", "HF003"
+_RESTORE: Final = "Restore the row from a backup; nothing writes to it until then."
 
 
 def translated(error: psycopg.Error, server: str) -> HoldfastError:
@@ -43,6 +52,10 @@ def translated(error: psycopg.Error, server: str) -> HoldfastError:
     state = error.sqlstate or ""
     if state in _DAMAGE:
         return damaged(server)
+    if state == CHANGED:
+        return changed(error.diag.message_detail or "")
+    if state == SPOILED:
+        return spoiled(error.diag.message_detail or "")
     found = _KNOWN.get(state) or _KNOWN.get(state[:2])
     if found is None and not state:
         text = str(error).casefold()
@@ -50,12 +63,57 @@ def translated(error: psycopg.Error, server: str) -> HoldfastError:
             found = _KNOWN["28P01"]
         elif "does not exist" in text and ("role" in text or "database" in text):  # nor this
             found = _KNOWN["28000" if re.search(r'role "[^"]*" does not exist', text) else "3D000"]
-        elif "certificate" in text or "ssl" in text:
-            found = ("cannot be reached over TLS as `storage.server` asks", "Check `sslmode` and `sslrootcert` there.")
+        elif "connections of this process" in text:
+            found = (
+                "is not asked, because all connections of this process are in use",
+                "Try again, or raise `storage.connections`.",
+            )
+        elif "in time" in text:
+            found = ("did not answer in time", "Try again, or raise `storage.timeout_s`.")
         else:
-            found = ("does not answer", "Check that it is up and that `storage.server` is right, then try again.")
+            found = _of_tls(text)
     what, step = found or (f"failed ({state})", "Look at the server's log, then try again.")
     return Unavailable(f"The PostgreSQL server {server} {what}.", next_step=step)
+
+
+def _of_tls(text: str) -> tuple[str, str]:
+    """libpq's own errors have no state, only words of libpq and of OpenSSL."""
+    if "does not match host name" in text:
+        return (
+            "shows a certificate for another name",
+            "Write the certificate's name into `storage.server`, or give the server a certificate for this name.",
+        )
+    if "certificate verify failed" in text or "could not get local issuer" in text:
+        return (
+            "shows a certificate that no trusted authority signed",
+            "Name your authority in `storage.server`: `?sslmode=verify-full&sslrootcert=/path/ca.pem`.",
+        )
+    if "does not support ssl" in text:
+        return (
+            "offers no TLS, and nothing is sent to another machine without it",
+            "Switch TLS on at the server (`ssl = on`), see docs/teams.md.",
+        )
+    if "certificate" in text or "ssl" in text:
+        return "cannot be reached over TLS as `storage.server` asks", "Check `sslmode` and `sslrootcert` there."
+    return "does not answer", "Check that it is up and that `storage.server` is right, then try again."
+
+
+def changed(name: str) -> Conflict:
+    """The error for a document whose expected revision is not stored."""
+    return Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
+
+
+def spoiled(name: str) -> Corrupt:
+    """The error for a document whose stored text differs from its digest."""
+    return Corrupt(f"The stored text of {name!r} is not what was written.", next_step=_RESTORE)
+
+
+def outdated(server: str, version: int) -> Unavailable:
+    """The error for tables of an earlier holdfast."""
+    return Unavailable(
+        f"{server} has the tables of an earlier holdfast (schema {version}); nothing was written.",
+        next_step="Run `holdfast migrate` as the role that owns the tables, see docs/teams.md.",
+    )
 
 
 def damaged(server: str) -> Corrupt:

@@ -7,6 +7,7 @@ changes again.
 
 from __future__ import annotations
 
+from importlib.resources import files
 from typing import Final
 
 #: Rows of a namespace are visible to its owner's members. FORCE includes the tables' own owner.
@@ -20,6 +21,10 @@ def _secured(table: str, condition: str) -> tuple[str, ...]:
         f"ALTER TABLE holdfast.{table} FORCE ROW LEVEL SECURITY",
         f"CREATE POLICY own ON holdfast.{table} USING ({condition}) WITH CHECK ({condition})",
     )
+
+
+def _read(name: str) -> str:
+    return files("holdfast_postgres").joinpath(name).read_text("utf-8")
 
 
 STEPS: Final[tuple[tuple[str, ...], ...]] = (
@@ -46,6 +51,7 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
         "GRANT SELECT, INSERT, UPDATE, DELETE ON holdfast.namespaces, holdfast.documents, holdfast.facts TO PUBLIC",
         "GRANT SELECT ON holdfast.version TO PUBLIC",
     ),
+    (_read("step2.sql"), *_secured("versions", _VISIBLE.format(table="versions"))),
 )
 LATEST: Final = len(STEPS)
 #: The key of the advisory lock under which the schema is created and upgraded: "hold" in ASCII.

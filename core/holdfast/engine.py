@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from holdfast.models import Profile
     from holdfast.session.bootstrap import Brief
     from holdfast.session.session import Session
+    from holdfast.session.spooled import Spooled
     from holdfast.session.work import WorkList
     from holdfast.text.rows.reading import Transcript
 
@@ -139,6 +140,13 @@ class Holdfast(Features):
         return Deliveries(self.services)
 
     @property
+    def spool(self) -> Spooled:
+        """Flushes kept on this machine, because the store's server did not take them: list them, send them."""
+        from holdfast.session.spooled import Spooled
+
+        return Spooled(self.services)
+
+    @property
     def work(self) -> WorkList:
         """The work of all sessions: list, close, reopen."""
         from holdfast.session.work import WorkList
@@ -237,6 +245,7 @@ class Holdfast(Features):
         are sent. Agents' hooks do the same when a session starts. Raises: as :meth:`session`.
         """
         session = self.session(session_id)
+        self.spool.send(limit_s=5.0)
         self.outbox.send_due()
         self.end_idle(but=session.id)
         return session

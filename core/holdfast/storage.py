@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
 from functools import lru_cache
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from attrs import frozen
 
-from holdfast.errors import Refused, Unsupported
+from holdfast.errors import Conflict, Refused, Unsupported
+from holdfast.models.value import Value
 
 try:  # hashlib.sha256 without the 5 ms of loading OpenSSL
     from _sha2 import sha256 as _sha256  # type: ignore[import-not-found,unused-ignore]  # Python 3.12 and later
@@ -26,6 +27,8 @@ except ImportError:
         from hashlib import sha256 as _sha256
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from holdfast.models import AddResult, Fact
 
 #: A missing document's revision: ``write(name, text, expected=ABSENT)`` creates the document or conflicts.
@@ -44,6 +47,7 @@ class Capability(StrEnum):
     SEARCH = "search"
     HISTORY = "history"
     CONCURRENT_WRITERS = "concurrent-writers"
+    TOGETHER = "together"  # several documents change in one step, see StorageBackend.apply
     LOCAL_FILES = "local-files"
     REMOTE = "remote"  # all data is on a server, so none of it can come with a clone
 
@@ -62,8 +66,8 @@ class HitKind(StrEnum):
     DOCUMENT = "document"
 
 
-@frozen(kw_only=True)
-class Hit:
+@frozen(kw_only=True, eq=False, repr=False)
+class Hit(Value):
     """One search result. ``name`` is the fact's id or the document's name; ``text`` the fact's content or the
     matching part of the document."""
 
@@ -72,13 +76,38 @@ class Hit:
     text: str
 
 
-@frozen(kw_only=True)
-class Document:
+@frozen(kw_only=True, eq=False, repr=False)
+class Document(Value):
     """A document as stored. ``revision`` is opaque; equal revisions mean equal text."""
 
     name: str
     text: str
     revision: str
+
+
+class Version(NamedTuple):
+    """An earlier text of a document. ``at`` is the time at which it was replaced, aware."""
+
+    at: datetime
+    text: str
+    revision: str
+
+
+class Append(NamedTuple):
+    """A change for :meth:`StorageBackend.apply`: the arguments of :meth:`StorageBackend.append`."""
+
+    name: str
+    block: str
+    header: str
+    block_id: str
+
+
+class Write(NamedTuple):
+    """A change for :meth:`StorageBackend.apply`: the arguments of :meth:`StorageBackend.write`."""
+
+    name: str
+    text: str
+    expected: str | None = None
 
 
 def sha256(text: str) -> str:
@@ -240,6 +269,50 @@ class StorageBackend(ABC):
         ranked = sorted(newest_first, key=lambda fact: -fact.confidence)
         return islice(ranked, None if limit is None else min(max(limit, 0), sys.maxsize))
 
+    def add_facts(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
+        """:meth:`add_fact` for several facts, in order; None for a fact whose id is taken. By default one by one; a
+        backend on a server can send all of them at once, and then stores all of them or none."""
+        results: list[AddResult | None] = []
+        for fact in facts:
+            try:
+                results.append(self.add_fact(fact, limit))
+            except Conflict:
+                results.append(None)
+        return results
+
+    def read_many(self, names: Iterable[str]) -> Mapping[str, Document | None]:
+        """The documents by name, as :meth:`read` returns them. By default they are read one by one; a backend on a
+        server can ask once for all."""
+        return {name: self.read(name) for name in names}
+
+    def last(self, prefix: str) -> Document | None:
+        """The document directly in the folder ``prefix`` (which ends with a slash) whose name comes last by code point,
+        or None."""
+        inside = [name for name in self.names(prefix) if "/" not in name[len(prefix) :]]
+        return self.read(inside[-1]) if inside else None
+
+    def apply(self, changes: Sequence[Append | Write]) -> Mapping[str, Document | None]:
+        """Make all ``changes`` in order, in one atomic step, durable on return, or none of them. Returns the changed
+        documents by name, as read back after they became durable.
+
+        Raises: Conflict when the expected revision of one is not stored; Unsupported without
+        :attr:`Capability.TOGETHER`.
+        """
+        raise Unsupported(f"The {self.name} backend changes one document at a time.", next_step="Make each change.")
+
+    def history(self, name: str, limit: int = 20) -> list[Version]:
+        """Earlier texts of a document, the last replaced one first. Appends replace nothing, and ``compact`` and
+        ``delete`` remove them. Raises: Unsupported without :attr:`Capability.HISTORY`."""
+        raise Unsupported(
+            f"The {self.name} backend keeps no earlier texts.", next_step="Use one that does, like postgres."
+        )
+
+    def upgrade(self) -> tuple[int, int]:
+        """Make or upgrade what the backend needs, like tables of a database. Returns the version of the stored form
+        before and after; 0 if there was none. By default a backend needs nothing: (1, 1). Raises: Unsupported when a
+        newer holdfast made it."""
+        return 1, 1
+
     def batch(self) -> AbstractContextManager[None]:
         """Batch facts added inside the block: a backend may make them durable together at the end, if faster. An
         error inside, or a crash, may then undo all of them. Nothing else changes. By default each is durable at once.
@@ -305,6 +378,11 @@ class StorageBackend(ABC):
 
     def close(self) -> None:  # noqa: B027 - most backends hold nothing
         """Release all resources. Using the backend afterwards is an error."""
+
+    @property
+    def address(self) -> str:
+        """The server and the store on it, without a password, for people; empty for a local store."""
+        return ""
 
     def where(self, name: str) -> str:
         """Where a person finds the document: a path relative to the project, or a URL."""

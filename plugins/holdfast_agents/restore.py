@@ -33,6 +33,8 @@ MAX_CHARS = 9_000
 _PROBE_S = 2.0
 #: Characters kept free in the brief that is kept, for the sentences that go before it.
 _HEAD_CHARS = 1_500
+#: Characters of kept flushes at a start without the server.
+_KEPT_CHARS = 3_000
 _RECONCILE_S = 6.0
 _RECONCILED = 8
 _IN_BYTES = frozenset({"codex"})
@@ -54,13 +56,14 @@ def start(memory: Holdfast, event: Event) -> Reply:
         return _started(memory, event)
     except Unavailable as error:
         log(services.state, event.client, event.kind, f"{type(error).__name__}: {error.message}")
-        return _without_store(services, event, error)
+        return _without_store(memory, event, error)
 
 
 def _started(memory: Holdfast, event: Event) -> Reply:
     services = memory.services
     if event.source != "compact":
         reconcile(memory, event)
+        memory.spool.send(limit_s=_RECONCILE_S)
         memory.outbox.send_due()
         memory.end_idle(but=event.session, limit_s=_RECONCILE_S)
     backend = services.store.backend
@@ -88,10 +91,11 @@ def opening(memory: Holdfast, event: Event) -> Reply:
     return Reply(context=whole, notice=unsafe)
 
 
-def _without_store(services: Services, event: Event, error: HoldfastError) -> Reply:
+def _without_store(memory: Holdfast, event: Event, error: HoldfastError) -> Reply:
     """The answer when the store's server gives none: the last brief that this machine has seen, with its age."""
     from holdfast.cli.humanize import ago
 
+    services = memory.services
     kept = lastbrief.read(services)
     why = in_one_line(error.message)
     told = f"holdfast cannot read this project's memory now: {why} Do not assume that it is empty."
@@ -99,9 +103,24 @@ def _without_store(services: Services, event: Event, error: HoldfastError) -> Re
         old = "No earlier brief is kept on this machine."
     else:
         old = f"The brief below is the last one that this machine has read, from {ago(kept.at, services.now())}."
-    notice = f"holdfast: {error.message} {error.next_step} {old} Until then compaction is blocked."
-    context = "\n\n".join(filter(None, (f"{told} {old}", _session_line(event, False), kept.text if kept else "")))
-    return Reply(context=context, notice=notice)
+    waiting = memory.spool.sentence
+    blocked = "" if memory.spool.is_on else " Until then compaction is blocked."
+    notice = f"holdfast: {error.message} {error.next_step} {old}{blocked}"
+    head = f"{told} {old}"
+    if waiting:
+        head = f"{head} {waiting} They come first here."
+    parts = [head, _session_line(event, False)]
+    if waiting:
+        parts.append(recall.fence(_cut(memory.spool.text(), _KEPT_CHARS)))
+    if kept is not None:
+        room = MAX_CHARS - sum(len(part) + 2 for part in parts)
+        parts.append(kept.text if len(kept.text) <= room else _cut(kept.text, room - len(recall.CLOSE)) + recall.CLOSE)
+    return Reply(context="\n\n".join(filter(None, parts)), notice=notice)
+
+
+def _cut(text: str, most: int) -> str:
+    """The whole lines of ``text`` within ``most`` characters."""
+    return text if len(text) <= most else text[: max(0, most)].rpartition("\n")[0] + "\n"
 
 
 def has_just_started(memory: Holdfast, event: Event) -> bool:

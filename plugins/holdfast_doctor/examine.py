@@ -56,6 +56,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
             checks += _guard("conflicts", lambda: _conflicts(memory, repair=repair))
             checks += _guard("git", lambda: _git(root))
             checks += _guard("stored", lambda: _stored(memory, repair=repair))
+            checks += _guard("spool", lambda: _spool(memory, repair=repair))
             checks += _guard("facts", lambda: _facts(memory))
             checks += _guard("provenance", lambda: _provenance(memory))
             checks += _guard("handoff", lambda: _handoff(memory))
@@ -240,8 +241,24 @@ def _stored(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
             yield Check(name="stored", outcome=Outcome.FAIL, message=f"{done.message}.", next_step=step)
 
 
+def _spool(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
+    """The flushes that are on this machine alone. Silent when there are none."""
+    if repair and memory.spool.items():
+        sent = memory.spool.send()
+        if sent.written:
+            yield _good("spool", f"{len(sent.written):,} kept flushes are on the server now", repaired=True)
+    for error, step in dict.fromkeys((one.error, one.next_step) for one in memory.spool.items() if not one.is_damaged):
+        message = f"{memory.spool.sentence} {error}".strip()
+        yield _warn("spool", message, step or "`holdfast spool send` sends them now.")
+
+
 def _git(root: str) -> Iterator[Check]:
-    """Whether this clone has the merge driver that the committed attributes name. Nothing is said while it has."""
+    """Whether this clone has the merge driver that the committed attributes name, and whether a database is committed.
+    Nothing is said while all is well."""
+    if gitrun.run(root, "ls-files", "--", ".holdfast/*.db", timeout_s=5):
+        message = "A SQLite store is committed in git, which cannot merge it: one side of every merge is lost."
+        step = "Run `git rm --cached .holdfast/*.db`, and `holdfast migrate --to file` to share memory through git."
+        yield _warn("git", message, step)
     path = os.path.join(root, ".holdfast", ".gitattributes")
     try:
         with safeopen.reader(path) as file:

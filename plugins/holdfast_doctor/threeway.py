@@ -1,7 +1,8 @@
 """Three-way merge of a memory file, for git. The result does not depend on which side is ours.
 
 Facts are merged by id, notes by block, the handoff by session, and other texts by line. An item that only one side
-changed or removed is taken from that side. What both sides changed is kept twice, except that a removal of a fact wins.
+changed or removed is taken from that side. What both sides changed is kept twice, except that the removal of a fact or
+of a note's block wins.
 """
 
 from __future__ import annotations
@@ -148,7 +149,8 @@ def _notes(base: str, one: str, two: str) -> str:
         blocks.append(mine)
 
     def both(was: str | None, a: str | None, b: str | None) -> Iterable[str]:
-        return (_lines(was or "", a, b),) if a is not None and b is not None else (a or b or "",)
+        # Notes only grow, so a block that one side removed was purged there, and must not come back.
+        return (_lines(was or "", a, b),) if a is not None and b is not None else ()
 
     merged = list(_by_key(blocks[0], blocks[1], blocks[2], both))
     merged.sort(key=lambda part: ((m := _BLOCK.match(part)) and (when.get(m[1], ""), m[1])) or ("", ""))

@@ -36,6 +36,7 @@ def render(result: DreamResult, block_id: str, told: str) -> str:
             _part("What was kept", _kept(len(result.kept))),
             _part("What was added", (f"{line.text}{_from(line.sources)}" for line in result.lines if not line.kept)),
             _part("What a model judged to be in the notes", (f"{one.text} ({one.reason})" for one in result.judged)),
+            _part("What was quoted from the notes", (f"{one.text} ({one.reason})" for one in result.quoted)),
             _part("What was merged", (f"{gone.text} ({gone.reason})" for gone in result.merged)),
             _part("What was replaced", (f"{gone.text} ({gone.reason})" for gone in result.replaced)),
             _part("What was archived", (f"{gone.text} ({gone.reason})" for gone in result.archived)),

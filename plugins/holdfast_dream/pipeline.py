@@ -34,6 +34,7 @@ from holdfast.session import dreamtext
 from holdfast.storage import ABSENT
 from holdfast.text import hostile
 from holdfast_dream import consolidate
+from holdfast_dream.grounding import ground, indexed
 from holdfast_dream.grounding.restating import Relation
 from holdfast_dream.notes import Note, content, digest_of, window
 from holdfast_dream.write import apply, diff, lock, new_id, told, told_all
@@ -241,6 +242,7 @@ class _Run:
             raise NotApplied(f"The plugin {self.result.plugin!r} had nothing to say.")
         report(2, _STAGES, "Checking each line against its sources")
         newest = max((one.at for one in said), default=None)
+        evidence = indexed(sources)  # kept, so that each check uses the same index
         try:
             new = self._checked(draft.memory, name, old, sources, record, newest)
         except _Nothing:
@@ -249,6 +251,7 @@ class _Run:
             raise
         report(3, _STAGES, "Comparing with the memory before")
         self._compare(old, new, sources)
+        del evidence
         self.note(diff="".join(diff(old, new, name)))
         self._guard(old, new)
         story = self._story(draft.diary)
@@ -352,7 +355,8 @@ class _Run:
         text, gone = self._sifted(text, name, sources, previous)
         refused += [Gone(text=line.removeprefix("- "), reason=f"{f.message} ({f.rule})") for line, f in gone]
         self.note(refused=self._admitted(refused))
-        left = dreamtext.read(text)
+        left = self._quoting(dreamtext.read(text), gone, items, sources)
+        left = evolve(left, items=consolidate.without_older(left.items, there, record, newest))
         if not left.items:
             if not before.items and (wanted.items or (wanted.title and not wanted.prose)):
                 raise _Nothing("The notes hold no facts or decisions for the memory.")
@@ -386,6 +390,28 @@ class _Run:
         self.note(judged=self._admitted([Gone(text=line.removeprefix("- "), reason=why) for line, why in said]))
         return left, gone
 
+    def _quoting(
+        self,
+        left: dreamtext.Memory,
+        gone: Sequence[tuple[str, Finding]],
+        draft: Sequence[dreamtext.Item],
+        sources: tuple[tuple[str, str], ...],
+    ) -> dreamtext.Memory:
+        """``left`` with the source lines that the refused lines were about."""
+        from holdfast_dream import quoting
+
+        found = quoting.instead(gone, draft, left.items, sources, is_barred=self.heard.is_hostile)
+        lines = "\n".join(f"- {item.text}" for item, _ in found)
+        room = self.services.config.dream.max_memory_chars - 200 - len(left.render())
+        if not found or len(lines) > room:
+            return left
+        name = self.services.layout.name(Surface.MEMORY)
+        passed, _ = self.services.gate.sift(lines, surface=Surface.MEMORY, name=name, sources=sources)
+        said = set(passed.splitlines())
+        found = [(item, line) for item, line in found if f"- {item.text}" in said]
+        self.note(quoted=self._admitted([Gone(text=item.text, reason=f"instead of: {line}") for item, line in found]))
+        return evolve(left, items=[*left.items, *(item for item, _ in found)])
+
     def _within(
         self, items: Sequence[dreamtext.Item], before: Sequence[str], record: Mapping[str, Confirmation]
     ) -> list[dreamtext.Item]:
@@ -402,11 +428,9 @@ class _Run:
 
     def _compare(self, old: str, new: str, sources: tuple[tuple[str, str], ...]) -> None:
         """Record the outcome of every line, with its evidence."""
-        from holdfast_dream.grounding import ground
-
         before, after = dreamtext.read(old, prose_is_item=True), dreamtext.read(new)
         known = {duplicate_key(item.text) for item in before.items}
-        now = {duplicate_key(item.text) for item in after.items}
+        still = {duplicate_key(item.text) for item in after.items}
         lines = [
             Supported(
                 text=found.text,
@@ -419,11 +443,11 @@ class _Run:
         merged: list[Gone] = []
         older: list[Gone] = []
         dropped: list[Gone] = []
-        archived = {duplicate_key(one.text) for one in self.result.archived}
+        still |= {duplicate_key(one.text) for one in self.result.archived}
         newer = consolidate.replaced([item.text for item in before.items], [item.text for item in after.items])
         refused = {duplicate_key(one.text): one.reason for one in self.result.refused}
         there = new.splitlines()
-        gone = [item.text for item in before.items if duplicate_key(item.text) not in now | archived]
+        gone = [item.text for item in before.items if duplicate_key(item.text) not in still]
         for found in ground(gone, [("new", new)]):
             best = found.supports[0] if found.supports else None
             heir, what = newer.get(found.text, ("", Relation.OTHER))

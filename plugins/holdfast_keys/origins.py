@@ -19,15 +19,23 @@ _URL: Final = re.compile(
     r"(?:[/?][!\"$-\[\]-~]*)?",  # printable ASCII without # and backslash
     re.IGNORECASE | re.ASCII,  # ASCII: else the Kelvin sign counts as a k
 )
+#: A database server's address may name a user, a database and several hosts. Only the hosts belong to the origin,
+#: because any of them gets the password.
+_DATABASE: Final = re.compile(
+    r"postgres(?:ql)?://(?:[^@/?#:]*@)?(?P<hosts>[a-z0-9._:,\[\]-]+)(?:[/?][!\"$-\[\]-~]*)?", re.IGNORECASE | re.ASCII
+)
 _PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 
 
 def of(url: str, what: str = "The address") -> str:
     """The origin of ``url`` like ``https://git.example.org:8443``, in lower case and without a scheme's usual port.
 
-    ``what`` names the address in errors. Raises: ConfigError for anything but plain ``http://`` or ``https://``
-    addresses: no name or password, no fragment, a host in ASCII.
+    ``what`` names the address in errors. Raises: ConfigError for anything but plain ``http://``, ``https://`` or
+    ``postgresql://`` addresses: no password, a name only for a database, no fragment, a host in ASCII.
     """
+    if database := _DATABASE.fullmatch(url.strip()):
+        hosts = database["hosts"].lower().split(",")
+        return "postgresql://" + ",".join(host.removesuffix(":5432") for host in hosts)
     match = _URL.fullmatch(url.strip())
     port = int(match["port"]) if match and match["port"] else None
     if match is None or not _is_host(match["host"]) or (port is not None and not 0 < port < 65536):
@@ -57,6 +65,8 @@ def safe(url: str, what: str = "The address", *, insecure_http: bool = False) ->
     Raises: ConfigError also for plain HTTP to another machine, unless ``insecure_http``.
     """
     origin = of(url, what)
+    if not origin.startswith(("http://", "https://")):
+        raise ConfigError(f"{what} is not the address of a web server.", next_step='Write it like "https://a.example".')
     if origin.startswith("http://") and not insecure_http and not is_loopback(origin):
         raise ConfigError(
             f"{what} is plain HTTP to another machine, so others on the network could read the key.",

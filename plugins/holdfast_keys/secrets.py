@@ -22,6 +22,7 @@ USUAL_VARIABLES: Final[Mapping[str, Sequence[str]]] = {
     "openai": ("OPENAI_API_KEY",),
     "anthropic": ("ANTHROPIC_API_KEY",),
     "gitea": ("HOLDFAST_GITEA_TOKEN", "GITEA_TOKEN"),
+    "postgres": ("HOLDFAST_POSTGRES_PASSWORD",),
 }
 #: The provider's own address, which its keys belong to unless they were set for another.
 OWN_ORIGINS: Final[Mapping[str, str]] = {
@@ -29,7 +30,10 @@ OWN_ORIGINS: Final[Mapping[str, str]] = {
     "anthropic": "https://api.anthropic.com",
 }
 #: The settings that name an address for a key; those of another name are ``plugins.NAME.base_url``.
-ADDRESS_SETTINGS: Final[Mapping[str, Sequence[str]]] = {"gitea": ("storage.server", "plugins.gitea_trail.server")}
+ADDRESS_SETTINGS: Final[Mapping[str, Sequence[str]]] = {
+    "gitea": ("storage.server", "plugins.gitea_trail.server"),
+    "postgres": ("storage.server",),
+}
 _NAME_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 
 

@@ -108,6 +108,8 @@ def _receipt(receipt: Receipt) -> str:
         lines.append(f"Not found in the conversation: {', '.join(receipt.not_found)}.")
     if receipt.pending:
         lines.append(f"Stored and waiting to be published: {receipt.pending}.")
+    if receipt.spooled:
+        lines.append(f"Kept on this machine, not yet on {receipt.spooled}.")
     return "\n".join([*lines, *(f"Note: {w}" for w in receipt.warnings)])
 
 

@@ -1,4 +1,4 @@
-"""``holdfast migrate``: copy the store to another backend."""
+"""``holdfast migrate``: copy the store to another backend, or bring the one in use up to date."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ SUMMARY = "copy the store to another backend and verify it; the source is only r
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("--to", metavar="BACKEND", required=True, help="target backend, like sqlite")
+    parser.add_argument("--to", metavar="BACKEND", help="target backend, like sqlite")
     add_json(parser)
     parser.epilog = (
         examples("holdfast migrate --to sqlite", "holdfast migrate --to file --json")
         + "\n\nThe store in use is only read. Run the same command again to continue after an interruption."
+        + "\nWithout --to: make or upgrade what the store in use needs, like the tables of a database."
     )
 
 
@@ -28,6 +29,8 @@ def run(args: Namespace) -> int:
     from holdfast_migrate.migrate import migrate_project
 
     out = Term()
+    if args.to is None:
+        return _upgrade(args, out)
     with Holdfast.open(args.root) as memory, progress.shown(quiet=args.json) as bar:
         try:
             done = migrate_project(memory.services, args.to, bar)
@@ -48,4 +51,23 @@ def run(args: Namespace) -> int:
     out.say(f"  sha256 {out.dim(done.sha256)}")
     out.say(f"  The {done.source} store is untouched and still in use. To switch:")
     out.say(f"    {switch}")
+    return 0
+
+
+def _upgrade(args: Namespace, out: Term) -> int:
+    from holdfast import Holdfast
+
+    with Holdfast.open(args.root) as memory:
+        before, after = memory.store.backend.upgrade()
+        name = memory.config.storage.backend
+    if args.json:
+        out.json({"ok": True, "backend": name, "before": before, "after": after})
+        return 0
+    if before == after:
+        told = f"the {name} store is up to date"
+    else:
+        told = (
+            f"the {name} store was brought from version {before} to {after}" if before else f"the {name} store is ready"
+        )
+    out.say(f"{out.mark('ok')} {told}")
     return 0

@@ -20,7 +20,8 @@ def configure(parser: ArgumentParser) -> None:
     add_json(parser)
     parser.epilog = (
         examples("holdfast export memory.zip", "holdfast export memory.zip --force --json")
-        + "\n\nDocuments, facts, the facts' log and the journals. Secrets are masked, as in all output."
+        + "\n\nDocuments, facts, the facts' log, journals, the settings file, waiting comments,"
+        "\nthe dreams' copies and archived messages. Secrets are masked, as in all output."
     )
 
 

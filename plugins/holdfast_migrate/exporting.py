@@ -19,6 +19,7 @@ from holdfast.fs import durable, paths, safeopen
 from holdfast.fs.records import decode
 from holdfast.journal.journal import Change, Journal, session_files, session_id_of, whole_lines
 from holdfast_migrate import archive
+from holdfast_migrate.belongings import private_rows
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -29,13 +30,15 @@ _HEX = frozenset("0123456789abcdef-")
 
 @define(kw_only=True)
 class Exported:
-    """An export's result. ``events`` counts lines of the facts' log; ``masked`` the documents, facts, events and
-    journals in which something was masked; ``withheld`` names what came with an untrusted clone and was left out."""
+    """An export's result. ``events`` counts lines of the facts' log; ``private`` the settings file, waiting comments,
+    copies that dreams kept, and archived messages; ``masked`` the documents, facts, events and journals in which
+    something was masked; ``withheld`` names what came with an untrusted clone and was left out."""
 
     documents: int = 0
     facts: int = 0
     events: int = 0
     journals: int = 0
+    private: int = 0
     masked: int = 0
     withheld: list[str] = field(factory=list)
     size: int = 0
@@ -90,6 +93,7 @@ class _Export:
                 self._write(archive.JOURNALS + os.path.basename(path), data.splitlines(keepends=True))
                 self._done.journals += 1
             self._tell()
+        self._done.private = self._write(archive.PRIVATE, map(_line, private_rows(self._memory)))
         self._manifest()
         return self._done
 
@@ -164,7 +168,7 @@ class _Export:
             "holdfast": __version__,
             "at": stamp(self._services.now()),
             "backend": self._services.store.backend.name,
-            "counts": {k: getattr(done, k) for k in ("documents", "facts", "events", "journals", "masked")},
+            "counts": {k: getattr(done, k) for k in ("documents", "facts", "events", "journals", "private", "masked")},
             "members": self._members,
         }
         self._out.writestr(archive.MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1) + "\n")

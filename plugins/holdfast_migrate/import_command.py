@@ -17,6 +17,7 @@ SUMMARY = "add an archive's content to this project"
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="an archive that `holdfast export` wrote")
     parser.add_argument("--replace", action="store_true", help="replace documents that exist with other text")
+    parser.add_argument("--settings", action="store_true", help="write the archive's settings where there are none")
     add_json(parser)
     parser.epilog = (
         examples("holdfast import memory.zip", "holdfast import memory.zip --replace --json")
@@ -36,7 +37,7 @@ def run(args: Namespace) -> int:
     out = Term()
     with Holdfast.open(args.root) as memory, progress.shown(quiet=args.json) as bar:
         try:
-            done = import_archive(memory, args.file, replace=args.replace, progress=bar)
+            done = import_archive(memory, args.file, replace=args.replace, settings=args.settings, progress=bar)
         except KeyboardInterrupt:
             raise KeyboardInterrupt("imported data is kept, run the same command again to continue") from None
     if args.json:
@@ -53,6 +54,8 @@ def run(args: Namespace) -> int:
         out.say(out.wrapped(f"left alone, different here: {', '.join(done.different)}", first="  "))
     if done.evicted:
         out.say(f"  {count(done.evicted, 'weaker fact')} removed, because the store is full")
+    for told in done.left:
+        out.say(out.wrapped(f"left alone, {told}", first="  "))
     for one in done.refused:
         out.say(out.wrapped(f"refused {one.name}: {one.why}", first="  "))
     return 1 if done.refused else 0

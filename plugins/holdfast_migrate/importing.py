@@ -14,7 +14,7 @@ from holdfast.fs.records import decode
 from holdfast.gate import clean
 from holdfast.journal.journal import Journal
 from holdfast.storage import ABSENT
-from holdfast_migrate import archive
+from holdfast_migrate import archive, belongings
 from holdfast_migrate.archive import Archive
 from holdfast_migrate.exporting import edited, masked
 
@@ -34,18 +34,19 @@ class Left:
 
 @define
 class Counts:
-    """Numbers of documents, facts, events of the facts' log, and journals."""
+    """Numbers of documents, facts, events of the facts' log, journals, and other private items."""
 
     documents: int = 0
     facts: int = 0
     events: int = 0
     journals: int = 0
+    private: int = 0
 
 
 @define
 class Imported:
     """An import's result. ``different`` names documents and facts that exist with other text and were left alone;
-    ``replaced`` the documents that were replaced."""
+    ``replaced`` the documents that were replaced; ``left`` sentences about settings and waiting comments."""
 
     added: Counts = field(factory=Counts)
     unchanged: Counts = field(factory=Counts)
@@ -53,24 +54,31 @@ class Imported:
     different: list[str] = field(factory=list)
     evicted: int = 0
     refused: list[Left] = field(factory=list)
+    left: list[str] = field(factory=list)
 
 
-def import_archive(memory: Holdfast, path: str, *, replace: bool = False, progress: Progress | None = None) -> Imported:
+def import_archive(
+    memory: Holdfast, path: str, *, replace: bool = False, settings: bool = False, progress: Progress | None = None
+) -> Imported:
     """Check the archive, then add what is not here. Raises: ConfigError for a damaged or unknown archive, before
-    anything is written; Unavailable; PluginError. Calling it again continues."""
+    anything is written; Unavailable; PluginError. Calling it again continues. ``settings`` writes the archive's
+    settings to a project without a settings file; they still need the user's trust."""
     with Archive(path) as given:
         given.check()
         services = memory.services
         private.make(services.state)
         with durable.lock(services.private("migrate.lock")):
-            return _Import(memory, given, replace, progress).run()
+            return _Import(memory, given, replace, settings, progress).run()
 
 
 class _Import:
-    def __init__(self, memory: Holdfast, given: Archive, replace: bool, progress: Progress | None) -> None:
+    def __init__(
+        self, memory: Holdfast, given: Archive, replace: bool, settings: bool, progress: Progress | None
+    ) -> None:
         self._memory, self._services = memory, memory.services
         self._given = given
         self._replace = replace
+        self._settings = settings
         self._progress = progress
         self._seen, self._total = (
             0,
@@ -87,6 +95,9 @@ class _Import:
         for name in self._given.journals():
             self._journal(self._given.data(name))
             self._tell()
+        rows = self._given.rows(archive.PRIVATE)
+        done = belongings.restore(self._memory, rows, with_settings=self._settings)
+        self._done.added.private, self._done.unchanged.private, self._done.left = done
         return self._done
 
     def _document(self, name: str, text: str) -> None:

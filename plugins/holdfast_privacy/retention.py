@@ -229,7 +229,7 @@ class _Job:
 
 
 #: Proof of a purge and queued work never expire.
-_LASTING = frozenset({"tombstones.jsonl", "extract.jsonl", "outbox.jsonl"})
+_LASTING = frozenset({"tombstones.jsonl", "extract.jsonl", "outbox.jsonl", "spool.jsonl"})
 
 
 class _OldRows(Edit):

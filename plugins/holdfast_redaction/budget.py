@@ -1,4 +1,4 @@
-"""The time limit of a search. Beyond it the text is refused, because text that was not searched may hold secrets."""
+"""A search's time limit. After it the text is refused, because an unsearched rest may hold secrets."""
 
 from __future__ import annotations
 

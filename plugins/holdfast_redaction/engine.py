@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from holdfast_redaction.layers.sieve import Sieve
     from holdfast_redaction.rules.loader import UserRules
 
-#: Maximum searches after masking. The second one finds nothing, except in odd texts.
+#: Maximum searches after masking. The second finds nothing, except in odd input.
 ROUNDS = 4
-#: Characters before and after a change that are searched again. No format is longer than the first number, and no
-#: search looks further back than the second. A private key may be longer, so text with one is searched as a whole.
+#: Characters to search again before and after a change. No format is longer than the first number, and no search
+#: looks further back than the second. A private key may be longer, so text with a key is searched as a whole.
 _REACH, _BACK = 24_000, 400
 #: Maximum secrets whose repetitions are searched. Each costs a pass over the text.
 _REPEATED = 100
@@ -69,7 +69,7 @@ class Scanner:
     def search(
         self, text: str, areas: list[tuple[int, int]] | None, keywords: Keywords | None
     ) -> tuple[list[Hit], Keywords | None]:
-        """Hits that begin in one of ``areas``, or everywhere with None. ``keywords`` are the ones that may occur, if
+        """Hits that begin in one of ``areas``, or everywhere with None. ``keywords`` are those that may occur, if
         known. They are returned for the search after masking, which adds none. Raises: like ``find``."""
         hits, keywords = self._searched_for(text, areas, keywords)
         return self._judged(text, hits), keywords
@@ -178,8 +178,8 @@ class Scanner:
 
 
 def cut(text: str, start: int, size: int) -> int:
-    """The end of a portion of about ``size`` characters from ``start``: after a line that ends in its second half, or
-    else after a word, or else anywhere."""
+    """Where a portion of about ``size`` characters from ``start`` ends: after a line ending in its second half, or
+    after a word, or anywhere."""
     stop = start + size
     if stop >= len(text):
         return len(text)

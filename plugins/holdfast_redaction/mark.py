@@ -1,4 +1,4 @@
-"""The placeholder ``[REDACTED:rule:xxxx]``. Equal secrets of one store get the same one, without revealing the secret.
+"""The placeholder ``[REDACTED:rule:xxxx]``. Equal secrets in a store share a placeholder, which does not reveal them.
 
 ``xxxx`` is the start of a hash with a key from the store's private folder. With a plain hash, any reader of the memory
 could test a guess.
@@ -44,7 +44,7 @@ def _shared_key(folder: str) -> bytes:
     key = _read_key(path)
     if key:
         return key
-    from holdfast.fs import durable, private  # a text without secrets never needs them
+    from holdfast.fs import durable, private  # not needed without secrets
 
     private.make(folder)  # before the key: git must not take it in
     with durable.lock(f"{path}.lock"):

@@ -11,7 +11,7 @@ KINDS = ("secret", "email", "phone", "card", "iban", "government", "ip", "mac")
 
 
 class Rule:
-    """A format in the table. The head of ``rules.toml`` describes the fields.
+    """A format in the table. The comment at the top of ``rules.toml`` describes the fields.
 
     ``check`` is one of "", "check", "random" and "secretlike".
     """
@@ -20,7 +20,7 @@ class Rule:
 
     def __init__(
         self,
-        id: str,  # noqa: A002 - the name of the key in the TOML form that everybody knows
+        id: str,  # noqa: A002 - the key's name in the common TOML form
         regex: str,
         group: int = 0,
         entropy: float = 0.0,

@@ -1,1 +1,1 @@
-"""What the memory holds, in the terminal: ``holdfast timeline``, ``why``, ``diff`` and ``explain``."""
+"""The memory in the terminal: ``holdfast timeline``, ``why``, ``diff`` and ``explain``."""

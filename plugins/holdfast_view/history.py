@@ -15,18 +15,21 @@ if TYPE_CHECKING:
 
 #: Events of a fact's trail after which it is no longer stored.
 _LEFT: Final = frozenset({"evicted", "deleted", "replaced"})
-COUNTS: Final = ("sessions", "flushes", "blocked", "dreams", "failed", "added", "left")
+COUNTS: Final = ("sessions", "flushes", "compactions", "blocked", "overridden", "dreams", "failed", "added", "left")
 
 
 @define(kw_only=True)
 class DayEvents:
-    """The number of events on one day. ``blocked`` counts refused flushes, after which nothing was dropped; ``failed``
-    counts dreams; ``added`` and ``left`` count facts. ``note`` is the day's note, empty when there is none."""
+    """The number of events on one day. ``compactions`` counts the flushes that a compaction asked for, ``blocked``
+    refused flushes, after which nothing was dropped, and ``overridden`` operators' overrides. ``failed`` counts dreams;
+    ``added`` and ``left`` count facts. ``note`` is the day's note, empty when there is none."""
 
     day: date
     sessions: int = 0
     flushes: int = 0
+    compactions: int = 0
     blocked: int = 0
+    overridden: int = 0
     dreams: int = 0
     failed: int = 0
     added: int = 0
@@ -45,7 +48,9 @@ def history(project: Project, days: int) -> list[DayEvents]:
             day=day,
             sessions=one.sessions,
             flushes=one.saved,
+            compactions=one.compactions,
             blocked=one.blocked,
+            overridden=one.overridden,
             dreams=one.dreams,
             failed=one.failed,
             note=one.note,

@@ -14,7 +14,7 @@ from typing import Final
 #: Names that a browser on this machine uses for loopback. Any other Host header means DNS rebinding.
 _HOSTS: Final = ("127.0.0.1", "localhost", "[::1]")
 _COOKIE: Final = "holdfast"
-#: Longest token or cookie header that is compared, in characters.
+#: Longest token or cookie header to compare, in characters.
 _LONGEST: Final = 4_096
 
 
@@ -42,7 +42,7 @@ class Access:
         return header is not None and header.lower() in {f"{name}:{self._port}" for name in _HOSTS}
 
     def is_token(self, given: str) -> bool:
-        """Whether ``given`` is the printed token, or the one for the started browser, which is then used up. Compared
+        """Whether ``given`` is the printed token, or the started browser's token, which works once. Compared
         in constant time."""
         if self._once and _same(given, self._once):
             self._once = ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-#: The heading of the help under which the command is listed, and its line there.
+#: The command's help heading, and its summary line.
 HEADING = "Look after it"
 SUMMARY = "show the memory in a browser: a read-only page on this machine"
 

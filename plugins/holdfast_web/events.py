@@ -1,19 +1,35 @@
-"""The events of each day: sessions, flushes, refused flushes and dreams."""
+"""The events of each day: sessions, flushes, compactions, refused flushes, overrides and dreams."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import date, datetime, timedelta, tzinfo
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.errors import HoldfastError
 from holdfast.flush.dreamlog import Status as DreamStatus
 from holdfast.journal import safety
+from holdfast_web.journals import Incident
 from holdfast_web.timeline import Day, days
 
 if TYPE_CHECKING:
     from holdfast.session.status import Status
-    from holdfast_web.project import Project
+    from holdfast_web.project import Flushed, Project
+
+#: The reason of a flush that a compaction asked for.
+_COMPACTION: Final = "compaction"
+
+
+class Interruption(NamedTuple):
+    """A session's refused flushes or overrides on one day. ``why`` is the last one's; mask it before it is shown."""
+
+    day: date
+    session: str
+    overridden: bool
+    times: int
+    reason: str
+    why: str
 
 
 def totals(shown: Iterable[Day]) -> Day:
@@ -24,6 +40,8 @@ def totals(shown: Iterable[Day]) -> Day:
         saved=sum(day.saved for day in listed),
         blocked=sum(day.blocked for day in listed),
         sessions=sum(day.sessions for day in listed),
+        compactions=sum(day.compactions for day in listed),
+        overridden=sum(day.overridden for day in listed),
         dreams=sum(day.dreams for day in listed),
         failed=sum(day.failed for day in listed),
     )
@@ -47,16 +65,16 @@ def events(project: Project, now: Status, number: int) -> dict[date, Day]:
             sessions[day.day].add(one.id)
         if project.is_remote and (day := day_of(one.last_flush_at)) is not None:
             day.saved += 1
-    if not project.is_remote:
-        for written, name in project.note_names():
-            if written < first:
-                break
-            for flush in project.note(written, name).flushes:
-                if (day := day_of(flush.at)) is not None:
-                    day.saved += 1
-                    day.note = name
-                    sessions[day.day].add(flush.session)
-    _blocked(project, now, found, first)
+    for name, flush in () if project.is_remote else _flushes(project, first):
+        if (day := day_of(flush.at)) is not None:
+            day.saved += 1
+            day.compactions += flush.reason == _COMPACTION
+            day.note = name
+            sessions[day.day].add(flush.session)
+    for incident in incidents(project, now, first):
+        if (day := day_of(incident.at)) is not None:
+            day.overridden += incident.overridden
+            day.blocked += not incident.overridden
     for run in project.dreams():
         if (day := day_of(run.at)) is not None:
             day.dreams += run.status in (DreamStatus.DONE, DreamStatus.PROPOSED)
@@ -66,24 +84,36 @@ def events(project: Project, now: Status, number: int) -> dict[date, Day]:
     return found
 
 
-def _blocked(project: Project, now: Status, found: dict[date, Day], first: date) -> None:
-    """Add the refused flushes that the journals record, and those of sessions UNSAFE since before they did."""
-    state = project.services.state
-    noted: set[str] = set()
+def _flushes(project: Project, first: date) -> Iterator[tuple[str, Flushed]]:
+    """The flushes in the notes since ``first``, each with its note's name."""
+    for day, name in project.note_names():
+        if day < first:
+            return
+        for flush in project.note(day, name).flushes:
+            yield name, flush
+
+
+def incidents(project: Project, now: Status, first: date) -> list[Incident]:
+    """The refused flushes and overrides since ``first`` that the journals record, newest first, with those of sessions
+    that became UNSAFE before journals recorded them. Their texts are as stored."""
+    found: list[Incident] = []
     for one in now.sessions:
-        if one.last_turn_at is None or one.last_turn_at.astimezone(project.zone).date() < first:
-            continue
-        try:
-            for refusal in project.journals.refusals(one.id):
-                noted.add(one.id)
-                if (day := found.get(refusal.at.astimezone(project.zone).date())) is not None:
-                    day.blocked += 1
-        except HoldfastError:
-            continue  # the list of sessions shows the error
-    for marker in safety.all_unsafe(state):
-        try:
-            at = datetime.fromisoformat(marker.at).astimezone(project.zone).date()
-        except ValueError:
-            continue
-        if marker.session not in noted and at in found:
-            found[at].blocked += 1
+        if one.last_turn_at is not None and one.last_turn_at.astimezone(project.zone).date() >= first:
+            with suppress(HoldfastError):  # the list of sessions shows the error
+                found.extend(project.journals.incidents(one.id))
+    recorded = {one.session for one in found}
+    for marker in safety.all_unsafe(project.services.state):
+        if marker.session not in recorded:
+            with suppress(ValueError):
+                found.append(Incident(session=marker.session, at=datetime.fromisoformat(marker.at)))
+    return sorted(
+        (one for one in found if one.at.astimezone(project.zone).date() >= first), key=lambda one: one.at, reverse=True
+    )
+
+
+def by_day(found: Iterable[Incident], zone: tzinfo | None) -> list[Interruption]:
+    """Incidents of one session and day together, newest first, as ``found`` is."""
+    groups: dict[tuple[date, str, bool], list[Incident]] = {}
+    for one in found:
+        groups.setdefault((one.at.astimezone(zone).date(), one.session, one.overridden), []).append(one)
+    return [Interruption(*key, len(group), group[0].reason, group[0].why) for key, group in groups.items()]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +18,6 @@ from holdfast.journal import refusals
 from holdfast.journal.journal import Journal
 
 if TYPE_CHECKING:
-    from holdfast.journal.refusals import Refusal
     from holdfast.models import Payload, Receipt
     from holdfast.session.services import Services
 
@@ -36,6 +36,8 @@ FIELDS: Final = (
     ("artifacts", "Proof"),
 )
 _JOURNALS: Final = 4
+#: Characters of a session's first message that are read for its title.
+_OPENING: Final = 400
 
 
 @frozen(kw_only=True)
@@ -53,7 +55,7 @@ class Said:
 
 @frozen(kw_only=True)
 class Passage:
-    """A flush and what left the context after it. ``dropped`` are positions in the list of messages, ``kept`` is the
+    """A flush and the messages dropped after it. ``dropped`` are positions in the list of messages, ``kept`` is the
     number of messages that stayed. ``flushed`` is the journal's record of the flush, to check its receipt."""
 
     number: int
@@ -65,7 +67,7 @@ class Passage:
 
     @property
     def payload(self) -> Payload | None:
-        """What was saved; None when the record does not hold it or cannot be read."""
+        """The saved payload; None when the record lacks it or cannot be read."""
         try:
             return flushed_payload(self.flushed) if self.flushed else None
         except (HoldfastError, KeyError, TypeError):
@@ -73,14 +75,29 @@ class Passage:
 
 
 @frozen(kw_only=True)
+class Incident:
+    """A refused flush, after which nothing left the context, or an operator's override, which lets context go unsaved.
+
+    ``reason`` is the refused flush's reason (compaction, end, ...). ``why`` is the part that failed, or the operator's
+    reason; mask it before it is shown.
+    """
+
+    session: str
+    at: datetime
+    overridden: bool = False
+    reason: str = ""
+    why: str = ""
+
+
+@frozen(kw_only=True)
 class Story:
-    """A session from its journal. ``messages`` and ``passages`` are oldest first. Messages from ``kept_from`` on are in
-    context."""
+    """A session from its journal. ``messages``, ``passages`` and ``incidents`` are oldest first. Messages from
+    ``kept_from`` on are in context."""
 
     session: str
     messages: Sequence[Said]
     passages: Sequence[Passage]
-    refusals: Sequence[Refusal]
+    incidents: Sequence[Incident]
     kept_from: int
 
 
@@ -90,7 +107,7 @@ class Journals:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._known: dict[str, tuple[tuple[int, int], Story]] = {}
-        self._refusals: dict[str, tuple[tuple[int, int], tuple[Refusal, ...]]] = {}
+        self._incidents: dict[str, tuple[tuple[int, int], tuple[Incident, ...]]] = {}
 
     def story(self, session: str) -> Story:
         """A session's story. Damaged lines are left out. Raises: NotFound; Unavailable."""
@@ -106,19 +123,31 @@ class Journals:
             del self._known[next(iter(self._known))]
         return known[1]
 
-    def refusals(self, session: str) -> tuple[Refusal, ...]:
-        """A session's refused flushes, oldest first; read again only when the journal changed. Raises: Unavailable."""
+    def incidents(self, session: str) -> tuple[Incident, ...]:
+        """A session's refused flushes and overrides, oldest first; read again only when the journal changed.
+
+        Raises: Unavailable.
+        """
         journal = Journal(self._services.state, session)
         stamp = _stamp(journal)
         if stamp is None:
             return ()
-        known = self._refusals.get(session)
+        known = self._incidents.get(session)
         if known is None or known[0] != stamp:
-            known = self._refusals[session] = (stamp, tuple(refusals.of(journal)))
+            known = self._incidents[session] = (stamp, tuple(_incidents(journal)))
         return known[1]
 
+    def opening(self, session: str) -> str:
+        """The first words of a session's user, as stored: mask them before they are shown. Empty when unknown."""
+        try:
+            messages = Journal(self._services.state, session).of_kinds("message")
+            found = next((entry.record["text"] for entry in messages if entry.record["role"] == "user"), "")
+        except (HoldfastError, ValueError):
+            return ""
+        return str(found)[:_OPENING]
+
     def check(self, passage: Passage, *, is_last: bool) -> tuple[list[str], str]:
-        """Whether each document of the receipt still holds what was written, in order: stored, replaced or missing; and
+        """The state of each document of the receipt, in order: stored, replaced or missing; and
         a sentence when that cannot be checked. ``is_last``: no later flush replaced the session's handoff entry."""
         written = passage.receipt.written
         try:
@@ -158,15 +187,31 @@ def _read(journal: Journal) -> Story:
         else:
             begin = kept_from
             kept_from = max(kept_from, _position(starts, row["kept_from"]))
-            _add(passages, row, range(begin, kept_from), len(messages) - kept_from, override)
-            override = ""
+            if _add(passages, row, range(begin, kept_from), len(messages) - kept_from, override):
+                override = ""
     return Story(
         session=journal.session_id,
         messages=messages,
         passages=passages,
-        refusals=list(refusals.of(journal)),
+        incidents=list(_incidents(journal)),
         kept_from=kept_from,
     )
+
+
+def _incidents(journal: Journal) -> Iterator[Incident]:
+    """The journal's incidents. The first refusal after an override is the flush that it let through."""
+    session = journal.session_id
+    is_let_through = False
+    for entry in journal.of_kinds(refusals.KIND, "override"):
+        row = entry.record
+        if row["kind"] == "override":
+            with suppress(KeyError, ValueError):
+                yield Incident(session=session, at=moment(row["at"]), overridden=True, why=str(row["reason"]))
+                is_let_through = True
+        elif is_let_through:
+            is_let_through = False
+        elif refusal := refusals.read(session, row):
+            yield Incident(session=session, at=refusal.at, reason=refusal.reason, why=refusal.target)
 
 
 def _said(number: int, row: dict[str, Any]) -> Said:
@@ -188,8 +233,8 @@ def _position(starts: list[int], offset: int) -> int:
     return bisect_left(starts, offset)
 
 
-def _add(passages: list[Passage], row: dict[str, Any], dropped: range, kept: int, override: str) -> None:
-    """Add a checkpoint: a new flush, or the drop that follows the last one."""
+def _add(passages: list[Passage], row: dict[str, Any], dropped: range, kept: int, override: str) -> bool:
+    """Add a checkpoint: a new flush, or the drop that follows the last one. False for a checkpoint without a flush."""
     from attrs import evolve
 
     try:
@@ -197,7 +242,7 @@ def _add(passages: list[Passage], row: dict[str, Any], dropped: range, kept: int
     except HoldfastError:
         receipt = None  # of a later holdfast
     if receipt is None:
-        return
+        return False
     if not passages or passages[-1].receipt.flush_id != receipt.flush_id:
         passages.append(
             Passage(number=len(passages) + 1, receipt=receipt, flushed=row.get("flush"), dropped=dropped, kept=kept)
@@ -208,6 +253,7 @@ def _add(passages: list[Passage], row: dict[str, Any], dropped: range, kept: int
         passages[-1] = evolve(last, dropped=range(begin, dropped.stop), kept=kept)
     if override:
         passages[-1] = evolve(passages[-1], overridden=override)
+    return True
 
 
 def items(payload: Payload) -> list[tuple[str, tuple[str, ...]]]:
@@ -223,7 +269,7 @@ def items(payload: Payload) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def quoted(payload: Payload, said: Sequence[Said]) -> list[tuple[str, ...]]:
-    """For each message, the labels of the fields that quote it."""
+    """The labels of the payload fields that quote each message."""
     keys = [(label, key) for label, listed in items(payload) for text in listed if (key := _key(text))]
     labels = dict(FIELDS)
     pairs = (source.partition(" ") for source in payload.sources)

@@ -42,7 +42,7 @@ class Line:
 
 
 class Origins:
-    """Where items come from: the record of confirmations, the runs of the dream, and the notes.
+    """The origins of items, from the record of confirmations, the dream's runs and the notes.
 
     ``memory`` is the memory's own name, ``note_of`` names the note of a day, and ``read`` returns a document's text,
     empty when there is none.
@@ -73,7 +73,7 @@ class Origins:
                 self._added[key_of(_bare(text))] = (run.id, run.at)
 
     def _said_in(self, text: str, known: Confirmation | None) -> tuple[str, ...]:
-        """The lines that say an item in the notes of its first and its last mention, the last one first."""
+        """The note lines of an item's first and last mention, the last first."""
         if known is None:
             return ()
         names = dict.fromkeys((known.by, self._note_of(known.last), self._note_of(known.first)))
@@ -105,7 +105,7 @@ class Origins:
 
 
 def lines_of(text: str) -> Iterator[Line]:
-    """The lines of a document that say something, in order, without their origins."""
+    """A document's lines with content, in order, without their origins."""
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip() or _COMMENT.match(line):
             continue

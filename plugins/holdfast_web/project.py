@@ -17,7 +17,10 @@ from holdfast.flush import notes
 from holdfast.journal import safety
 from holdfast.session.status import status
 from holdfast.storage import Capability
+from holdfast.text.plain import in_one_line
+from holdfast_web.events import Interruption, by_day, incidents
 from holdfast_web.journals import Journals
+from holdfast_web.memory_lines import Origins
 from holdfast_web.searching import Searches
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 _KEPT: Final = 32
 #: Seconds for which a past day's note counts as unchanged.
 _FRESH_S: Final = 60.0
+#: Characters of a session's title.
+_TITLE: Final = 90
 
 
 class Flushed(NamedTuple):
@@ -109,6 +114,35 @@ class Project:
         except HoldfastError:
             return 0
 
+    def titles(self, sessions: Iterable[str]) -> dict[str, str]:
+        """The first words of each session's user, masked, in one line. Sessions without any are left out."""
+        found = {session: text for session in sessions if (text := self.journals.opening(session)).strip()}
+        shown = (in_one_line(text) for text in self.masked(*found.values()))
+        return {
+            session: text if len(text) <= _TITLE else text[: _TITLE - 1].rstrip() + "…"
+            for session, text in zip(found, shown, strict=True)
+        }
+
+    def interruptions(self, now: Status, first: date) -> list[Interruption]:
+        """Refused flushes and overrides since ``first`` by session and day, newest first, masked.
+
+        Raises: Unavailable.
+        """
+        found = by_day(incidents(self, now, first), self.zone)
+        reasons = self.masked(*(one.why for one in found))
+        return [one._replace(why=why) for one, why in zip(found, reasons, strict=True)]
+
+    def origins(self) -> Origins:
+        """Where the lines of curated memory come from. Raises: Corrupt; Unavailable."""
+        layout = self.services.layout
+        return Origins(
+            self.services.state,
+            self.dreams(),
+            memory=layout.name(Surface.MEMORY),
+            note_of=lambda at: layout.name(Surface.DAILY, at.astimezone(self.zone).date()),
+            read=self.text,
+        )
+
     def masked(self, *texts: str, surface: str = Surface.JOURNAL) -> list[str]:
         """Strings as they may leave the store. When no validator works, they are left out."""
         try:
@@ -138,7 +172,7 @@ class Project:
         return Shown(name=name, text=self._texts[key])
 
     def standing(self, surface: Surface) -> Shown:
-        """The document of a surface that has only one; empty when missing. Raises: as :meth:`document`."""
+        """A single-document surface's document; empty when missing. Raises: as :meth:`document`."""
         name = self.services.layout.name(surface)
         try:
             return self.document(name)
@@ -197,7 +231,7 @@ class Project:
     # dreams
 
     def dreams(self) -> list[DreamResult]:
-        """Every run, newest first, without dry runs; its texts are as stored. Raises: Unavailable."""
+        """Every run, newest first, without dry runs, with its text as stored. Raises: Unavailable."""
         return [run for run in reversed(self.memory.dreams()) if not run.dry_run]
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 #: The menu: path and label, in order.
 MENU: Final = (
     ("", "Overview"),
+    ("timeline", "Timeline"),
     ("sessions", "Sessions"),
     ("notes", "Notes"),
     ("memory", "Memory"),

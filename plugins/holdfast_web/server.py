@@ -49,7 +49,7 @@ class Server(ThreadingHTTPServer):
         except (OSError, OverflowError) as error:
             why = getattr(error, "strerror", None) or str(error)
             raise Unavailable(
-                f"Port {port} cannot be used: {why}.", next_step="Leave out --port: a free port is chosen."
+                f"Port {port} cannot be used: {why}.", next_step="Leave out --port to use a free port."
             ) from error
 
     def server_bind(self) -> None:
@@ -134,4 +134,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(response.body)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
-        """Requests are not logged: their addresses hold the token and what was searched for."""
+        """Requests are not logged: their addresses hold the token and the search words."""

@@ -1,4 +1,4 @@
-"""Days and their events as an SVG: sessions, flushes, blocked compactions, dreams."""
+"""Days and their events as an SVG: flushes, refused flushes, compactions, sessions, dreams."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ from typing import Final
 
 from attrs import define, frozen
 
-#: The rows of the picture, top to bottom: attribute, label.
-LANES: Final = (("saved", "Saved"), ("blocked", "Blocked"), ("sessions", "Sessions"), ("dreams", "Dreams"))
+#: The picture's rows, top to bottom: attribute, label.
+LANES: Final = (
+    ("saved", "Saved"),
+    ("blocked", "Blocked"),
+    ("compactions", "Compactions"),
+    ("sessions", "Sessions"),
+    ("dreams", "Dreams"),
+)
 _LANE_H: Final = 34
 _BAR_H: Final = 26
 _TOP: Final = 6
@@ -18,18 +24,21 @@ _FOOT: Final = 22
 #: The smallest bar that can be seen, as a share of the lane.
 _LEAST: Final = 0.3
 #: Width of the labels left of the picture.
-_GUTTER: Final = 66
-#: Fewest days that are shown.
+_GUTTER: Final = 88
+#: Minimum number of days to show.
 _FEWEST: Final = 21
 
 
 @define(kw_only=True)
 class Day:
-    """The events of one day. ``failed`` counts dreams that failed."""
+    """The events of one day. ``saved`` counts flushes, and ``compactions`` those of them that a compaction asked for.
+    ``overridden`` counts operators' overrides, ``failed`` failed dreams."""
 
     day: date
     saved: int = 0
     blocked: int = 0
+    overridden: int = 0
+    compactions: int = 0
     sessions: int = 0
     dreams: int = 0
     failed: int = 0
@@ -37,7 +46,7 @@ class Day:
 
     @property
     def is_quiet(self) -> bool:
-        return not (self.saved or self.blocked or self.sessions or self.dreams or self.failed)
+        return not (self.saved or self.blocked or self.overridden or self.sessions or self.dreams or self.failed)
 
 
 @frozen(kw_only=True)

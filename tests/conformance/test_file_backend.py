@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.testing import DocumentContract, FactContract, ProcessContract, SearchContract, fact_machine
+from holdfast.testing import (
+    DocumentContract,
+    FactContract,
+    OptionalContract,
+    ProcessContract,
+    SearchContract,
+    fact_machine,
+)
 
 FACTORY = "holdfast_file.backend:FileBackend"
 
@@ -65,6 +72,10 @@ class TestDocuments(InMemory, DocumentContract):
 )  # fmt: skip
 class TestFacts(InMemory, FactContract):
     """F1-F14, C9, E1-E3."""
+
+
+class TestOptional(InMemory, OptionalContract):
+    """D10, F15, T1-T3, H1, H2."""
 
 
 class TestSearch(InMemory, SearchContract):

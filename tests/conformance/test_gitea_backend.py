@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 from tests.backends.gitea.store_kit import FACTORY, address, server
 
-from holdfast.testing import DocumentContract, FactContract, ProcessContract, SearchContract, fact_machine
+from holdfast.testing import (
+    DocumentContract,
+    FactContract,
+    OptionalContract,
+    ProcessContract,
+    SearchContract,
+    fact_machine,
+)
 
 
 class OnGitea:
@@ -51,6 +58,10 @@ class TestDocuments(OnGitea, DocumentContract):
 )  # fmt: skip
 class TestFacts(OnGitea, FactContract):
     """F1-F14, C9, E1-E3."""
+
+
+class TestOptional(OnGitea, OptionalContract):
+    """D10, F15, T1-T3, H1, H2."""
 
 
 class TestSearch(OnGitea, SearchContract):

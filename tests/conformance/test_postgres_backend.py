@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 from tests.backends.postgres.kit import FACTORY, namespace, server
 
-from holdfast.testing import DocumentContract, FactContract, ProcessContract, SearchContract, fact_machine
+from holdfast.testing import (
+    DocumentContract,
+    FactContract,
+    OptionalContract,
+    ProcessContract,
+    SearchContract,
+    fact_machine,
+)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -59,6 +66,10 @@ class TestDocuments(OnPostgres, DocumentContract):
 )  # fmt: skip
 class TestFacts(OnPostgres, FactContract):
     """F1-F14, C9, E1-E3."""
+
+
+class TestOptional(OnPostgres, OptionalContract):
+    """D10, F15, T1-T3, H1, H2."""
 
 
 class TestSearch(OnPostgres, SearchContract):

@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.testing import DocumentContract, FactContract, ProcessContract, SearchContract, fact_machine
+from holdfast.testing import (
+    DocumentContract,
+    FactContract,
+    OptionalContract,
+    ProcessContract,
+    SearchContract,
+    fact_machine,
+)
 
 FACTORY = "holdfast_sqlite.backend:SqliteBackend"
 
@@ -57,6 +64,10 @@ class TestDocuments(OnSqlite, DocumentContract):
 )  # fmt: skip
 class TestFacts(OnSqlite, FactContract):
     """F1-F14, C9, E1-E3."""
+
+
+class TestOptional(OnSqlite, OptionalContract):
+    """D10, F15, T1-T3, H1, H2."""
 
 
 class TestSearch(OnSqlite, SearchContract):

@@ -14,10 +14,20 @@ import pytest
 from holdfast import Payload
 from holdfast.config.values import FlushConfig
 from holdfast.errors import Conflict, Corrupt, FlushRefused, HoldfastError, Unavailable
+from holdfast.flush import contract
 from holdfast.flush.contract import digest, missing
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
-from holdfast.models import CuratedDecision, Evidence, Extraction, Finding, HandoffFields, Message
+from holdfast.models import (
+    CuratedDecision,
+    CuratedEntry,
+    Evidence,
+    Extraction,
+    Finding,
+    HandoffFields,
+    Message,
+    StateMutation,
+)
 
 STRICT = FlushConfig(policy="strict", strict_blocks=3)
 
@@ -957,3 +967,23 @@ def test_errors__of_the_store__are_all_refusals_of_the_flush(opened, payload, er
 def test_flush__unknown_reason__is_a_value_error(opened):
     with pytest.raises(ValueError, match="reason"):
         opened().session("s").flush(reason="whim")
+
+
+def test_map_texts__every_field_given__changes_each_string_once() -> None:
+    names = iter(f"text {n}" for n in range(100))
+    lists = {name: (next(names), next(names)) for name in contract.LISTS}
+    given = Payload(
+        **lists,
+        objective=next(names),
+        next_step=next(names),
+        state_mutations=(StateMutation(kind="merge", target=next(names), summary=next(names)),),
+        handoff=HandoffFields(**{name: next(names) for name in contract.HANDOFF_FIELDS}),
+        curated=CuratedDecision(
+            memory=(CuratedEntry(text=next(names), replaces=next(names)),), user=(CuratedEntry(text=next(names)),)
+        ),
+    )
+    used = int(next(names).removeprefix("text "))
+    texts = {f"text {n}" for n in range(used)}
+    assert set(contract.texts(given)) - {""} == texts
+    changed = contract.map_texts(given, {text: text.upper() for text in contract.texts(given)})
+    assert set(contract.texts(changed)) - {""} == {text.upper() for text in texts}

@@ -243,6 +243,19 @@ def test_file_stem__id__is_kept_or_shortened_to_a_readable_part(session_id, stem
     assert got == stem or (got.startswith(stem) and len(got) == len(stem) + 12)
 
 
+def test_is_unflushed__messages_are_before_or_after_the_checkpoint__only_later_ones_count(journal):
+    assert journal.is_unflushed() is False
+    journal.append(message("said"))
+    assert journal.is_unflushed() is True
+    journal.append({"kind": "checkpoint", "flushed_to": journal.size(), "last_message": -1})
+    assert journal.is_unflushed() is False
+
+
+def test_session_id_of__path_cannot_be_read__is_unavailable(tmp_path):
+    with pytest.raises(Unavailable):
+        session_id_of(str(tmp_path))
+
+
 def test_is_unflushed__torn_last_message__does_not_count_until_it_is_whole(journal):
     [checkpoint] = journal.append({"kind": "checkpoint", "flushed_to": 0, "last_message": -1})
     path = Path(journal.path)

@@ -62,7 +62,7 @@ def test_lines__removed__named_until_accepted_and_later_ones_hide_nothing(filled
     assert told(opened) == ""
     without(filled / file, *numbers)
     assert told(opened).startswith(f"{len(numbers)} ")
-    assert f"missing from state/{file}" in told(opened)
+    assert f"missing from .holdfast/state/{file}" in told(opened)
     put(filled, "later")
     dreamt(filled, 9)
     opened(facts=FactsConfig(max_facts=3)).facts.create(content="Later", category="knowledge", confidence=0.9)
@@ -79,9 +79,9 @@ def test_lines__removed__named_until_accepted_and_later_ones_hide_nothing(filled
 def test_file__removed_or_emptied__all_its_lines_are_missing(filled, opened, file):
     count = len((filled / file).read_text().split())
     (filled / file).unlink()
-    assert f"missing from state/{file}" in told(opened)
+    assert f"missing from .holdfast/state/{file}" in told(opened)
     (filled / file).write_bytes(b"")
-    assert f"missing from state/{file}" in told(opened)
+    assert f"missing from .holdfast/state/{file}" in told(opened)
     assert count
 
 
@@ -164,7 +164,7 @@ def test_mend__comment_removed_from_the_outbox__waits_again_unless_it_was_droppe
     (project / ".holdfast" / "state" / "outbox.jsonl").unlink()
     services = opened(board).services
     found = losses.newest(services)
-    assert [one.message for one in found] == ["1 waiting comment is missing from state/outbox.jsonl."]
+    assert [one.message for one in found] == ["1 waiting comment is missing from .holdfast/state/outbox.jsonl."]
     assert all(done.whole for done in mending.mend(services, losses.every(services)))
     assert losses.every(services) == []
     assert [item.target for item in opened(board).outbox.items()] == ["o/r#1"]

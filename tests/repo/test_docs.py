@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -68,9 +69,17 @@ ELSEWHERE = {
     "python -m pytest": "is this suite",
     ".ci/run": "runs this suite",
     "mkdocs build": "is a stage of .ci/run",
-    "holdfast plugin check": "needs a plugin installed; tests/plugins/author",
+    "holdfast plugin check": "needs the generated plugin installed; the tutorial's test runs it",
     "python -m tests.repo.requirements": "writes into the checkout",
-    "holdfast auth set": "asks for a key",
+}
+#: `holdfast auth set` gets its key piped in, and the keyring is a file.
+KEYRING = (
+    f"PYTHONPATH={shlex.quote(str(ROOT))} PYTHON_KEYRING_BACKEND=tests.support.file_keyring.FileKeyring "
+    f"TEST_KEYRING_FILE=../keyring.json"
+)
+PREFIX = {words: f": {words}" for words in ELSEWHERE} | {
+    "holdfast auth set": "echo key-123 | holdfast auth set",
+    "holdfast auth ": f"{KEYRING} holdfast auth ",
 }
 #: What a page takes for granted.
 PREPARED = {
@@ -86,6 +95,13 @@ def pages(root: Path) -> list[Path]:
     return [page for page in found if page.name not in ("tutorial-plugin.md", "hooks.md")]
 
 
+def with_toml(root: Path) -> list[Path]:
+    """All pages with a TOML block that is not a file of a tutorial."""
+    found = [*pages(root), root / "docs" / "hooks.md", root / "tests" / "third_party" / "acme" / "README.md"]
+    languages = {page: [b.language for b in blocks(page.read_text(encoding="utf-8")) if not b.title] for page in found}
+    return [page for page in found if "toml" in languages[page]]
+
+
 @pytest.mark.parametrize("page", [str(p.relative_to(ROOT)) for p in pages(ROOT)])
 def test_page__its_blocks__run_from_top_to_bottom_in_a_new_project(root: Path, project: Path, page: str) -> None:
     (project / ".git").mkdir()
@@ -93,7 +109,7 @@ def test_page__its_blocks__run_from_top_to_bottom_in_a_new_project(root: Path, p
     found = blocks((root / page).read_text(encoding="utf-8"))
     before = [Block("bash", "", PREPARED[page], 0)] if page in PREPARED else []
     path = str(Path(sys.executable).parent)
-    execute([*before, *found], project, path, prefix={words: f": {words}" for words in ELSEWHERE})
+    execute([*before, *found], project, path, prefix=PREFIX)
 
 
 def test_flush_help__its_examples__run(project: Path, root: Path) -> None:
@@ -156,12 +172,12 @@ def test_tutorial__from_top_to_bottom__runs(
     execute(found, project, str(made.bin), prefix=offline)
 
 
-@pytest.mark.parametrize("page", ["configuration.md", "hooks.md", "flush-contract.md", "gitea.md"])
+@pytest.mark.parametrize("page", [str(p.relative_to(ROOT)) for p in with_toml(ROOT)])
 def test_page__its_toml__is_a_valid_configuration(root: Path, project: Path, page: str) -> None:
     from holdfast.config import inforce
 
-    for block in blocks((root / "docs" / page).read_text(encoding="utf-8")):
-        if block.language == "toml":
+    for block in blocks((root / page).read_text(encoding="utf-8")):
+        if block.language == "toml" and not block.title:
             (project / "holdfast.toml").write_text(block.text, encoding="utf-8")
             assert inforce.load(str(project), env={})
 
@@ -215,6 +231,23 @@ def test_flush_contract_page__payload_fields__are_those_of_the_code(root: Path) 
     page = (root / "docs" / "flush-contract.md").read_text(encoding="utf-8")
     told = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
     assert told == {f.name for f in attrs.fields(Payload)} - {"derived", "sources"}
+
+
+def test_promises_page__each_listed_test__exists_and_each_promise_has_one(root: Path) -> None:
+    page = (root / "docs" / "promises.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| ([A-I]\d+) \| .*\| (.+) \|$", page, re.MULTILINE))
+    asked = {"A": (1, 6), "B": (7, 10), "C": (11, 12), "D": (13, 19), "E": (20, 24), "F": (25, 27)}
+    wanted = {**asked, "H": (28, 33), "I": (34, 38)}
+    assert set(rows) == {f"{part}{n}" for part, (first, last) in wanted.items() for n in range(first, last + 1)}
+    named = {key: re.findall(r"`(\S+\.py)::(test_\w+)`", cell) for key, cell in rows.items()}
+    assert [key for key, tests in named.items() if not tests and ".ci/run" not in rows[key]] == []
+    missing = [
+        f"{key}: {file}::{name}"
+        for key, tests in named.items()
+        for file, name in tests
+        if f"def {name}(" not in (root / "tests" / file).read_text(encoding="utf-8")
+    ]
+    assert missing == []
 
 
 def test_contributing__top_level_folders__are_all_explained(root: Path, tracked: list[Path]) -> None:

@@ -47,6 +47,7 @@ ELSEWHERE = {
     "plugins/holdfast_workflow/commands/update.py": "installed text",
     "plugins/holdfast_workflow/commands/updating.py": "a file that the user names",
     "backends/holdfast_file/facts.py": "a descriptor that is open already",
+    "backends/holdfast_postgres/schema.py": "installed SQL",
 }
 _OF_OS = frozenset({"open", "truncate", "link", "symlink", "mkfifo", "mknod"})
 _METHODS = frozenset({"read_text", "read_bytes", "write_text", "write_bytes"})

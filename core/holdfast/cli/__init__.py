@@ -1,9 +1,9 @@
 """The command line: ``holdfast COMMAND ...``. Thin commands over the engine, each imported only when it is called.
 
 Exit codes: 0 done, 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable; 130 when
-interrupted, 141 when whoever read the output has left. What goes wrong is told on stderr in two lines,
-``holdfast: MESSAGE`` and ``  next: NEXT STEP``. With ``--json`` stdout holds exactly one JSON value; when something
-went wrong that is
+interrupted, 141 when the reader of the output has closed it. Errors are reported on stderr in two lines,
+``holdfast: MESSAGE`` and ``  next: NEXT STEP``. With ``--json`` stdout holds exactly one JSON value, which for an error
+is
 ``{"ok": false, "error": {"kind", "message", "next_step", "exit_code"}}``.
 
 Agents start ``holdfast add`` and ``holdfast hook`` at every event, so these are answered before anything else is
@@ -20,12 +20,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Commands whose module has ``quick(words, root)`` too: the exit code, or None when argparse should have a look.
+#: Commands whose module also has ``quick(words, root)``. It returns the exit code, or None to leave it to argparse.
 _HOT = ("add", "hook")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code. Never raises for what a user can cause."""
+    """Run one command and return its exit code. Never raises for an error that a user can cause."""
     words = list(sys.argv[1:] if argv is None else argv)
     if sys.stdout is None or sys.stderr is None:
         _stand_in()
@@ -42,12 +42,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as error:
         from holdfast.cli.problem import Interrupted
 
-        what = str(error) or "what was not reported as done may be done in part or not at all"
+        what = str(error) or "work not reported as done may be done in part or not at all"
         return _told(Interrupted(f"Interrupted; {what}.", next_step="Run the same command again."), words)
-    except Exception as error:  # noqa: BLE001 - the top: a fault of ours is told like any other, with a way on
+    except Exception as error:  # noqa: BLE001 - a bug is reported like any other error, with a next step
         fault = HoldfastError(
             f"Something unforeseen happened: {type(error).__name__}: {error}",
-            next_step="Nothing was dropped. Run it again with `--debug` and report what it prints.",
+            next_step="Nothing was dropped. Run it again with `--debug` and report its output.",
         )
         fault.__cause__ = error
         return _told(fault, words)
@@ -61,7 +61,7 @@ def _told(error: HoldfastError, words: list[str]) -> int:
 
 
 def _stand_in() -> None:
-    """Streams that whoever started us has closed: nobody wants what goes there."""
+    """Replace standard streams that the parent process closed; their output is discarded."""
     import os
 
     for name in ("stdout", "stderr"):
@@ -70,7 +70,7 @@ def _stand_in() -> None:
 
 
 def _in_utf8(words: list[str]) -> list[str]:
-    """The words, decoded anew where the locale could not. Raises: UsageError for one that is not UTF-8."""
+    """The words, decoded again where the locale could not. Raises: UsageError for a word that is not UTF-8."""
     try:
         "".join(words).encode()
     except UnicodeEncodeError:

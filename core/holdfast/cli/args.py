@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and the checks on what people type."""
+"""Arguments that several commands share, and checks of their values."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _MAX_ID = 200
 
 
 def in_utf8(words: list[str]) -> list[str]:
-    """``words`` as UTF-8, whatever the locale took their bytes for. Only the folder after ``--root`` stays as it is:
-    what the file system calls it need not be text. Raises: UsageError for a word that is not UTF-8."""
+    """``words`` as UTF-8, however the locale decoded their bytes. Only the folder after ``--root`` stays
+    unchanged, because a file name need not be valid text. Raises: UsageError for a word that is not UTF-8."""
     previous = ["", *words]
     return [
         word if before == "--root" or word.startswith("--root=") else _word_in_utf8(word)
@@ -32,12 +32,12 @@ def _word_in_utf8(word: str) -> str:
         shown = word if len(word) <= 40 else word[:40] + "..."
         raise UsageError(
             f"The argument {shown!a} is not UTF-8; nothing was done.",
-            next_step="Convert it to UTF-8; `locale` tells what your terminal writes.",
+            next_step="Convert it to UTF-8; `locale` shows your terminal's encoding.",
         ) from None
 
 
 def file_name(word: str) -> str:
-    """A file's name from the command line as :func:`open` takes it, also where the locale is not UTF-8."""
+    """A file's name from the command line as :func:`open` takes it, even when the locale is not UTF-8."""
     try:
         os.fsencode(word)
     except UnicodeEncodeError:
@@ -46,7 +46,7 @@ def file_name(word: str) -> str:
 
 
 def session_id(text: str) -> str:
-    """A session id from the command line. Raises: UsageError for one that is blank, over 200 characters long or has
+    """A session id from the command line. Raises: UsageError for an id that is blank, over 200 characters long or has
     characters that cannot be shown (control characters, bytes that are not UTF-8)."""
     if not text.strip() or len(text) > _MAX_ID or not text.isprintable():
         shown = text if len(text) <= 40 else text[:40] + "..."
@@ -58,7 +58,7 @@ def session_id(text: str) -> str:
 
 
 def positive(name: str) -> Callable[[str], int]:
-    """A parser of whole numbers from 1 up."""
+    """A parser for whole numbers of at least 1."""
 
     def parse(text: str) -> int:
         try:
@@ -92,5 +92,5 @@ def add_json(parser: ArgumentParser) -> None:
 
 
 def examples(*lines: str) -> str:
-    """The epilog of a command's help."""
+    """A command's help epilog with these example lines."""
     return "examples:\n" + "\n".join(f"  {line}" for line in lines)

@@ -1,4 +1,4 @@
-"""Asking before something goes that cannot come back."""
+"""Confirmation before a change that cannot be undone."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 def add_yes(parser: ArgumentParser) -> None:
     """``--yes`` and ``--dry-run``."""
     parser.add_argument("--yes", action="store_true", help="do it without asking")
-    parser.add_argument("--dry-run", action="store_true", help="only tell what would happen; nothing is written")
+    parser.add_argument("--dry-run", action="store_true", help="print what would happen and write nothing")
 
 
 def require_person(what: str) -> None:
-    """Raises: UsageError when nobody is there who could be asked."""
+    """Raises: UsageError when stdin is not a terminal, so holdfast cannot ask."""
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
-            f"{what} cannot be undone, and nobody is there to be asked.",
-            next_step="Look with --dry-run first, then give --yes.",
+            f"{what} cannot be undone, and stdin is not a terminal, so holdfast cannot ask.",
+            next_step="Check with --dry-run first, then pass --yes.",
         )
 
 
 def confirmed(question: str) -> bool:
-    """Whether the person says yes; anything else is a no."""
+    """Whether the user answers yes. Any other answer is a no."""
     sys.stderr.write(f"{printable(question)} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().casefold() in ("y", "yes")

@@ -1,4 +1,4 @@
-"""What a changed setting means for the facts and documents that are stored, said when it is changed."""
+"""Warnings about the effect of a changed setting on stored facts and documents."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from attrs import frozen
 from holdfast.cli.humanize import count
 from holdfast.errors import HoldfastError
 
-#: The settings that are looked at; for all others nothing is opened.
+#: The settings this checks. For all others no store is opened.
 KEYS = ("storage.backend", "facts.max_facts")
 
 
 @frozen(kw_only=True)
 class Held:
-    """What the store in use holds: ``facts`` and ``documents`` are numbers, ``most`` is the cap on facts."""
+    """Counts of the store in use. ``facts`` and ``documents`` are numbers, ``most`` is the cap on facts."""
 
     backend: str
     facts: int
@@ -25,7 +25,7 @@ class Held:
 
 
 def held(root: str) -> Held | None:
-    """What is stored now, or None when the store cannot be asked: a setting can be changed all the same."""
+    """The current counts; None when the store is unavailable, which does not prevent a change of settings."""
     from holdfast import Holdfast
 
     try:
@@ -38,14 +38,14 @@ def held(root: str) -> Held | None:
 
 
 def warnings(root: str, before: Held | None) -> list[str]:
-    """What a person should know after the change; ``before`` is what :func:`held` told ahead of it."""
+    """Warnings to print after the change. ``before`` is the result of :func:`held` before it."""
     if before is None:
         return []
     now = held(root)
     told = []
     if now is None or now.backend != before.backend:
         if now is None and (before.facts or before.documents):
-            told.append(f"The {before.backend} store holds {before}; the new one cannot be asked for them now.")
+            told.append(f"The {before.backend} store holds {before}. The new store is not available to compare.")
         elif now is not None and (before.facts > now.facts or before.documents > now.documents):
             told.append(
                 f"The {before.backend} store holds {before}, the {now.backend} store {now}. Nothing is lost: to take"
@@ -54,5 +54,5 @@ def warnings(root: str, before: Held | None) -> list[str]:
             )
     if now is not None and now.facts > now.most:
         leaving = now.facts - now.most + 1
-        told.append(f"{leaving:,} of the {now.facts:,} facts that are stored will leave when the next one is added.")
+        told.append(f"{leaving:,} of the {now.facts:,} stored facts will be evicted when the next one is added.")
     return told

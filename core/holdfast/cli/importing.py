@@ -1,4 +1,4 @@
-"""``holdfast facts import``: what came in, what was left out and why."""
+"""``holdfast facts import``: store the facts of a file and report skipped rows with the reasons."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHOWN: Final = 20
 
 
 class RowsLeftOut(HoldfastError):
-    """Some rows of the file could not be stored; the others are in."""
+    """Some rows of the file could not be stored. The others are stored."""
 
 
 def import_file(memory: Holdfast, args: Namespace, out: Term) -> int:
@@ -52,7 +52,7 @@ def import_file(memory: Holdfast, args: Namespace, out: Term) -> int:
         _say(out, report)
     else:
         what = "Standard input" if name == "-" else out.plain(name)
-        out.say(f"{out.mark('dot')} {what} holds no facts; nothing was imported")
+        out.say(f"{out.mark('dot')} {what} holds no facts, so nothing was imported")
     if problem is None:
         return 0
     out.stream.flush()
@@ -76,7 +76,7 @@ def _left_out(report: ImportReport, rows: int) -> RowsLeftOut | None:
         return None
     return RowsLeftOut(
         f"{len(report.bad):,} of {count(rows, 'row')} {'was' if len(report.bad) == 1 else 'were'} left out.",
-        next_step="Correct them, then import the file again: what is in already counts as known.",
+        next_step="Correct them, then import the file again. Facts already stored count as known.",
     )
 
 
@@ -101,5 +101,5 @@ def _text_of(name: str) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(
-            f"{name!r} cannot be read: {reason}.", next_step="Give the path of a JSON or JSONL file, or `-` for stdin."
+            f"{name!r} cannot be read: {reason}.", next_step="Pass the path to a JSON or JSONL file, or `-` for stdin."
         ) from error

@@ -39,7 +39,7 @@ def show(out: Term, item: Item, now: datetime) -> None:
 
 
 def say_pending(out: Term, items: Sequence[Item], now: datetime) -> None:
-    """One line, and what stands in the way; nothing when nothing waits."""
+    """Print one line with the reason for waiting; print nothing when the outbox is empty."""
     if not items:
         return
     out.say()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.cli import state
 from holdfast.cli.humanize import ago, count
 from holdfast.cli.problem import tell
+from holdfast.cli.spool_view import told_of
 from holdfast.cli.terminal import Term, home_short
 from holdfast.config.provenance import FACTS
 from holdfast.errors import HoldfastError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.session.bootstrap import Brief
     from holdfast.session.status import Status
 
-#: Things that are due, or open tasks, that are looked at.
+#: Maximum number of due items, and of open tasks, to show.
 _MOST = 5
 
 _FIRST = (
@@ -31,7 +32,7 @@ _FIRST = (
 )
 _DAILY = (
     ("holdfast explain", "what your agent reads at its next start, and why"),
-    ("holdfast timeline", "what was saved and what was blocked, day by day"),
+    ("holdfast timeline", "flushes, blocked compactions and dreams, day by day"),
     ("holdfast why WORDS", "where a line of memory comes from"),
     ("holdfast flush", "make a session durable before context goes"),
     ("holdfast --help", "all commands"),
@@ -59,7 +60,7 @@ def overview(root: str | None) -> int:
             problem = error
         due = list(_due(memory, now, brief)) if _begun(found, now) else []
         known = list(_known(memory, now)) if _begun(found, now) else []
-    about = f"layout {now.layout}, backend {now.backend}" if found else "not set up yet; the defaults apply"
+    about = f"layout {now.layout}, backend {now.backend}" if found else "not set up yet, so the defaults apply"
     out.say(f"  {out.dim('project ')}  {home_short(folder)}  {out.dim('(' + about + ')')}")
     out.say(f"  {out.dim('sessions')}  {state.counts(now)}")
     for label, text in known:
@@ -68,7 +69,7 @@ def overview(root: str | None) -> int:
         out.say(out.wrapped(notice, first=f"\n{out.mark('warn')} ", rest="  "))
     broken = [p for p in plugins if p.status in ("failed", "missing")]
     for plugin in broken:
-        told = f"{plugin.reason} Until then nothing can be stored; `holdfast doctor` tells more."
+        told = f"{plugin.reason} Until then nothing can be stored; `holdfast doctor` shows more."
         out.say(out.wrapped(told, first=f"\n{out.mark('fail')} ", rest="  "))
     state.say_unsafe(out, now)
     state.say_lost(out, now)
@@ -108,12 +109,14 @@ def _known(memory: Holdfast, now: Status) -> Iterator[tuple[str, str]]:
 
 
 def _due(memory: Holdfast, now: Status, brief: Brief | None) -> Iterator[tuple[str, str]]:
-    """What waits for the user: a sentence, and the command that settles it."""
+    """Tasks for the user: a sentence, and the command that settles it."""
     dirty = [one for one in now.sessions if one.state is State.DIRTY]
     if dirty:
         turns = count(sum(one.unflushed_turns for one in dirty), "turn")
         command = f"holdfast flush --session {dirty[0].id}" if len(dirty) == 1 else "holdfast status"
         yield f"{turns} not flushed yet, in {count(len(dirty), 'session')}", command
+    if now.spooled:
+        yield told_of(now.spooled), "holdfast spool send"
     if now.waiting:
         yield f"{count(len(now.waiting), 'item')} not published yet", "holdfast outbox"
     for work in brief.work[:_MOST] if brief is not None else ():
@@ -122,7 +125,7 @@ def _due(memory: Holdfast, now: Status, brief: Brief | None) -> Iterator[tuple[s
                 yield f"needed from you: {needed}", f"holdfast work show {work.session}"
     with suppress(HoldfastError):
         if memory.dream_due():
-            yield "A dream is due: the notes hold something new", "holdfast dream"
+            yield "A dream is due, because the notes have new blocks", "holdfast dream"
 
 
 def _say_due(out: Term, due: Sequence[tuple[str, str]]) -> None:

@@ -1,4 +1,4 @@
-"""The payload that a command line gives: a file or stdin first, then the flags, which win."""
+"""The payload from the command line. Flags override the fields of a file or of stdin."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LISTS = {
     "needs_operator": ("needs_operator", "something that only the operator can do or decide"),
 }
 HANDOFF = {
-    "active_task": ("active_task", "--active-task", "the task that is open"),
+    "active_task": ("active_task", "--active-task", "the open task"),
     "branch": ("branch", "--branch", "its branch or review"),
     "handoff_blocker": ("blocker", "--handoff-blocker", "what blocks it"),
     "next_action": ("next_action", "--next-action", "what to do first"),
@@ -42,7 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     fields = parser.add_argument_group(
         "payload by flags", "They win over the file. Lists: repeat the flag, or give it once as `none`."
     )
-    fields.add_argument("--objective", metavar="TEXT", help="what the session is about")
+    fields.add_argument("--objective", metavar="TEXT", help="the session's subject")
     for flag, (_, text) in LISTS.items():
         fields.add_argument(f"--{flag.replace('_', '-')}", metavar="TEXT", action="append", help=text)
     fields.add_argument("--next-step", metavar="TEXT", help="what should happen next")
@@ -63,7 +63,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def payload(args: Namespace, *, ask_stdin: bool) -> Payload | None:
-    """The payload, or None when none was given. Stdin is looked at only if nothing else says anything.
+    """The payload; None without one. Stdin is read only when no option gives a payload.
 
     Raises: UsageError; ConfigError naming each bad key.
     """
@@ -82,7 +82,7 @@ def payload(args: Namespace, *, ask_stdin: bool) -> Payload | None:
         return None
     data = _parse(text, source) if text is not None else {}
     if not isinstance(data, dict):
-        return payload_from(data, source)  # says what is wrong with it
+        return payload_from(data, source)  # reports the error
     try:
         return payload_from(_merged(data, flags), source if text is not None else "The payload")
     except ConfigError as error:
@@ -127,7 +127,7 @@ def _mutation(text: str) -> dict[str, str]:
 
 
 def _merged(data: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
-    """Field by field; handoff fields that were not given follow from the rest of the payload."""
+    """Merge field by field. Missing handoff fields follow from the rest of the payload."""
     merged = {**data, **flags}
     handoff = flags.get("handoff")
     if handoff:

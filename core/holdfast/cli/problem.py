@@ -1,6 +1,6 @@
-"""How an error is told: two lines for a person on stderr, and with ``--json`` one object on stdout as well.
+"""Error reports: two lines on stderr, and with ``--json`` also one object on stdout.
 
-Telling never raises, also where neither stream takes anything: the exit code still says what happened.
+Reporting never raises. When neither stream can be written, the exit code still shows the outcome.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class UsageError(HoldfastError):
 
 
 class Interrupted(HoldfastError):
-    """Somebody pressed Ctrl-C."""
+    """The user pressed Ctrl-C."""
 
     exit_code = 130
 
@@ -57,12 +57,12 @@ def tell(error: HoldfastError, *, as_json: bool, debug: bool = False) -> int:
 
 
 def discard(stream: TextIO) -> None:
-    """Send to nowhere what ``stream`` still holds, and what comes: the interpreter would complain of it at its end."""
+    """Discard the stream's buffered and later output, which the interpreter would otherwise fail to write at exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
-    except (OSError, ValueError):  # not a real file; None is a stream that nobody listens to
+    except (OSError, ValueError):  # not a real file; None is a closed stream
         if stream is sys.stdout:
             sys.stdout = None
         elif stream is sys.stderr:
@@ -86,7 +86,7 @@ def _next_step(error: HoldfastError) -> str:
 
 
 def as_table(error: HoldfastError) -> dict[str, Any]:
-    """The error as the JSON object that ``--json`` prints; a refused flush also tells ``target`` and ``missing``."""
+    """The error as the JSON object that ``--json`` prints. A refused flush adds ``target`` and ``missing``."""
     table: dict[str, Any] = {
         "kind": type(error).__name__,
         "message": error.message,

@@ -35,6 +35,8 @@ def show(out: Term, receipt: Receipt, *, now: datetime) -> None:
     elif receipt.repeated:
         when = ago(receipt.at, now)
         out.say(f"{out.mark('ok')} session {session} is flushed already, {when}; nothing was said since")
+    elif receipt.spooled:
+        out.say(f"{out.mark('warn')} session {session} is flushed ({receipt.reason}) to this machine")
     else:
         out.say(f"{out.mark('ok')} session {session} is flushed ({receipt.reason}); all of it was read back")
     if receipt.flush_id:
@@ -58,17 +60,22 @@ def show(out: Term, receipt: Receipt, *, now: datetime) -> None:
 
 def _remarks(out: Term, receipt: Receipt) -> None:
     remarks = list(receipt.warnings)
+    if receipt.spooled:
+        remarks.append(
+            f"Kept on this machine, not yet on {receipt.spooled}. It is written there by the next flush, session start "
+            "or `holdfast spool send`; until then only this machine has it."
+        )
     if receipt.pending:
         verb = "waits" if receipt.pending == 1 else "wait"
         remarks.append(
             f"Degraded: {count(receipt.pending, 'item')} {verb} to be published and will be sent later "
-            "(`holdfast outbox`); until then the daily summary tells it."
+            "(`holdfast outbox`); until then the daily summary lists it."
         )
     if receipt.derived or receipt.not_found or remarks:
         out.say()
     if receipt.derived:
         names = ", ".join(name.replace("_", " ") for name in receipt.derived)
-        out.say(out.wrapped(names, first="  derived from what was said: ", rest="    "))
+        out.say(out.wrapped(names, first="  derived from the messages: ", rest="    "))
     if receipt.not_found:
         names = ", ".join(name.replace("_", " ") for name in receipt.not_found)
         out.say(out.wrapped(names, first="  nothing was said about: ", rest="    "))

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.models import Payload
 
-#: So many missing fields were forgotten; with more of them, the session's name is what is wrong.
+#: Up to this many missing fields count as forgotten. With more, the session's name is probably wrong.
 _FEW = 3
 
 
@@ -25,7 +25,7 @@ def require_session(memory: Holdfast, session_id: str) -> None:
 def require_source(memory: Holdfast, session_id: str, payload: Payload) -> None:
     """Raises: FlushRefused when the payload is incomplete and there is no session from which the rest could be derived.
 
-    Said before the flush begins: a session that never was must not stay behind as UNSAFE.
+    Checked before the flush begins, so that a session that never existed does not remain as UNSAFE.
     """
     from holdfast.flush import contract
 

@@ -43,7 +43,7 @@ def counts(status: Status) -> str:
 
 
 def since(one: SessionStatus) -> str:
-    """What was said since the last flush."""
+    """The messages since the last flush."""
     if not one.unflushed_turns:
         return "nothing new"
     return f"{count(one.unflushed_turns, 'turn')}, {count(one.unflushed_tokens, 'token')}"

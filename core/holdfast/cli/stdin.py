@@ -20,7 +20,7 @@ def read_text() -> str:
 
 
 def read_if_any() -> str | None:
-    """What somebody pipes in, or None: for input that is offered, not asked for.
+    """Optional input from a pipe; None without any.
 
     A pipe that is open and silent (a parent that never closes it) is given up after five seconds without a byte;
     None then too. Raises: UsageError when it is not text.
@@ -29,7 +29,7 @@ def read_if_any() -> str | None:
         return None
     try:
         number = sys.stdin.fileno()
-    except (OSError, ValueError):  # not a real file: nothing that could keep us waiting
+    except (OSError, ValueError):  # not a real file, so reading cannot block
         return decode(sys.stdin.buffer.read(), "Standard input") or None
     with _nothing_done():
         data = _read_descriptor(number)
@@ -38,7 +38,7 @@ def read_if_any() -> str | None:
 
 @contextmanager
 def _nothing_done() -> Iterator[None]:
-    """Commands read their input before they do anything, so that is what an interrupt may say."""
+    """Commands read their input before they change anything, so an interrupt may report that nothing was done."""
     try:
         yield
     except KeyboardInterrupt:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holdfast.plugin.discovery import Found
 
     class CommandModule(Protocol):
-        """What a command's module holds."""
+        """The interface of a command's module."""
 
         def configure(self, parser: ArgumentParser, /) -> None:
             """Declare the command's arguments."""
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
             """Only of the commands that agents start at every event."""
 
 
-#: The commands of core. Heading of the help -> command -> what it does, in a few words. The headings are in order.
+#: The commands of core by help heading, each with its summary line. The headings are in order.
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Begin": {
         "init": "set up holdfast in this project",
@@ -57,6 +57,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "status": "which sessions are safe; exit code 1 when one is not",
         "sessions": "every session that has a journal; show what was said in one",
         "outbox": "what waits to be published on a forge; send it now, drop it, or change its target",
+        "spool": "flushes kept on this machine while the store's server was away; send them now",
         "config": "the settings in force and where each comes from; change one",
         "trust": "see what this project's files ask for, and accept it; list, revoke",
         "layers": "where each kind of memory lives, who owns it, who reads it",
@@ -75,7 +76,7 @@ def known() -> list[str]:
 
 
 def described() -> dict[str, dict[str, str]]:
-    """Every command for the help: heading -> name -> what it does. A command that cannot be imported is listed too."""
+    """Every command for the help: heading -> name -> summary. Commands that cannot be imported are listed, too."""
     made = {heading: dict(group) for heading, group in GROUPS.items()}
     for name, found in sorted(_provided().items()):
         heading, text = _described(found)
@@ -84,14 +85,14 @@ def described() -> dict[str, dict[str, str]]:
 
 
 def summary(name: str) -> str:
-    """What a command does, in a few words. Raises: PluginNotFound."""
+    """A command's summary line. Raises: PluginNotFound."""
     if name in _CORE:
         return _CORE[name]
     return _described(_found(name))[1]
 
 
 def load(name: str) -> CommandModule:
-    """The module of a command. Raises: PluginNotFound, PluginLoadFailed for one that a package should bring."""
+    """A command's module. Raises: PluginNotFound; PluginLoadFailed when a package's command cannot be imported."""
     if name in _CORE:
         import importlib
 
@@ -105,7 +106,7 @@ def load(name: str) -> CommandModule:
 
 
 def _found(name: str) -> Found:
-    """The entry point of a command that a package brings. One of holdfast's own distribution cannot be replaced."""
+    """The entry point of a package's command. Commands of holdfast's own distribution cannot be replaced."""
     from holdfast.plugin import discovery
 
     found = discovery.scan()

@@ -1,4 +1,4 @@
-"""What the terminal can show, and the few shapes that the commands print: lines, wrapped text, tables, JSON.
+"""The terminal's abilities, and the shapes that commands print: lines, wrapped text, tables, JSON.
 
 Everything that a command prints passes :class:`Term`, which shows control characters as escapes: what was stored, or
 came with a clone, cannot steer the terminal. Our own colours are told from others by a key that each process draws.
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import TextIO, TypeAlias
 
-    Cell: TypeAlias = str | tuple[str, str]  # a text, or a text and the name of its style
+    Cell: TypeAlias = str | tuple[str, str]  # a string, or a string with its style's name
 
-#: Lines are not made longer than this, however wide the window: the eye loses the way back.
+#: Longest line in cells, even in a wider window, because longer lines are hard to read.
 MAX_WIDTH, MIN_WIDTH, DEFAULT_WIDTH = 120, 40, 80
 _MIN_COLUMN = 12
 
@@ -47,7 +47,7 @@ class Term:
     # output; what is printed raises OutputLost, or BrokenPipeError when the reader has left
 
     def say(self, text: str = "") -> None:
-        """Print a line. What the encoding cannot hold is shown as ``?``."""
+        """Print a line. Characters outside the encoding are shown as ``?``."""
         self._write(_shown(text) + "\n")
 
     def exact(self, text: str) -> None:
@@ -60,7 +60,7 @@ class Term:
         self._write_utf8(printable(text) if self.is_tty else text)
 
     def progress(self, text: str) -> None:
-        """Write ``text`` over the line on which the cursor is; an empty text clears it. Only for a terminal."""
+        """Write ``text`` over the cursor's line. An empty string clears it. Only for a terminal."""
         self._write(f"\r\x1b[K{in_one_line(text)}")
         self.stream.flush()
 
@@ -77,7 +77,7 @@ class Term:
             raise lost(error) from error
 
     def json(self, value: object) -> None:
-        """Print ``value``, which is plain dicts, lists, texts and numbers, as JSON."""
+        """Print ``value``, which is plain dicts, lists, strings and numbers, as JSON."""
         import json
 
         utf8 = (self.stream.encoding or "").lower().replace("-", "") == "utf8"
@@ -95,7 +95,7 @@ class Term:
     # style
 
     def style(self, text: str, *names: str) -> str:
-        """``text`` on one line in the named styles, or without them where there is no colour."""
+        """``text`` on one line in the named styles, or unstyled without colour."""
         codes = ";".join(_CODES[name] for name in names if name)
         text = in_one_line(text) if _KEY not in text else text
         return f"{_KEY}[{codes}m{text}{_KEY}[0m" if self.colour and codes and text else text
@@ -146,7 +146,7 @@ class Term:
         return full * max(1, round(width * value / most)) if value > 0 and most > 0 else ""
 
     def wrapped(self, text: str, *, first: str = "", rest: str | None = None, width: int | None = None) -> str:
-        """``text`` filled to the width, behind ``first`` on the first line and ``rest`` on the others.
+        """``text`` filled to the width, after ``first`` on the first line and ``rest`` on the others.
 
         Words are never broken: paths and digests stay whole, so that they can be copied.
         """
@@ -255,7 +255,7 @@ def _understands_colour(is_tty: bool) -> bool:
         return True
     import ctypes
 
-    # The console shows escape codes as text until it is asked to obey them. Source: SetConsoleMode,
+    # The console prints escape codes as text until this mode is set. Source: SetConsoleMode,
     # STD_OUTPUT_HANDLE = -11, ENABLE_VIRTUAL_TERMINAL_PROCESSING = 4.
     kernel = ctypes.windll.kernel32
     handle, mode = kernel.GetStdHandle(-11), ctypes.c_ulong()
@@ -263,17 +263,17 @@ def _understands_colour(is_tty: bool) -> bool:
 
 
 class OutputLost(HoldfastError):
-    """What a command prints cannot be written: the disk is full, say. That a reader left is no such error."""
+    """A command's output cannot be written, for example to a full disk. A closed pipe is not this error."""
 
     def __init__(self, cause: OSError) -> None:
         super().__init__(
             f"The output could not be written: {cause.strerror or cause}.",
-            next_step="What the command had done by then stays done. Make room, or send the output elsewhere.",
+            next_step="Completed changes remain. Make room, or send the output elsewhere.",
         )
 
 
 def lost(error: OSError) -> Exception:
-    """The error to raise when what is printed cannot be written: a reader that left ends a command quietly."""
+    """The error to raise when output cannot be written. A closed pipe ends the command quietly."""
     if isinstance(error, BrokenPipeError):
         return BrokenPipeError(*error.args)
     return OutputLost(error)

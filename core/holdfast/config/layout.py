@@ -10,6 +10,7 @@ from typing import Final
 from attrs import field, frozen
 
 from holdfast.errors import ConfigError
+from holdfast.models.value import Value
 
 #: The first line of a new archive of curated memory, see :attr:`Layout.archive`.
 ARCHIVE = "# Archived Memory\n"
@@ -45,8 +46,8 @@ SURFACES: Final = tuple(Surface)
 CURATED: Final = (Surface.MEMORY, Surface.USER)
 
 
-@frozen(kw_only=True)
-class Layer:
+@frozen(kw_only=True, eq=False, repr=False)
+class Layer(Value):
     """One row of the continuity doctrine: a surface's owner, first reader and purpose. Source: R089-R095."""
 
     surface: Surface
@@ -56,8 +57,8 @@ class Layer:
     role: str
 
 
-@frozen(kw_only=True)
-class Preset:
+@frozen(kw_only=True, eq=False, repr=False)
+class Preset(Value):
     """``path`` is the store's folder under the project; ``roots`` names the logical roots. If other programs also keep
     files in that folder, it is ``shared``, and only the folders of the preset's documents are read."""
 
@@ -211,8 +212,8 @@ _ROLES: Final[tuple[tuple[Surface, str, str, str], ...]] = (
 )
 
 
-@frozen(kw_only=True)
-class Layout:
+@frozen(kw_only=True, eq=False, repr=False)
+class Layout(Value):
     """A preset with the user's changes. Names are relative to the store, with ``/``."""
 
     preset: str = "default"

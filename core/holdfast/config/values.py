@@ -8,12 +8,15 @@ from datetime import time, tzinfo
 from attrs import Attribute, field, frozen, validators
 
 from holdfast.config.layout import Layout
+from holdfast.models.value import Value
 from holdfast.plugin import discovery
 
 
-@frozen(kw_only=True)
-class StorageConfig:
+@frozen(kw_only=True, eq=False, repr=False)
+class StorageConfig(Value):
     """``backend`` names an entry point; ``path`` is its folder under the project; ``facts`` its facts file.
+
+    With ``spool`` a flush that the store's server does not take is kept on this machine and written later.
 
     ``options`` holds the other keys of the ``[storage]`` table, for the backend to read.
     """
@@ -21,11 +24,12 @@ class StorageConfig:
     backend: str = "file"
     path: str = ".holdfast"
     facts: str = "facts.jsonl"
+    spool: bool = field(default=False, repr=False)  # not part of which store it is
     options: Mapping[str, object] = field(factory=dict)
 
 
-@frozen(kw_only=True)
-class PluginConfig:
+@frozen(kw_only=True, eq=False, repr=False)
+class PluginConfig(Value):
     """A ``[plugins.NAME]`` table. Its presence enables the plugin unless ``enabled = false``.
 
     ``deadline_s`` bounds one call of a hook, in seconds. ``settings`` is the rest, for the plugin to read.
@@ -36,8 +40,8 @@ class PluginConfig:
     settings: Mapping[str, object] = field(factory=dict)
 
 
-@frozen(kw_only=True)
-class FlushConfig:
+@frozen(kw_only=True, eq=False, repr=False)
+class FlushConfig(Value):
     """With ``policy`` lenient, a missing payload is derived. With strict, it blocks, at most ``strict_blocks``
     times."""
 
@@ -45,13 +49,22 @@ class FlushConfig:
     strict_blocks: int = field(default=3, validator=validators.ge(1))
 
 
+@frozen(kw_only=True, eq=False, repr=False)
+class IdentityConfig(Value):
+    """With ``record`` each flush names ``person`` and ``machine``: by default the login and the host name."""
+
+    record: bool = False
+    person: str = ""
+    machine: str = ""
+
+
 def _check_share(_: object, __: Attribute[float], value: float) -> None:
     if value != 0 and not 0.3 <= value <= 1:
         raise ValueError(f"{value} is not 0 and not from 0.3 to 1")
 
 
-@frozen(kw_only=True)
-class SessionConfig:
+@frozen(kw_only=True, eq=False, repr=False)
+class SessionConfig(Value):
     """``keep_last`` messages stay after a trim; ``idle_minutes`` without a turn counts as the session's end.
 
     Above ``ask_at``, a share of the context window, a client's prompt hook asks the agent once to flush; 0 never asks.
@@ -64,8 +77,8 @@ class SessionConfig:
     context_window: int = field(default=0, validator=validators.ge(0))
 
 
-@frozen(kw_only=True)
-class FactsConfig:
+@frozen(kw_only=True, eq=False, repr=False)
+class FactsConfig(Value):
     """Rules of the fact store. Source: R040, R058; the options, all off, are those of readings A01, A05 and A08.
 
     ``rank_union``: at the cap, a new fact weaker than all stored facts is rejected. ``reserved_corrections``: this many
@@ -83,8 +96,8 @@ class FactsConfig:
     bad_category: str = field(default="drop", validator=validators.in_(("drop", "context")))
 
 
-@frozen(kw_only=True)
-class ExtractConfig:
+@frozen(kw_only=True, eq=False, repr=False)
+class ExtractConfig(Value):
     """When turns are extracted, and how failed extractions are retried.
 
     ``when``: ``flush``, or ``turn``, which extracts each ended turn in a separate process. A failed extraction is
@@ -109,8 +122,8 @@ def _commands(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
-@frozen(kw_only=True)
-class WorkflowConfig:
+@frozen(kw_only=True, eq=False, repr=False)
+class WorkflowConfig(Value):
     """Workflows over the three files. ``automatic``: clients' hooks end a workflow whose condition they observed, and
     record failed checks when a session ends. ``tests`` are prefixes of additional test commands, besides those that
     holdfast knows."""
@@ -119,8 +132,8 @@ class WorkflowConfig:
     tests: tuple[str, ...] = field(default=(), converter=_commands, validator=validators.deep_iterable(_nonblank))
 
 
-@frozen(kw_only=True)
-class PromptConfig:
+@frozen(kw_only=True, eq=False, repr=False)
+class PromptConfig(Value):
     """``max_tokens`` bounds the prompt block (R067); ``counter`` counts them: ``estimate``, or ``tiktoken:ENCODING``
     with the extra ``holdfast[tiktoken]`` (reading A17)."""
 
@@ -133,8 +146,8 @@ def _days(default: int) -> int:
     return made
 
 
-@frozen(kw_only=True)
-class RetentionConfig:
+@frozen(kw_only=True, eq=False, repr=False)
+class RetentionConfig(Value):
     """Retention in days for each kind of data, counted from its own date; 0 keeps it indefinitely. Source: R244.
 
     Written or flushed data is kept unless a limit is set here. By default only private leftovers are limited:
@@ -174,8 +187,8 @@ def _check_time(_: object, __: Attribute[str], value: str) -> None:
         raise ValueError(f"{value!r} is not a time of day; write it like `03:30`")
 
 
-@frozen(kw_only=True)
-class DreamConfig:
+@frozen(kw_only=True, eq=False, repr=False)
+class DreamConfig(Value):
     """When and how the daily notes are consolidated into MEMORY.md.
 
     ``lookback_days`` calendar days are read, today included; a dream is due ``every_hours`` after the last; ``at`` is
@@ -212,8 +225,8 @@ def _check_zone(_: object, __: Attribute[str], value: str) -> None:
             ) from error
 
 
-@frozen(kw_only=True)
-class Config:
+@frozen(kw_only=True, eq=False, repr=False)
+class Config(Value):
     """All settings of holdfast.toml."""
 
     zone: str = field(default="local", validator=_check_zone)
@@ -228,6 +241,7 @@ class Config:
     dream: DreamConfig = field(factory=DreamConfig)
     workflow: WorkflowConfig = field(factory=WorkflowConfig)
     retention: RetentionConfig = field(factory=RetentionConfig)
+    identity: IdentityConfig = field(factory=IdentityConfig)
 
     def plugin(self, name: str) -> PluginConfig:
         """A plugin's settings; plugins on by default need no table."""

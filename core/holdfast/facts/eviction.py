@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast.errors import NotFound, Unavailable
+from holdfast.errors import Conflict, NotFound, Unavailable
 from holdfast.facts.factrules import duplicate_key
 from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, AddResult, Category, Fact
@@ -25,16 +25,29 @@ if TYPE_CHECKING:
 logger = log(__name__)
 
 
-def add(services: Services, trail: FactTrail, fact: Fact) -> AddResult:
-    """Store ``fact`` by the configured rules and record the evicted facts in the trail.
-
-    Raises: Conflict when the id is taken; Unavailable.
+def add_all(services: Services, trail: FactTrail, facts: Sequence[Fact]) -> list[AddResult | None]:
+    """Store ``facts`` in order by the configured rules and record the evicted facts in the trail. The result is None
+    for a fact whose id is taken. Raises: Unavailable.
     """
     rules = services.config.facts
-    result = (_add_by_choice if by_choice(rules) else _add_by_store)(services, trail, fact, rules)
-    if result.evicted:
-        logger.info("evicted for %s: %s", fact.id, ", ".join(result.evicted))
-    return result
+    if len(facts) > 1 and not by_choice(rules):
+        results = services.store.add_facts(facts, rules.max_facts)
+        for fact, result in zip(facts, results, strict=True):
+            if result is not None and result.evicted:
+                trail.evicted(result.evicted, fact.id, services.clock())
+    else:
+        results = [_add(services, trail, fact, rules) for fact in facts]
+    for fact, result in zip(facts, results, strict=True):
+        if result is not None and result.evicted:
+            logger.info("evicted for %s: %s", fact.id, ", ".join(result.evicted))
+    return results
+
+
+def _add(services: Services, trail: FactTrail, fact: Fact, rules: FactsConfig) -> AddResult | None:
+    try:
+        return (_add_by_choice if by_choice(rules) else _add_by_store)(services, trail, fact, rules)
+    except Conflict:
+        return None
 
 
 def by_choice(rules: FactsConfig) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from holdfast.errors import HookFailed
+    from holdfast.facts.newer import Value
     from holdfast.models import Fact
     from holdfast.session.services import Services
 
@@ -215,20 +216,34 @@ def at_once(services: Services, turns: Sequence[Turn]) -> Gathered:
     return ask(services, recall.without_recalled(turns), only)[0] if only else Gathered()
 
 
-def settle(services: Services, found: Gathered, *, said: Sequence[Turn] = (), source: str = "") -> ExtractResult:
-    """Check and store the candidates from the turns ``said``. A sentence that instructs an agent and is not the user's
-    own is refused. Raises: PluginError from the gate; Corrupt, Unavailable from the store."""
+def settle(
+    services: Services,
+    found: Gathered,
+    *,
+    said: Sequence[Turn] = (),
+    source: str = "",
+    stated: Sequence[Value] = (),
+) -> ExtractResult:
+    """Check and store the candidates from the turns ``said``, and the ``stated`` facts after them. A sentence that
+    instructs an agent and is not the user's own is refused. Raises: PluginError from the gate; Corrupt, Unavailable
+    from the store."""
     from holdfast.facts.lifecycle import Facts
 
     facts = Facts(services)
-    judged = []
     failures = list(found.failed.values())
     changed = False
+    named = [
+        (plugin, candidate if candidate.source else evolve(candidate, source=source))
+        for plugin, extraction in found.results
+        for candidate in extraction.facts
+    ]
+    offered = [_HOSTILE if _is_hostile(one, said) else facts.proposed(one) for _, one in named]
+    results = facts.store([*offered, *stated])
+    judged = [
+        Judged(plugin=plugin, candidate=one, result=result)
+        for (plugin, one), result in zip(named, results[: len(named)], strict=True)
+    ]
     for plugin, extraction in found.results:
-        for candidate in extraction.facts:
-            named = candidate if candidate.source else evolve(candidate, source=source)
-            result = _HOSTILE if _is_hostile(candidate, said) else facts.offer(named)
-            judged.append(Judged(plugin=plugin, candidate=candidate, result=result))
         added = [j.result.fact.id for j in judged if j.plugin == plugin and j.result.fact is not None]
         for fact_id in extraction.retire:
             with suppress(NotFound):

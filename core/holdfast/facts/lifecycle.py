@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
     from holdfast.facts.audit_log import FactTrail
     from holdfast.facts.factfile import ImportReport
+    from holdfast.facts.newer import Value
     from holdfast.models import AddResult, Fact, FactCandidate
     from holdfast.session.services import Services
     from holdfast.storage import FactOrder
 
     FactList: TypeAlias = list[Fact]  # inside the class `list` is the method
+    ResultList: TypeAlias = list[AddResult]
 
 logger = log(__name__)
 
 _DRAWS = 100
-#: A fact more confident than a newer statement by more than this stays.
-_OUTRANKED = 0.3
 _EXPORTED = 1_000  # facts masked together on their way out
 
 
@@ -144,7 +144,7 @@ class Facts:
 
         Raises: as :meth:`create`.
         """
-        return self._strictly(self._newer(*self._checked(content, category, confidence, source)))
+        return self._strictly(self.state(content, category, confidence, source))
 
     def _strictly(self, result: AddResult) -> AddResult:
         if result.duplicate_of is not None and self._services.config.facts.strict:
@@ -159,6 +159,11 @@ class Facts:
 
         Raises: PluginError when a validator is broken.
         """
+        return self.store([self.proposed(candidate)])[0]
+
+    def proposed(self, candidate: FactCandidate) -> Value | AddResult:
+        """The values of a valid candidate, for :meth:`store`; the result for an invalid one. Raises: PluginError."""
+        from holdfast.facts.newer import Value
         from holdfast.models import AddOutcome, AddResult
 
         rules = self._services.config.facts
@@ -177,7 +182,7 @@ class Facts:
             reason = error.message.rstrip(".")
             logger.info("a fact was skipped: %s", f"bad {error.field}" if isinstance(error, BadValue) else "refused")
             return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
-        return self._newer(content, category, confidence, source)
+        return Value(content, category, confidence, source, self._services.clock())
 
     def state(
         self, content: str, category: str, confidence: float, source: str = "", *, at: datetime | None = None
@@ -187,7 +192,21 @@ class Facts:
 
         Raises: BadValue, Refused and PluginError, as :meth:`create`.
         """
-        return self._newer(*self._checked(content, category, confidence, source), at=at)
+        return self.store([self.stated(content, category, confidence, source, at=at)])[0]
+
+    def stated(
+        self, content: str, category: str, confidence: float, source: str = "", *, at: datetime | None = None
+    ) -> Value:
+        """The values of a stated fact, for :meth:`store`. Raises: BadValue, Refused, PluginError."""
+        from holdfast.facts.newer import Value
+
+        return Value(*self._checked(content, category, confidence, source), at or self._services.clock())
+
+    def store(self, values: Sequence[Value | AddResult]) -> ResultList:
+        """Store values, of which newer ones replace older ones; see :func:`holdfast.facts.newer.store`."""
+        from holdfast.facts import newer
+
+        return newer.store(self, values)
 
     def _checked(self, content: str, category: str, confidence: float, source: str) -> tuple[str, str, float, str]:
         """The values in storable form. Raises: BadValue, Refused, PluginError."""
@@ -195,33 +214,6 @@ class Facts:
         source = check_source(source)
         content = check_content(self._services.gate.admit(content, surface=SURFACE))
         return content, category, confidence, self._services.gate.admit(source, surface=SURFACE) if source else ""
-
-    def _newer(
-        self, content: str, category: str, confidence: float, source: str, *, at: datetime | None = None
-    ) -> AddResult:
-        """Store a value that replaces older ones, which go to the trail with their content. First the new one, so that
-        a crash leaves both and the next try replaces; not at all when a newer one is stored already."""
-        import attrs
-
-        from holdfast.facts import factsubject
-        from holdfast.models import AddOutcome, AddResult
-
-        at = (at or self._services.clock()).astimezone(UTC)
-        older = []
-        if factsubject.speaks(content):
-            for fact in self._services.store.backend.facts():
-                if fact.confidence - confidence > _OUTRANKED or not factsubject.replaces(content, fact.content):
-                    continue
-                if fact.created_at > at:
-                    return AddResult(outcome=AddOutcome.REFUSED, reason=f"fact {fact.id} says something newer")
-                older.append(fact)
-        result = self.add(content, category, confidence, source, created_at=at)
-        by = result.fact.id if result.fact is not None else result.duplicate_of
-        if by is not None:
-            for fact in older:
-                self.retire(fact, by=by)
-            result = attrs.evolve(result, replaced=[fact.id for fact in older if fact.id != by])
-        return result
 
     def retire(self, fact: Fact, *, by: str = "", why: str = "a newer value was stated") -> None:
         """Remove an obsolete fact. Its content goes to the trail first, durably. A missing fact is not an
@@ -254,32 +246,49 @@ class Facts:
         created_at: datetime | None = None,
     ) -> AddResult:
         """Store values already checked and admitted. A new id is drawn when there is none or it is taken."""
+        from holdfast.facts.newer import Value
+
+        at = (created_at or self._services.clock()).astimezone(UTC)
+        return self.add_all([Value(content, category, confidence, source, at)], fact_id=fact_id)[0]
+
+    def add_all(self, values: Sequence[Value], *, fact_id: str | None = None) -> ResultList:
+        """Store values already checked and admitted, in order, in one round trip where the backend can. ``fact_id`` is
+        the first one's id. New ids are drawn when there are none or they are taken."""
+        from attrs import evolve
+
         from holdfast.facts import eviction
-        from holdfast.models import AddOutcome, Fact
+        from holdfast.models import Fact
 
-        services = self._services
-        fact = Fact(
-            id=fact_id or self._new_id(),
-            content=content,
-            category=category,
-            confidence=confidence,
-            created_at=created_at or services.clock().astimezone(UTC),
-            source=source,
-        )
-        for _ in range(_DRAWS):
-            try:
-                result = eviction.add(services, self.trail, fact)
-                break
-            except Conflict:
-                from attrs import evolve
+        facts = [
+            Fact(id=self._new_id(), content=one.content, category=one.category, confidence=one.confidence,
+                 created_at=one.at, source=one.source)
+            for one in values
+        ]  # fmt: skip
+        if fact_id:
+            facts[0] = evolve(facts[0], id=fact_id)
+        results = eviction.add_all(self._services, self.trail, facts)
+        return [self._told(one or self._redrawn(fact)) for one, fact in zip(results, facts, strict=True)]
 
-                fact = evolve(fact, id=self._new_id())
-        else:
-            raise Conflict(f"{_DRAWS} new ids were all taken.", next_step="The source of ids is broken.")
+    def _redrawn(self, fact: Fact) -> AddResult:
+        """Add a fact whose id is taken. Raises: Conflict."""
+        from attrs import evolve
+
+        from holdfast.facts import eviction
+
+        for _ in range(_DRAWS - 1):
+            result = eviction.add_all(self._services, self.trail, [evolve(fact, id=self._new_id())])[0]
+            if result is not None:
+                return result
+        raise Conflict(f"{_DRAWS} new ids were all taken.", next_step="The source of ids is broken.")
+
+    @staticmethod
+    def _told(result: AddResult) -> AddResult:
+        from holdfast.models import AddOutcome
+
         if result.outcome is AddOutcome.DUPLICATE:
             logger.info("a fact was skipped: duplicate of %s", result.duplicate_of)
-        elif result.outcome is AddOutcome.ADDED:
-            logger.debug("fact %s was added", fact.id)
+        elif result.outcome is AddOutcome.ADDED and result.fact is not None:
+            logger.debug("fact %s was added", result.fact.id)
         else:
             logger.info("a fact was skipped: %s", result.reason)
         return result

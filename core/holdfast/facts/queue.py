@@ -10,7 +10,6 @@ crash in between records an item twice, never not at all.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Collection, Iterable, Sequence
@@ -23,6 +22,7 @@ from holdfast.config.values import ExtractConfig
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, private, records, safeopen
 from holdfast.models import Turn
+from holdfast.storage import sha256
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
 
@@ -111,7 +111,7 @@ class Queue:
         ids = "\n".join([*sorted(plugins), *(m.id for turn in turns for m in turn.messages)])
         now = now.astimezone(UTC)
         item = Waiting(
-            id=hashlib.sha256(ids.encode()).hexdigest()[:16],
+            id=sha256(ids)[:16],
             since=now,
             due=now,
             attempts=1 if error else 0,

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import BadValue, Refused
-from holdfast.models import AddOutcome, Category
+from holdfast.models import Category
 from holdfast.text import hostile
 from holdfast.text.lazy import log
 from holdfast.text.openwork import is_none
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from holdfast.facts.newer import Value
     from holdfast.models import Payload, Turn
     from holdfast.session.services import Services
 
@@ -34,22 +35,28 @@ def category(text: str) -> str:
 
 
 def store(services: Services, payload: Payload, *, flush: str, at: datetime, turns: Sequence[Turn]) -> None:
-    """Store the facts that the caller stated, dated ``at`` and with the flush's id as their source.
+    """Store the facts that the caller stated. A retry finds each of them as a duplicate. Raises: PluginError, Corrupt,
+    Unavailable."""
+    from holdfast.facts.lifecycle import Facts
 
-    A retry finds each of them as a duplicate. A text that the gate refuses as a fact, and a sentence that instructs an
-    agent and is not the user's, stays in the note alone. Raises: PluginError, Corrupt, Unavailable.
+    Facts(services).store(values(services, payload, flush=flush, at=at, turns=turns))
+
+
+def values(services: Services, payload: Payload, *, flush: str, at: datetime, turns: Sequence[Turn]) -> list[Value]:
+    """The facts that the caller stated, dated ``at`` and with the flush's id as their source.
+
+    A sentence that the gate refuses as a fact, or that instructs an agent and is not the user's, stays in the note
+    alone. Raises: PluginError.
     """
     from holdfast.facts.factrules import DEFAULT_CONFIDENCE
     from holdfast.facts.lifecycle import Facts
 
     if payload.facts is None or "facts" in payload.derived:
-        return
-    facts = Facts(services)
+        return []
+    facts, found = Facts(services), []
     for text in hostile.without_instructions([t for t in payload.facts if not is_none(t)], turns):
         try:
-            result = facts.state(text, category(text), DEFAULT_CONFIDENCE, flush, at=at)
+            found.append(facts.stated(text, category(text), DEFAULT_CONFIDENCE, flush, at=at))
         except (BadValue, Refused) as error:
             logger.info("a stated fact was not stored: %s", type(error).__name__)
-            continue
-        if result.outcome is not AddOutcome.ADDED:
-            logger.debug("a stated fact was not stored: %s", result.outcome)
+    return found

@@ -15,6 +15,7 @@ from holdfast.errors import HoldfastError, Refused
 from holdfast.facts import extract, extracted, statedfacts
 from holdfast.facts.extract import ExtractResult
 from holdfast.facts.extracted import Extracted
+from holdfast.facts.lifecycle import Facts
 from holdfast.facts.queue import Queue, Waiting
 from holdfast.fs import paths, private
 from holdfast.journal import background
@@ -27,8 +28,9 @@ from holdfast.text.lazy import log
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.models import Extraction, Message, Payload, Turn
+    from holdfast.models import Extraction, Message, Payload, Receipt, Turn
     from holdfast.session.services import Services
+    from holdfast.session.session import Session
 
 logger = log(__name__)
 
@@ -69,21 +71,42 @@ def settle_flush(
     try:
         turns = recall.without_recalled(turns_of(said))
         asked = services.dispatch.extractors()
+        at = at or services.now()
+        fresh = statedfacts.values(services, payload, flush=flush, at=at, turns=turns) if payload is not None else []
         if services.config.extract.when == background.TURN:
             queued += enqueue(services, source, said, list(asked), flush=flush)
-            _tell_pieces(services, source, said, flush, at or services.now())
+            _tell_pieces(services, source, said, flush, at)
+            Facts(services).store(fresh)
         else:
             found = found or extract.at_once(services, turns)
             later = [name for name, quick in asked.items() if not quick]
             for plugins, error in ((later, ""), (sorted(found.failed), " ".join(found.failed.values()))):
                 queued += enqueue(services, source, said, plugins, flush=flush, error=error)
-            extract.settle(services, found, said=turns, source=source)
-        if payload is not None:
-            statedfacts.store(services, payload, flush=flush, at=at or services.now(), turns=turns)
+            extract.settle(services, found, said=turns, source=source, stated=fresh)
     except HoldfastError as error:
         logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
         return queued, (f"These messages' facts could not be stored: {error}",)
     return queued, ()
+
+
+def completed(
+    services: Services, session: Session, receipt: Receipt, queued: Collection[str], gathered: extract.Gathered | None
+) -> Receipt:
+    """Run the extractors waiting for this flush's turns, and one more piece. Returns the receipt with results."""
+    from holdfast.flush import notes
+
+    asked = work_off(services, first=queued, but=gathered.failed if gathered else ())
+    mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
+    receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
+    if mine:
+        session.catch_up()
+        receipt = evolve(receipt, summary="\n\n".join([receipt.summary, notes.SUMMARY, *mine]))
+    return receipt
+
+
+def queue_all(services: Services, source: str, said: Sequence[Message], flush: str) -> list[str]:
+    """Queue the turns of a flush that the server did not take for every extractor. Raises: Unavailable."""
+    return enqueue(services, source, said, list(services.dispatch.extractors()), flush=flush)
 
 
 def enqueue(

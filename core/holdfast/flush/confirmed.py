@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from hashlib import sha256
 from typing import Final
 
 from attrs import frozen
@@ -20,6 +19,7 @@ from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.facts.factrules import duplicate_key
 from holdfast.fs import durable, private, safeopen
+from holdfast.storage import sha256_of
 from holdfast.text import untrusted
 
 NAME: Final = "dream.confirmed.json"
@@ -47,7 +47,7 @@ class Confirmation:
 
 def key_of(text: str) -> str:
     """An item's key. It changes with the words, but not with case or surrounding whitespace."""
-    return sha256(duplicate_key(text).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return sha256_of(duplicate_key(text).encode("utf-8", "surrogatepass"))[:24]
 
 
 def load(state: str) -> dict[str, Confirmation]:

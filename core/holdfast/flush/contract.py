@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from holdfast.errors import FlushRefused, NothingToFlush
+from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 from holdfast.fs import paths
 from holdfast.models import CuratedDecision, HandoffFields, Payload
 from holdfast.text import asides, asked, ending, sources
@@ -265,3 +265,11 @@ def texts(payload: Payload) -> list[str]:
 
     map_texts(payload, _Collect())
     return list(dict.fromkeys(found))
+
+
+def unforeseen(step: str, error: Exception) -> HoldfastError:
+    """The error for an exception that no step of a flush expects."""
+    message = f"The flush failed while it was at the step `{step}`: {type(error).__name__}: {error}."
+    made = HoldfastError(message, next_step="Run `holdfast doctor`; nothing was dropped.")
+    made.__cause__ = error
+    return made

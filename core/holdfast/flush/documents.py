@@ -5,14 +5,14 @@ When a flush is written again because some of it was lost, the intact documents 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from holdfast.config.layout import ARCHIVE, Surface
-from holdfast.config.serde import stamp
+from holdfast.config.serde import flushed_payload, stamp
 from holdfast.errors import Corrupt
 from holdfast.flush import capped, closings, curated, handoff, notes, proof, trail
 from holdfast.flush.proof import Proof
@@ -21,26 +21,47 @@ from holdfast.storage import block_marker
 if TYPE_CHECKING:
     from holdfast.models import CuratedEntry, Payload, Receipt, Written
     from holdfast.session.services import Services
+    from holdfast.session.together import Together
     from holdfast.storage import Document
 
 
 @define(kw_only=True)
 class Documents:
     """Writes for one session. ``written`` lists the written or still intact documents, in order; ``proof`` is for the
-    flush being written again. All methods may raise Refused and PluginError from the gate, Corrupt, Unavailable."""
+    flush being written again. ``is_later`` marks a flush that was kept on this machine and is written after its time.
+    All methods may raise Refused and PluginError from the gate, Corrupt, Unavailable."""
 
     services: Services
     session_id: str
     proof: Proof = field(factory=Proof)
     written: list[Written] = field(factory=list)
     warnings: list[str] = field(factory=list)
+    is_later: bool = False
+    _together: Together | None = field(default=None, init=False)
+
+    def read_ahead(self, at: datetime) -> None:
+        """Read what a flush at ``at`` may need, in one round trip, and collect changes from here on until
+        :meth:`finish`. Without effect for a backend that changes one document at a time."""
+        services, layout = self.services, self.services.layout
+        self._together = services.together()
+        if self._together is not None:
+            self.services = evolve(services, store=self._together)
+            days = (layout.name(surface, at.date()) for surface in (Surface.DAILY, Surface.TRAIL))
+            others = (layout.name(surface) for surface in (Surface.HANDOFF, Surface.MEMORY, Surface.USER))
+            self._together.prefetch([*days, *others])
+
+    def finish(self) -> None:
+        """Make the collected changes, all or none of them, and read them back."""
+        if self._together is not None:
+            self.written[:] = self._together.finish(self.written)
 
     def write_note(self, flush_id: str, at: datetime, render: Callable[[str], str]) -> str:
         """Append the block that ``render`` makes for an id; returns that id. If a block of the same id has different
         text (a user edited it), the id gets a suffix and the new block is appended after it, never skipped."""
         name = self.services.layout.name(Surface.DAILY, at.date())
         stored = self.services.store.read(name)
-        self._warn_of_clock(stored, at)
+        if not self.is_later:
+            self._warn_of_clock(stored, at)
         return self._append(Surface.DAILY, name, stored, notes.header(at.date()), flush_id, render)
 
     def _append(
@@ -100,7 +121,10 @@ class Documents:
         def update(entries: tuple[handoff.Work, ...]) -> tuple[handoff.Work, ...]:
             nonlocal after
             mine = next((w for w in entries if w.session == work.session and w.flush == flush_id), work)
-            after = handoff.put(entries, mine if mine.ended == handoff.CLOSED else work)
+            newer = next((w for w in entries if w.session == work.session and w.at > work.at), None)
+            if self.is_later and newer is not None:
+                mine = newer
+            after = handoff.put(entries, mine if mine is newer or mine.ended == handoff.CLOSED else work)
             return after
 
         self.written.append(self.change_handoff(update))
@@ -127,6 +151,13 @@ class Documents:
         stored = self.services.store.read(name)
         entries = handoff.parse(stored.text, name) if stored else ()
         return next((w for w in entries if w.session == self.session_id and w.is_open), None)
+
+    def work_left(self, flushed: Mapping[str, Any] | None) -> handoff.Work | None:
+        """The open work that the flush ``flushed`` left, as the session's journal records it. Reads no document."""
+        if flushed is None:
+            return None
+        work = handoff.of(flushed_payload(flushed), session=self.session_id, flush="", note="")
+        return work if work.is_open else None
 
     def write_curated(self, payload: Payload, last: Receipt | None, flush_id: str, at: datetime) -> None:
         """Add the decided lines to curated memory; when the flush of ``last`` is written again, only missing ones. In

@@ -78,10 +78,10 @@ class DreamResult:
 
     ``read`` names the documents that were read; ``left_out`` notes that did not fit. Of the old memory, ``kept`` lines
     are unchanged, ``merged`` lines went into others, newer statements replaced the ``replaced`` lines, and ``dropped``
-    lines were removed. ``archived`` lines, old or new, did not fit. ``lines`` is the new memory
-    with its evidence, ``added`` its new lines. ``refused`` are rejected draft lines, ``judged``
-    draft lines that a judge found in the sources. ``diff`` is a unified diff of MEMORY.md; ``diary`` the document that
-    describes the run.
+    lines were removed. ``archived`` lines, old or new, did not fit. ``lines`` is the new memory with its evidence,
+    ``added`` its new lines. ``refused`` are rejected draft lines, ``judged`` draft lines that a judge found in the
+    sources, ``quoted`` source lines that replace rejected ones. ``diff`` is a unified diff of MEMORY.md; ``diary`` the
+    document that describes the run.
     """
 
     id: str
@@ -102,6 +102,7 @@ class DreamResult:
     replaced: tuple[Gone, ...] = field(default=(), converter=_gone)
     archived: tuple[Gone, ...] = field(default=(), converter=_gone)
     judged: tuple[Gone, ...] = field(default=(), converter=_gone)
+    quoted: tuple[Gone, ...] = field(default=(), converter=_gone)
     lines: tuple[Supported, ...] = field(default=(), converter=_supported)
     warnings: tuple[str, ...] = field(default=(), converter=_texts)
     diff: str = ""

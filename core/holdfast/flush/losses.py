@@ -20,8 +20,10 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, receipt_from
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import notes
+from holdfast.flush.spool.kept import Spool
 from holdfast.fs import durable, paths, private, safeopen, tally
 from holdfast.journal.journal import Journal, session_files, session_id_of
+from holdfast.models.value import Value
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text import untrusted
 
@@ -37,6 +39,7 @@ _NEWEST = 3
 #: The counted lists, with the loss kind and the name of one line.
 LISTS = {
     "outbox.jsonl": ("waiting", "waiting comment"),
+    "spool.jsonl": ("spooled", "kept flush"),
     "facts.log.jsonl": ("lines", "line"),
     "dreams.jsonl": ("lines", "line"),
 }
@@ -47,8 +50,8 @@ _LIST_STEP = (
 _DOCUMENTS = (Surface.DAILY, Surface.HANDOFF, Surface.MEMORY, Surface.USER)  # a trail is derived, so it may go
 
 
-@frozen(kw_only=True)
-class Loss:
+@frozen(kw_only=True, eq=False, repr=False)
+class Loss(Value):
     """Stored data that is missing. ``kind`` is journal, block, document, unproved (a document without a
     receipt), facts, waiting, lines or damaged; ``name`` its document or file. ``receipt`` and ``written`` are the proof
     that it was stored, for blocks and documents."""
@@ -61,18 +64,30 @@ class Loss:
     written: Written | None = None
 
 
-def newest(services: Services, texts: Mapping[str, str | None] | None = None) -> list[Loss]:
+def newest(
+    services: Services,
+    texts: Mapping[str, str | None] | None = None,
+    receipts: Iterable[Receipt] | None = None,
+) -> list[Loss]:
     """A quick check at each session start for missing journals and facts, and of the newest receipts' proof.
 
-    ``texts`` are stored documents that the caller has just read; they are not reread. The time does not depend
-    on the size of notes and journals. Raises: Corrupt; Unavailable.
+    ``texts`` are stored documents that the caller has just read; they are not reread. ``receipts`` are those of
+    :func:`newest_receipts`. The time does not depend on the size of notes and journals. Raises: Corrupt; Unavailable.
     """
-    journals = session_files(services.state, missing=True)
-    there = sorted((_changed(path), path) for path in journals)
-    last = [_last_receipt(services, path) for at, path in there[-_NEWEST:] if at]
-    gone = sorted(path for at, path in there if not at)
-    unproved = _unproved(services, filter(None, last), texts)
-    return [*_journals(services, gone), *_facts(services), *_lists(services), *unproved]
+    last = newest_receipts(services) if receipts is None else receipts
+    gone = sorted(path for path in session_files(services.state, missing=True) if not _changed(path))
+    return [*_journals(services, gone), *_facts(services), *_lists(services), *_unproved(services, last, texts)]
+
+
+def newest_receipts(services: Services) -> list[Receipt]:
+    """The last receipts of the journals changed last."""
+    there = sorted((at, path) for path in session_files(services.state, missing=True) if (at := _changed(path)))
+    return [one for _, path in there[-_NEWEST:] if (one := _last_receipt(services, path)) is not None]
+
+
+def documents(services: Services, receipts: Iterable[Receipt]) -> list[str]:
+    """The names of the documents that prove ``receipts``."""
+    return [written.name for receipt in receipts for written in receipt.written if _proves(services, receipt, written)]
 
 
 def every(services: Services) -> list[Loss]:
@@ -98,7 +113,7 @@ def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
             continue
         try:
             for entry in Journal(services.state, session_id).entries():
-                if entry.record["kind"] == "checkpoint" and entry.record.get("receipt"):
+                if entry.record["kind"] in ("checkpoint", "shipped") and entry.record.get("receipt"):
                     yield entry.record
         except Corrupt:
             continue  # the check of journals reports it
@@ -209,6 +224,23 @@ def _lists(services: Services) -> Iterator[Loss]:
             number = f"{count:,} {what} is" if count == 1 else f"{count:,} {what}s are"
             message = f"{number} missing from {paths.ending(services.private(file), 3)}."
             yield Loss(kind=kind, name=f"state/{file}", message=message, next_step=_LIST_STEP)
+    for kept in Spool(services.state).items():
+        if kept.is_damaged:
+            yield Loss(kind="spooled", name="state/spool.jsonl", message=kept.error, next_step=kept.next_step)
+
+
+def unshipped(services: Services) -> list[tuple[Receipt, dict[str, Any]]]:
+    """The flushes that a server has not taken, by the journals: receipt and the journal's record, oldest first. Raises:
+    Unavailable."""
+    found: dict[str, tuple[Receipt, dict[str, Any]]] = {}
+    gone: set[str] = set()
+    for record in _checkpoints(services):
+        receipt = receipt_from(record["receipt"])
+        if not receipt.spooled:
+            gone.add(receipt.flush_id.partition("-")[0])
+        elif record.get("flush") and receipt.summary != PURGED:
+            found[receipt.flush_id] = receipt, record["flush"]
+    return sorted((pair for key, pair in found.items() if key not in gone), key=lambda pair: pair[0].at)
 
 
 def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
@@ -232,8 +264,8 @@ def _unproved(
     for receipt in sorted(given, key=lambda r: r.at):
         for written in receipt.written:
             name = written.name
-            if written.surface not in _DOCUMENTS or name != _present_name(services, written.surface, receipt.at):
-                continue  # the layout was changed since
+            if not _proves(services, receipt, written):
+                continue
             if receipt.summary == PURGED or _is_forgotten(forgotten.get(_key(name)), receipt.at):
                 continue
             if name not in texts:
@@ -259,6 +291,11 @@ def _unproved(
             if key not in told:
                 told.add(key)
                 yield loss
+
+
+def _proves(services: Services, receipt: Receipt, written: Written) -> bool:
+    """Whether the document must still exist. The layout may have been changed since."""
+    return written.surface in _DOCUMENTS and written.name == _present_name(services, written.surface, receipt.at)
 
 
 def _present_name(services: Services, surface: str, at: datetime) -> str:
@@ -293,4 +330,5 @@ def rebuilt(receipt: Receipt) -> str:
         session=receipt.session_id,
         reason=receipt.reason,
         at=receipt.at,
+        by=receipt.by,
     )

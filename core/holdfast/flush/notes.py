@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from holdfast.config.serde import moment, stamp
+from holdfast.models.value import Value
 from holdfast.storage import block_marker
 from holdfast.text.lazy import Lazy
 from holdfast.text.openwork import is_none, is_open
@@ -34,6 +35,7 @@ BEFORE = "### Stated before, in a flush that was refused"
 CURATED_NONE = "curated memory changes: none"
 
 _STAMP = Lazy(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
+_BY = re.compile(r"^<!-- by=(.*) -->$", re.MULTILINE)
 _MARK = Lazy(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
 
 
@@ -57,19 +59,30 @@ def render(
     summary: str = "",
     before: Iterable[str] = (),
     overrides: Iterable[str] = (),
+    by: str = "",
 ) -> str:
     """One block, beginning with a blank line. All parts of the contract are there, empty ones as ``none``."""
     text = body(payload, summary, before)
-    return framed(text, block_id=block_id, session=session, reason=reason, at=at, overrides=overrides)
+    return framed(text, block_id=block_id, session=session, reason=reason, at=at, overrides=overrides, by=by)
 
 
-def framed(text: str, *, block_id: str, session: str, reason: str, at: datetime, overrides: Iterable[str] = ()) -> str:
-    """A block around the output of :func:`body`."""
+def framed(
+    text: str,
+    *,
+    block_id: str,
+    session: str,
+    reason: str,
+    at: datetime,
+    overrides: Iterable[str] = (),
+    by: str = "",
+) -> str:
+    """A block around the output of :func:`body`. ``by`` is its origin, when that is recorded."""
     lines = [
         "",
         title(reason, at),
         block_marker(block_id),
         f"<!-- at={stamp(at.astimezone(UTC))} session={comment(session)} reason={comment(reason)} -->",
+        *([f"<!-- by={comment(by)} -->"] if by else []),
         "",
         text,
     ]
@@ -205,8 +218,8 @@ def _plain(text: str | None) -> str:
     return one_line(text or "")
 
 
-@frozen(kw_only=True)
-class Block:
+@frozen(kw_only=True, eq=False, repr=False)
+class Block(Value):
     """A block as read back: ``at`` is UTC; ``lines`` are (heading, label, text) of its list items, in order."""
 
     id: str
@@ -217,6 +230,7 @@ class Block:
     text: str
     objective: str
     lines: tuple[tuple[str, str, str], ...]
+    by: str = ""
 
     def items(self, *labels: str) -> tuple[str, ...]:
         """The content of the lines with these labels, without ``none``. Labels are Fact, Decision, State, Blocker,
@@ -243,6 +257,7 @@ def blocks(text: str) -> Iterator[Block]:
             text=part,
             objective=_after(part, "**Objective:** "),
             lines=tuple(_lines(part)),
+            by=by[1] if (by := _BY.search(part)) else "",
         )
 
 

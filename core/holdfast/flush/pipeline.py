@@ -3,43 +3,46 @@
     marker on disk -> collect -> contract -> gate -> daily note -> trail -> handoff -> curated memory -> on_flush
     -> receipt in the journal -> marker gone -> callback
 
-Each document is read back right after it is written. A failure leaves the marker, keeps the context and raises
-:class:`~holdfast.errors.FlushRefused`. A retry completes the flush that the marker holds, so no block is written twice.
+Each document is read back right after it is written; a backend that can writes all of them in one step. A failure
+leaves the marker, keeps the context and raises :class:`~holdfast.errors.FlushRefused`. A retry completes the flush that
+the marker holds, so no block is written twice.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define, evolve, field
 
+from holdfast.config import identity
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, stamp, unstructure
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.facts import extract
 from holdfast.flush import attribution, backlog, contract, notes, proof, stated, uncommitted
 from holdfast.flush.documents import Documents
-from holdfast.flush.publish import delivery
+from holdfast.flush.publish import evidence
+from holdfast.flush.spool import shipping
 from holdfast.fs import durable, paths, private
 from holdfast.journal import background, refusals, safety, summaries
 from holdfast.journal.journal import file_stem
 from holdfast.journal.safety import Marker, Stated
-from holdfast.models import Evidence, Finding, Payload, Receipt, payload_of, turns_of
+from holdfast.models import Finding, Payload, Receipt, payload_of, turns_of
 from holdfast.storage import sha256
-from holdfast.text import hostile
-from holdfast.text.lazy import log
+from holdfast.text import hostile, lazy
 
 if TYPE_CHECKING:
     from holdfast.models import Extraction, Message
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 
-logger = log(__name__)
+logger = lazy.log(__name__)
 
+#: The steps after all documents are verified.
+_VERIFIED = frozenset({"on_flush", "facts", "journal", "marker"})
 REASONS = ("compaction", "end", "handoff", "switch", "manual", "trim", "overflow", "daily")
 
 
@@ -77,10 +80,11 @@ def flush(
             refusals.note(session.journal, services.now(), reason, refused.target)
         raise
     except HoldfastError as error:
-        raise _not_begun(services, session, work, error) from error
+        raise stated.not_begun(services, session, reason, work.stated, work.given, error) from error
     session.unmarked = False
-    if not receipt.repeated and not background.takes_over(services):  # all is durable and no lock is held
-        receipt = work.ask_models(receipt)
+    waits = receipt.repeated or receipt.spooled or background.takes_over(services)
+    if not waits:  # all is durable and no lock is held
+        receipt = backlog.completed(services, session, receipt, work.queued, work.gathered)
     if on_summary is not None and receipt.summary and not receipt.repeated:
         try:
             on_summary(receipt.summary)
@@ -88,22 +92,6 @@ def flush(
             logger.warning("on_summary raised %s", type(error).__name__)
             receipt = evolve(receipt, warnings=(*receipt.warnings, f"The summary callback raised {error!r}."))
     return receipt
-
-
-def _not_begun(services: Services, session: Session, work: _Flush, error: HoldfastError) -> FlushRefused:
-    """The refusal when neither the journal nor the lock is available; recorded in a marker if that can be written."""
-    message = f"The flush could not begin: {error.message} Context is kept."
-    mine = [stated.kept(services, work.stated, work.given, error)] if work.stated and work.given else []
-    try:
-        marker = safety.read(services.state, session.id)
-        marker = marker or Marker(session=session.id, at=stamp(services.now()), reason=work.reason)
-        for one in mine:
-            marker = evolve(marker, stated=stated.joined(marker.stated, one))
-        safety.failed(services.state, marker, error=message, next_step=error.next_step, target="state")
-    except HoldfastError:
-        session.unmarked = True
-        session.unwritten += mine
-    return FlushRefused(message, next_step=error.next_step, target="state")
 
 
 @define(kw_only=True)
@@ -127,9 +115,12 @@ class _Flush:
     failed_before: tuple[str, str] = ("", "")  # reason and target in the marker of an earlier attempt
     flushed: dict[str, Any] = field(factory=dict)  # this flush as the marker and then the journal keep it
     queued: list[str] = field(factory=list)  # what waits for models, by id
+    by: str = ""  # the recorded origin
+    offline: bool = False  # the flush is kept on this machine, so the store is not read
 
     def run(self) -> Receipt:
         session, services = self.session, self.services
+        shipped = shipping.ship(services, limit_s=shipping.PATIENCE_S)
         if self._idle and not self._has_begun():
             last = session.last_receipt
             if last is None:
@@ -143,21 +134,27 @@ class _Flush:
                 if session.last_flush is None:
                     self.unflushed = session.messages  # only the messages still in context are left to write from
             except HoldfastError as error:
+                if isinstance(error, Unavailable) and shipping.is_on(services) and not self.agent:
+                    return self._unchecked(last)
                 self._failed(self._begin(), error)
         marker = self._begin()
         try:
-            return self._write(marker)
+            if shipping.is_on(services) and (shipped.down or session.id in {one.session for one in shipped.left}):
+                return self._keep(marker, shipped.down)
+            try:
+                with shipping.patience(services):
+                    return self._write(marker)
+            except Unavailable as error:
+                if not shipping.is_on(services) or self.step in _VERIFIED:
+                    raise
+                shipping.explain(services, error)
+                return self._keep(marker, error)
         except NothingToFlush:
             raise
         except HoldfastError as error:
             self._failed(marker, error)
         except Exception as error:  # noqa: BLE001 - a gate: whatever went wrong, the context stays
-            wrapped = Unavailable(
-                f"The flush failed while it was at the step `{self.step}`: {type(error).__name__}: {error}.",
-                next_step="Run `holdfast doctor`; nothing was dropped.",
-            )
-            wrapped.__cause__ = error
-            self._failed(marker, wrapped)
+            self._failed(marker, contract.unforeseen(self.step, error))
 
     @property
     def _idle(self) -> bool:
@@ -166,15 +163,14 @@ class _Flush:
     def _has_begun(self) -> bool:
         """Whether an earlier flush did not complete: its payload must not be forgotten."""
         marker = safety.read(self.services.state, self.session.id)
-        return bool(self.session.unwritten) or (
-            marker is not None and (marker.pending is not None or bool(marker.stated))
-        )
+        return bool(self.session.unwritten or (marker is not None and (marker.pending is not None or marker.stated)))
 
     # the pipeline
 
     def _write(self, marker: Marker) -> Receipt:
         services, session, documents = self.services, self.session, self.documents
         services.dispatch.require_all()
+        documents.read_ahead(services.now())
         found = self._collect(marker)
         if isinstance(found, Receipt):
             return found
@@ -204,35 +200,74 @@ class _Flush:
         documents.write_handoff(payload, flush_id, note_name, self.agent, at)
         self.step = "curated memory"
         documents.write_curated(payload, last, flush_id, at)
+        self.step = "documents"
+        documents.finish()
 
         lost = ", ".join(dict.fromkeys(w.name for w in documents.proof.lost))
         if lost:
             self.warnings.append(f"Data of the last flush was no longer stored and was written again: {lost}.")
-        found_in, empty = notes.found_and_not(payload)
-        receipt = Receipt(
-            flush_id=flush_id,
-            session_id=session.id,
-            reason=self.reason,
-            at=at,
-            written=documents.written,
-            derived=[n for n in payload.derived if n in (*found_in, "work_open", "handoff")],
-            not_found=empty,
-            warnings=[paths.rewrite(w, services.root) for w in (*self.warnings, *documents.warnings)],
-            summary=notes.body(payload, summary, self.before),
-        )
+        receipt = self._receipt(payload, summary, flush_id, at)
         self.step = "on_flush"
-        receipt = self._publish(payload, receipt)
+        receipt = evidence.publish(self.services, payload, receipt)
         self.step = "facts"
         unstored = self._settle(payload, flush_id, at)
         receipt = evolve(receipt, warnings=(*receipt.warnings, *unstored))
-        self.step = "journal"
-        session.record_flush(
-            receipt, {**self.flushed, "overrides": self.overrides}, self.upto, self._told(receipt, summary)
+        return self._recorded(receipt, summary)
+
+    def _keep(self, marker: Marker, why: HoldfastError | None) -> Receipt:
+        """Keep the flush on this machine, because the server does not take it now. Raises: as the first steps of
+        :meth:`_write`; FlushRefused when it cannot be kept here either."""
+        services, session, self.offline = self.services, self.session, True
+        self.documents = Documents(services=services, session_id=session.id)
+        found = self._collect(safety.read(services.state, session.id) or marker)
+        if isinstance(found, Receipt):
+            return found
+        marker, payload, summary, at = found
+        last = session.last_receipt
+        if (
+            last is not None
+            and not self.before
+            and last.flush_id.partition("-")[0] == self._id(marker, payload, last.at)
+        ):
+            return self._unchecked(last)
+        receipt = self._receipt(payload, summary, self._id(marker, payload, at), at)
+        receipt = evolve(receipt, spooled=shipping.server(services))
+        self.step = "spool"
+        shipping.keep(services, receipt, {**self.flushed, "overrides": self.overrides}, why)
+        self.queued += backlog.queue_all(services, session.id, self.unflushed, receipt.flush_id)
+        return self._recorded(receipt, summary)
+
+    def _unchecked(self, receipt: Receipt) -> Receipt:
+        """Return an earlier flush that the server cannot confirm now."""
+        told = f"{shipping.server(self.services)} does not answer, so the earlier flush was not compared with it again."
+        receipt = self._repeat(receipt)
+        return evolve(receipt, warnings=(*receipt.warnings, told))
+
+    def _receipt(self, payload: Payload, summary: str, flush_id: str, at: datetime) -> Receipt:
+        found_in, empty = notes.found_and_not(payload)
+        told = dict.fromkeys((*self.warnings, *self.documents.warnings))
+        return Receipt(
+            flush_id=flush_id,
+            session_id=self.session.id,
+            reason=self.reason,
+            at=at,
+            written=self.documents.written,
+            derived=[n for n in payload.derived if n in (*found_in, "work_open", "handoff")],
+            not_found=empty,
+            warnings=[paths.rewrite(w, self.services.root) for w in told],
+            summary=notes.body(payload, summary, self.before),
+            by=self.by,
         )
+
+    def _recorded(self, receipt: Receipt, summary: str) -> Receipt:
+        session = self.session
+        self.step = "journal"
+        flushed = {**self.flushed, "overrides": self.overrides}
+        session.record_flush(receipt, flushed, self.upto, self._told(receipt, summary))
         self.step = "marker"
         session.unwritten.clear()
-        safety.clear(services.state, session.id, self.settled)
-        logger.info("flushed session %s as %s", session.id, flush_id)
+        safety.clear(self.services.state, session.id, self.settled)
+        logger.info("flushed session %s as %s", session.id, receipt.flush_id)
         return receipt
 
     def _block(self, payload: Payload, summary: str, block_id: str, at: datetime) -> str:
@@ -245,6 +280,7 @@ class _Flush:
             summary=summary,
             before=self.before,
             overrides=self.overrides,
+            by=self.by,
         )
 
     def _id(self, marker: Marker, payload: Payload, at: datetime) -> str:
@@ -261,7 +297,7 @@ class _Flush:
             marker, pending = evolve(marker, key=session.last_flush["key"]), session.last_flush
         idle = self._idle
         taken_up = self._take_up(marker)
-        key = hashlib.sha256(f"{self.position}\n{self.stated.digest if self.stated else ''}".encode()).hexdigest()
+        key = sha256(f"{self.position}\n{self.stated.digest if self.stated else ''}")
         if pending is not None and (marker.key == key or (idle and not taken_up)):
             try:
                 begun = (
@@ -274,6 +310,7 @@ class _Flush:
                 self.reason, self.agent = str(pending["reason"]), self.agent or str(pending["agent"])
                 self.before = list(pending.get("before", ()))
                 self.overrides = tuple(pending.get("overrides", session.unrecorded_overrides))
+                self.by = str(pending.get("by", ""))
                 self.flushed = {**pending, "key": marker.key}
                 return (marker, *self._attributed(begun[1], begun[2]), begun[3])
             except (KeyError, TypeError, ValueError, HoldfastError):
@@ -287,12 +324,17 @@ class _Flush:
         if names and strict and marker.blocked < self.services.config.flush.strict_blocks:
             raise contract.refusal(names)
         extractions, summary = self._extract()
-        previous, last = self.documents.previous_work(names), session.last_flush
+        previous = self.documents.work_left(session.last_flush) if self.offline else self.documents.previous_work(names)
+        last = session.last_flush
         payload = contract.complete(self.given, said, extractions, branch=session.branch, previous=previous, last=last)
         if names := contract.missing(payload):
             raise contract.refusal(names)
         self.step = "gate"
-        payload, summary = self._attributed(*self._admit(payload, summary))
+        found: list[Finding] = []
+        admitted = stated.admitted(self.services, payload, summary, found)
+        self.warnings += [f"{f.message} ({f.rule})" for f in found]
+        payload, summary = self._attributed(*admitted)
+        self.by = self.services.gate.label(identity.described(self.services.config.identity, session.provider))
         others = [one for one in marker.stated if self.stated is None or one.digest != self.stated.digest]
         self.before = stated.beyond(others, payload, at)
         self.warnings += (line for line in self.before if line.startswith(stated.NOT_KEPT))
@@ -306,6 +348,7 @@ class _Flush:
             "at": stamp(at),
             "reason": self.reason,
             "agent": self.agent,
+            **({"by": self.by} if self.by else {}),
         }
         self.flushed = {**pending, "key": key}
         entries = marker.stated
@@ -373,53 +416,10 @@ class _Flush:
         by = summaries.DERIVED if derived else summaries.EXTRACTED
         return summaries.record(receipt.flush_id, by, summary, stamp(receipt.at)) if summary else {}
 
-    def ask_models(self, receipt: Receipt) -> Receipt:
-        """Run the extractors waiting for this flush's turns, and one more piece. Returns the receipt with results."""
-        asked = backlog.work_off(self.services, first=self.queued, but=self.gathered.failed if self.gathered else ())
-        receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
-        mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
-        if mine:
-            self.session.catch_up()
-            receipt = evolve(receipt, summary="\n\n".join([receipt.summary, notes.SUMMARY, *mine]))
-        return receipt
-
-    def _admit(self, payload: Payload, summary: str) -> tuple[Payload, str]:
-        found: list[Finding] = []
-        payload, summary = stated.admitted(self.services, payload, summary, found)
-        self.warnings += [f"{f.message} ({f.rule})" for f in found]
-        return payload, summary
-
     def _attributed(self, payload: Payload, summary: str) -> tuple[Payload, str]:
         payload, summary, warnings = attribution.attributed(self.services, payload, summary, self.unflushed)
         self.warnings += warnings
         return payload, summary
-
-    def _publish(self, payload: Payload, receipt: Receipt) -> Receipt:
-        evidence = self.services.dispatch.on_flush(payload, receipt)
-        for item in evidence:
-            paths.check_pointer(item.pointer, "evidence.pointer")
-            if item.published.strip() != item.read_back.strip():
-                raise FlushRefused(
-                    f"The content published at {item.pointer} reads back differently.",
-                    next_step="Look at it there, then flush again.",
-                    target=Surface.TRAIL,
-                )
-        return evolve(
-            receipt,
-            evidence=evidence,
-            pending=self._pending(evidence),
-            warnings=(*receipt.warnings, *self._notes(evidence)),
-        )
-
-    def _pending(self, evidence: Iterable[Evidence]) -> int:
-        """The number of unpublished items, after another try: those in the outbox, which have no pointer yet, also of
-        earlier flushes, and those that a plugin keeps itself."""
-        waiting = delivery.work_off(self.services, limit_s=delivery.FLUSH_LIMIT_S)
-        return waiting + sum(e.pending for e in evidence if e.pointer)
-
-    def _notes(self, evidence: Iterable[Evidence]) -> tuple[str, ...]:
-        told = (f"{e.target}: {e.note}" for e in evidence if e.note)
-        return tuple(dict.fromkeys(paths.rewrite(text, self.services.root) for text in told))
 
     # the marker
 
@@ -450,6 +450,8 @@ class _Flush:
         current = safety.read(self.services.state, self.session.id) or marker
         target = error.target if isinstance(error, FlushRefused) and error.target else self.step
         strict = isinstance(error, FlushRefused) and bool(error.missing)
+        if isinstance(error, Unavailable) and self.step not in _VERIFIED:
+            shipping.explain(self.services, error)
         if self.stated is not None and self.given is not None:
             mine = next((one for one in current.stated if one.digest == self.stated.digest), self.stated)
             mine = stated.kept(self.services, mine, self.given, error)
@@ -483,9 +485,12 @@ class _Flush:
             self.documents.change_handoff(
                 lambda entries: (evolve(w, agent=self.agent) if w.session == mine else w for w in entries)
             )
+            self.documents.finish()
         self.session.unwritten.clear()
         safety.clear(self.services.state, self.session.id, self.settled)
-        pending = self._pending(receipt.evidence)
-        over = () if pending else self._notes(receipt.evidence)  # what waited then has been published since
+        pending = evidence.pending(self.services, receipt.evidence)
+        # What waited then has been published since.
+        over = () if pending else evidence.remarks(self.services, receipt.evidence)
         warnings = [w for w in receipt.warnings if w not in over]
-        return evolve(receipt, repeated=True, pending=pending, warnings=warnings)
+        spooled = shipping.waits_for(self.services, receipt)
+        return evolve(receipt, repeated=True, pending=pending, warnings=warnings, spooled=spooled)

@@ -98,6 +98,7 @@ def _has_block(text: str, receipt: Receipt, flushed: dict[str, Any] | None, writ
         reason=receipt.reason,
         at=receipt.at,
         overrides=(flushed or {}).get("overrides", ()),
+        by=receipt.by,
     )
     return again.strip("\n") in text
 

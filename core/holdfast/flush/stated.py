@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from holdfast.models import Finding
     from holdfast.session.services import Services
+    from holdfast.session.session import Session
 
 logger = log(__name__)
 
@@ -63,6 +64,27 @@ def unopened(root: str | None, session_id: str, payload: Payload, error: Holdfas
         safety.failed(state, marker, error=message, next_step=error.next_step, target="state")
     except HoldfastError as second:
         logger.warning("a refused payload could not be recorded: %s", second.message)
+
+
+def not_begun(
+    services: Services, session: Session, reason: str, one: Stated | None, payload: Payload | None, error: HoldfastError
+) -> FlushRefused:
+    """The refusal when neither the journal nor the lock is available; recorded in a marker if that can be written. Else
+    ``session.unmarked`` becomes true."""
+    from holdfast.journal import safety
+
+    message = f"The flush could not begin: {error.message} Context is kept."
+    mine = [kept(services, one, payload, error)] if one and payload else []
+    try:
+        marker = safety.read(services.state, session.id)
+        marker = marker or safety.Marker(session=session.id, at=stamp(services.now()), reason=reason)
+        for each in mine:
+            marker = evolve(marker, stated=joined(marker.stated, each))
+        safety.failed(services.state, marker, error=message, next_step=error.next_step, target="state")
+    except HoldfastError:
+        session.unmarked = True
+        session.unwritten += mine
+    return FlushRefused(message, next_step=error.next_step, target="state")
 
 
 def form(payload: Payload) -> dict[str, Any]:

@@ -7,10 +7,10 @@ after the marker, and a journal that cannot take it changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
 
@@ -43,9 +43,14 @@ def note(journal: Journal, at: datetime, reason: str, target: str) -> None:
 def of(journal: Journal) -> Iterator[Refusal]:
     """The recorded refusals of a session, oldest first; damaged records are skipped. Raises: Unavailable."""
     for entry in journal.of_kinds(KIND):
-        try:
-            row = entry.record
-            at, reason, target = moment(str(row["at"])), str(row["reason"]), str(row["target"])
-        except (KeyError, ValueError):
-            continue  # of a later holdfast
-        yield Refusal(session=journal.session_id, at=at, reason=reason, target=target)
+        if refusal := read(journal.session_id, entry.record):
+            yield refusal
+
+
+def read(session: str, row: Mapping[str, Any]) -> Refusal | None:
+    """A refusal from its record; None when the record is damaged or written by a later holdfast."""
+    try:
+        at, reason, target = moment(str(row["at"])), str(row["reason"]), str(row["target"])
+    except (KeyError, ValueError):
+        return None
+    return Refusal(session=session, at=at, reason=reason, target=target)

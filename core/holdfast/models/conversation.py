@@ -7,9 +7,11 @@ from datetime import datetime
 
 from attrs import field, frozen
 
+from holdfast.models.value import Value
 
-@frozen(kw_only=True)
-class Message:
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Message(Value):
     """One record of a conversation. ``role`` is user, assistant, system or tool; ``at`` is timezone-aware.
 
     ``tokens`` is the token count of ``text`` by the configured counter. ``tool`` names the tool of a call (role
@@ -29,8 +31,8 @@ def _messages(value: Iterable[Message]) -> tuple[Message, ...]:
     return tuple(value)
 
 
-@frozen(kw_only=True)
-class Turn:
+@frozen(kw_only=True, eq=False, repr=False)
+class Turn(Value):
     """A user message with the replies of the assistant and its tools, in order."""
 
     messages: tuple[Message, ...] = field(converter=_messages)

@@ -8,10 +8,11 @@ from typing import TypeAlias
 from attrs import field, frozen
 
 from holdfast.models.checks import items, made, must_be_text
+from holdfast.models.value import Value
 
 
-@frozen(kw_only=True)
-class CuratedEntry:
+@frozen(kw_only=True, eq=False, repr=False)
+class CuratedEntry(Value):
     """One permanent line for curated memory; ``replaces`` names the line that it corrects, if any."""
 
     text: str = field(validator=must_be_text)
@@ -36,8 +37,8 @@ def _user(value: CuratedLines) -> tuple[CuratedEntry, ...]:
     return _entries(value, "user")
 
 
-@frozen(kw_only=True)
-class CuratedDecision:
+@frozen(kw_only=True, eq=False, repr=False)
+class CuratedDecision(Value):
     """The explicit decision about MEMORY.md and USER.md. Without entries it is ``none``. An entry may be given as a
     string or as a mapping with ``text`` and ``replaces``."""
 

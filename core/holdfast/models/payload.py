@@ -22,6 +22,7 @@ from holdfast.models.checks import (
     tuple_or_same,
 )
 from holdfast.models.curated import CuratedDecision, CuratedLines
+from holdfast.models.value import Value
 
 
 class MutationKind(StrEnum):
@@ -41,8 +42,8 @@ def _kind(value: str) -> MutationKind:
         raise BadValue("kind", f"cannot be {value!r}", next_step=f"Use one of: {', '.join(MutationKind)}.") from error
 
 
-@frozen(kw_only=True)
-class StateMutation:
+@frozen(kw_only=True, eq=False, repr=False)
+class StateMutation(Value):
     """A change of queue, review or delivery state; ``target`` is like ``owner/repo#12``."""
 
     kind: MutationKind = field(converter=_kind)
@@ -50,8 +51,8 @@ class StateMutation:
     summary: str = field(validator=must_be_text)
 
 
-@frozen(kw_only=True)
-class HandoffFields:
+@frozen(kw_only=True, eq=False, repr=False)
+class HandoffFields(Value):
     """The four fields that another agent needs to continue. ``none`` is allowed, blank is not."""
 
     active_task: str = field(validator=must_be_text)
@@ -88,8 +89,8 @@ def _mutations(
     return tuple(made(StateMutation, v, f"{name}[{number}]") for number, v in enumerate(items(value, name)))
 
 
-@frozen(kw_only=True)
-class Payload:
+@frozen(kw_only=True, eq=False, repr=False)
+class Payload(Value):
     """Content that must be durable before context is dropped. ``None`` means *not given*; an empty list is an answer.
 
     ``derived`` names the fields that core filled in from extraction or from the journal; ``sources`` has ``FIELD ID``

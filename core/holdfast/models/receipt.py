@@ -8,10 +8,11 @@ from datetime import datetime
 from attrs import field, frozen
 
 from holdfast.models.checks import strings
+from holdfast.models.value import Value
 
 
-@frozen(kw_only=True)
-class Written:
+@frozen(kw_only=True, eq=False, repr=False)
+class Written(Value):
     """Proof that one document was written and read back: hex digest of the bytes read, and size in bytes."""
 
     surface: str
@@ -21,8 +22,8 @@ class Written:
     size: int
 
 
-@frozen(kw_only=True)
-class Evidence:
+@frozen(kw_only=True, eq=False, repr=False)
+class Evidence(Value):
     """A publication by an ``on_flush`` implementation. Core compares ``published`` with ``read_back``, which the
     plugin must have fetched again from the place of publication; ``pointer`` is a URL or a relative path.
 
@@ -45,13 +46,15 @@ def _all_evidence(value: Iterable[Evidence]) -> tuple[Evidence, ...]:
     return tuple(value)
 
 
-@frozen(kw_only=True)
-class Receipt:
+@frozen(kw_only=True, eq=False, repr=False)
+class Receipt(Value):
     """The proof that context may be dropped. ``at`` is the flush's one clock reading, in the configured zone.
 
     ``summary`` is the daily block's text; ``repeated`` is true when the receipt of an earlier, still valid flush is
     returned again; ``degraded`` when a trail waits to be published (``pending`` items, including earlier flushes).
     ``derived`` names the fields found in the conversation, ``not_found`` the fields that it does not mention.
+    ``spooled`` names the server that has not stored the flush yet; until then it is kept on this machine alone.
+    ``by`` is the recorded origin (``person@machine agent``), empty by default.
     """
 
     flush_id: str
@@ -67,7 +70,13 @@ class Receipt:
     pending: int = 0
     repeated: bool = False
     overridden: str = ""
+    spooled: str = ""
+    by: str = ""
 
     @property
     def degraded(self) -> bool:
         return self.pending > 0
+
+    def is_same(self, other: Receipt) -> bool:
+        """Whether both are of one flush. A suffix of the id counts the copies next to edited blocks."""
+        return self.flush_id.partition("-")[0] == other.flush_id.partition("-")[0]

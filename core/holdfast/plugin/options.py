@@ -12,7 +12,7 @@ from holdfast.errors import ConfigError, PluginError
 from holdfast.plugin import discovery
 
 #: The keys of ``[storage]`` and ``[plugins.NAME]`` that core reads itself.
-STORAGE = ("backend", "path", "facts")
+STORAGE = ("backend", "path", "facts", "spool")
 PLUGIN = ("enabled", "deadline_s")
 
 

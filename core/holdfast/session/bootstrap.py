@@ -8,21 +8,24 @@ derived text must not become a source for its own sources.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from datetime import date, timedelta
+from collections.abc import Collection, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from holdfast.config import provenance
 from holdfast.config.layout import THREE_FILES, Surface
+from holdfast.errors import Corrupt
 from holdfast.flush import handoff, losses
 from holdfast.flush.losses import Loss
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
 from holdfast.journal.witness import Witness
+from holdfast.models.value import Value
 from holdfast.session.fitting import fitted
 from holdfast.session.resume import artifacts, own_first, resume
+from holdfast.session.unshipped import Unshipped
 from holdfast.text import conflicts
 from holdfast.text.plain import BOM
 
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 #: Note lines that a brief can omit.
 _SAYS_NOTHING = re.compile(
     r"- (?:Facts|Decisions|State changes|Blockers|Next step|Promised follow-ups|Artifacts|Needed): none$"
-    r"|curated memory changes: none$|<!-- (?:at=|holdfast:block )"
+    r"|curated memory changes: none$|<!-- (?:at=|by=|holdfast:block )"
     r"|_(?:Derived from the session|Nothing was stated about)"
 )
 #: Block lines that the resume point repeats.
@@ -44,8 +47,8 @@ _BLOCK = re.compile(r"<!-- holdfast:block id=(\S+) -->$")
 _MERGE = "Keep the correct side and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 
 
-@frozen(kw_only=True)
-class Brief:
+@frozen(kw_only=True, eq=False, repr=False)
+class Brief(Value):
     """The resume point. ``work`` holds open entries, the reader's own first, then newest first; ``notes`` are (name,
     text), oldest first, and ``files`` (name, text) of the existing workflow files, in LOAD order. ``lost`` is stored
     data that a quick check found missing.
@@ -64,6 +67,8 @@ class Brief:
     #: One sentence about documents left out because they came with a clone; empty when there are none.
     withheld: str = ""
     lost: tuple[Loss, ...] = ()
+    #: One sentence about flushes that are kept on this machine, because the server did not take them; or empty.
+    spooled: str = ""
 
     @property
     def objective(self) -> str:
@@ -86,17 +91,21 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     if max_chars is not None and max_chars < 1:
         raise ValueError("max_chars must be 1 or more")
     layout = services.layout
-    reading = _Reading(services)
     handoff_name = layout.name(Surface.HANDOFF)
+    receipts = losses.newest_receipts(services)
+    fixed = (handoff_name, *(layout.name(one) for one in (Surface.MEMORY, Surface.USER, *THREE_FILES)))
+    reading = _Reading(services, [*fixed, *_near(services)], losses.documents(services, receipts))
     handoff_text = reading.text(handoff_name)
     entries, torn = _work(handoff_text, handoff_name)
+    kept = Unshipped.of(services)
+    entries = kept.work(entries)
     session = services.gate.identifier(session) if session else ""
     work = own_first([w for w in entries if w.is_open], session)
     closed = next((w for w in entries if not w.is_open), None)
     names = {s: layout.name(s) for s in (Surface.MEMORY, Surface.USER)}
     memory, user = (reading.text(names[s]) for s in (Surface.MEMORY, Surface.USER))
     files = tuple((name, text) for name in map(layout.name, THREE_FILES) if (text := reading.text(name)))
-    days = _newest_notes(services, reading)
+    days = kept.notes(_newest_notes(services, reading))
     unsafe = tuple(safety.all_unsafe(services.state))
     facts = services.store.is_withheld(provenance.FACTS) and services.store.backend.count_facts() > 0
     withheld = provenance.sentence(reading.withheld, facts=facts)
@@ -104,9 +113,11 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     told = (conflicts.described(name, text) for name, text in ((handoff_name, torn), *read_in))
     lost = (
         *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in told if one),
-        *losses.newest(services, reading.stored),
+        *losses.newest(services, reading.texts, receipts),
     )
-    first, shown = resume(services, work, closed, unsafe, withheld, lost, session=session, max_chars=max_chars)
+    first, shown = resume(
+        services, work, closed, unsafe, withheld, lost, session=session, max_chars=max_chars, spooled=kept.sentence
+    )
     notes = [(name, _brief_note(text, shown)) for name, text in days]
     standing = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files)
     text = fitted(
@@ -132,6 +143,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         files=files,
         withheld=withheld,
         lost=lost,
+        spooled=kept.sentence,
     )
 
 
@@ -146,18 +158,34 @@ def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
 
 
 class _Reading:
-    """Reads each document once, masked. ``withheld`` names the documents that must not leave the store; ``stored``
-    holds the stored text of those read."""
+    """Reads each document once, masked; those in ``names`` and ``checked`` together. ``withheld`` names the documents
+    that must not leave the store; ``texts`` holds the stored text of those read."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, names: Sequence[str], checked: Sequence[str]) -> None:
         self._services = services
+        try:
+            self._stored = services.store.read_many([*names, *checked])
+        except Corrupt:  # damage to a document that is only checked is reported, and does not end the load
+            self._stored = services.store.read_many(names)
         self.withheld: list[str] = []
-        self.stored: dict[str, str | None] = {}
+
+    @property
+    def texts(self) -> dict[str, str | None]:
+        return {name: document.text if document else None for name, document in self._stored.items()}
+
+    def last(self, prefix: str) -> str:
+        """The name of the last document in the folder; empty when there is none."""
+        document = self._services.store.backend.last(prefix)
+        if document is None:
+            return ""
+        self._stored[document.name] = document
+        return document.name
 
     def text(self, name: str) -> str:
         """The document's text, without an editor's byte-order mark; empty when the document is missing or withheld."""
-        document = self._services.store.read(name)
-        self.stored[name] = document.text if document else None
+        if name not in self._stored:
+            self._stored[name] = self._services.store.read(name)
+        document = self._stored[name]
         if document is None:
             return ""
         if self._services.store.is_withheld(name):
@@ -166,26 +194,25 @@ class _Reading:
         return self._services.shown(document).text.removeprefix(BOM)
 
 
+def _near(services: Services) -> list[str]:
+    """The names of yesterday's and today's notes: by name, so that a directory here is an error, not skipped."""
+    today = services.now().date()
+    return [services.layout.name(Surface.DAILY, day) for day in (today - timedelta(days=1), today)]
+
+
 def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str], ...]:
     """Names and contents of today's and yesterday's notes, oldest first; if both are missing, of the latest earlier
     day. Withheld notes are left out."""
     layout = services.layout
-    today = services.now().date()
-    near = []
-    for day in (today - timedelta(days=1), today):  # by name, so that a directory here is an error, not skipped
-        name = layout.name(Surface.DAILY, day)
-        near.append((name, reading.text(name)))
+    near = [(name, reading.text(name)) for name in _near(services)]
     if any(text or name in reading.withheld for name, text in near):
         return tuple((name, text) for name, text in near if text)
-    days: dict[date, str] = {}
-    for name in services.store.backend.names(layout.prefix(Surface.DAILY)):
-        day_of = layout.day_of(Surface.DAILY, name)
-        if day_of is not None:
-            days[day_of] = name
-    if not days:
-        return ()
-    latest = days[max(days)]
-    return ((latest, text),) if (text := reading.text(latest)) else ()
+    latest = reading.last(layout.prefix(Surface.DAILY))
+    if latest and layout.day_of(Surface.DAILY, latest) is None:  # a document of another name is in the same folder
+        names = services.store.backend.names(layout.prefix(Surface.DAILY))
+        days = {day: name for name in names if (day := layout.day_of(Surface.DAILY, name)) is not None}
+        latest = days[max(days)] if days else ""
+    return ((latest, text),) if latest and (text := reading.text(latest)) else ()
 
 
 def _brief_note(text: str, shown: Collection[str]) -> str:

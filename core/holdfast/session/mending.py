@@ -18,6 +18,8 @@ from holdfast.flush import closings, curated, handoff, notes
 from holdfast.flush.losses import rebuilt
 from holdfast.flush.publish.forge import Forge
 from holdfast.flush.publish.outbox import FILE, Outbox
+from holdfast.flush.spool import shipping
+from holdfast.flush.spool.kept import Spool
 from holdfast.fs import durable, tally
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.storage import block_marker
@@ -55,6 +57,8 @@ def _mended(services: Services, loss: Loss, losses: Sequence[Loss]) -> Mended:
         return _facts(services, loss)
     if loss.kind == "waiting":
         return _waiting(services, loss)
+    if loss.kind == "spooled":
+        return _spooled(services, loss)
     if loss.kind == "lines":
         tally.accept(services.private(loss.name.rpartition("/")[2]))
         return Mended(loss=loss, message=f"{loss.message} The remaining lines were accepted")
@@ -123,6 +127,23 @@ def _waiting(services: Services, loss: Loss) -> Mended:
             put_back += len(ids - known)
     tally.accept(services.private(FILE))
     return Mended(loss=loss, message=f"{loss.message} {put_back} handed to the forges again")
+
+
+def _spooled(services: Services, loss: Loss) -> Mended:
+    """Keep again the flushes that no server has, from the journals. A damaged line goes to a file of its own."""
+    from holdfast.flush.losses import unshipped
+
+    spool = Spool(services.state)
+    known = {one.id for one in spool.items()}
+    again = [pair for pair in unshipped(services) if pair[0].flush_id not in known]
+    for receipt, flushed in again:
+        shipping.keep(services, receipt, flushed, None)
+    aside = spool.set_aside()
+    tally.accept(spool.path)
+    message = f"{loss.message} Flushes kept again from the journals: {len(again)}"
+    if aside:
+        message = f"{message}; damaged lines moved to state/spool.damaged-*: {aside}"
+    return Mended(loss=loss, message=message)
 
 
 def _is_dropped(services: Services, item_id: str) -> bool:

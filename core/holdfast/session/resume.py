@@ -50,6 +50,7 @@ def resume(
     *,
     session: str = "",
     max_chars: int | None = None,
+    spooled: str = "",
 ) -> tuple[str, frozenset[str]]:
     """The resume point, and the flushes whose entries it shows in full. ``work`` holds the open entries, the reader's
     own first; ``session`` is the reader's session, and ``max_chars`` limits the whole brief."""
@@ -58,6 +59,8 @@ def resume(
         lines += ["", notice]
     if withheld:
         lines += ["", f"{withheld} {provenance.NEXT_STEP}"]
+    if spooled:
+        lines += ["", spooled]
     for marker in unsafe:
         lines += ["", f"**UNSAFE:** session {marker.session}: {marker.error} {marker.next_step}"]
     for loss in lost[:_LOSSES]:

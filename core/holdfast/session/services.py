@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from attrs import define, evolve
 
@@ -14,8 +15,11 @@ from holdfast.gate import Gate
 from holdfast.hooks import LimitsItems
 from holdfast.plugin.manager import Dispatch
 from holdfast.session.store import Store
-from holdfast.storage import Document
+from holdfast.storage import Capability, Document
 from holdfast.text import tokens
+
+if TYPE_CHECKING:
+    from holdfast.session.together import Together
 
 
 @define(kw_only=True)
@@ -48,6 +52,14 @@ class Services:
         """Mask a stored document, like everything that leaves the store. Raises: PluginError."""
         surface = str(self.layout.surface_of(document.name) or Surface.DAILY)
         return evolve(document, text=self.gate.outgoing(document.text, surface=surface, name=document.name))
+
+    def together(self) -> Together | None:
+        """A store that collects changes and makes them in one step, where the backend can."""
+        if Capability.TOGETHER not in self.store.backend.capabilities:
+            return None
+        from holdfast.session.together import Together
+
+        return Together(self.store)
 
     @property
     def validator_limits(self) -> tuple[int, ...]:

@@ -10,23 +10,22 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import attrs
 
-from holdfast.config.serde import moment, receipt_from, stamp, unstructure
+from holdfast.config.serde import receipt_from, stamp, unstructure
 from holdfast.errors import Conflict, FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.fs import paths
 from holdfast.journal import background, capture, safety
 from holdfast.journal.journal import Entry, Journal
 from holdfast.journal.safety import State, Stated
 from holdfast.journal.summaries import Summaries
-from holdfast.models import Message
-from holdfast.text import recall
-from holdfast.text.lazy import log
+from holdfast.models import Message, Receipt
+from holdfast.text import lazy, recall
 
 if TYPE_CHECKING:
-    from holdfast.models import Payload, Receipt
+    from holdfast.models import Payload
     from holdfast.session.mirror import Mirror
     from holdfast.session.services import Services
 
-logger = log(__name__)
+logger = lazy.log(__name__)
 
 OnSummary = Callable[[str], object]
 Given: TypeAlias = "Payload | Mapping[str, Any] | None"
@@ -209,15 +208,10 @@ class Session:
             overridden = self.use_override()
             if not overridden:
                 raise
-            from holdfast.models import Receipt
-
+            why = f"Dropped by an override although it was not saved: {refused.target} failed."
+            now = self._services.now()
             return Receipt(
-                flush_id="",
-                session_id=self.id,
-                reason=reason,
-                at=self._services.now(),
-                warnings=(f"Dropped by an override although it was not saved: {refused.target} failed.",),
-                overridden=overridden,
+                flush_id="", session_id=self.id, reason=reason, at=now, warnings=(why,), overridden=overridden
             )
 
     def compact(
@@ -347,12 +341,11 @@ class Session:
     ) -> None:
         """End the session through the gate. If the block raised and the flush fails too, the block's error propagates
         with a note, and the UNSAFE marker stays on disk."""
-        if error is None:
-            self.end()
-            return
         try:
             self.end()
         except FlushRefused as refused:
+            if error is None:
+                raise
             error.add_note(f"holdfast: the session is UNSAFE: {refused}")
 
     # state from the journal
@@ -438,21 +431,15 @@ class Session:
             self._log = [item for item in self._log if item[0] >= first]
             # Another process may have added a message just before this line.
             self.ended = record["ended"] and self._last_message == record["last_message"]
+        elif kind == "shipped" and self.last_receipt is not None:
+            shipped = receipt_from(record["receipt"])
+            self.last_receipt = shipped if shipped.is_same(self.last_receipt) else self.last_receipt
         if self._summaries is not None and kind in ("summary", "checkpoint"):
             self._summaries.take(entry)
         self._read_to = entry.end
 
     def _message(self, record: dict[str, Any]) -> Message:
-        tokens = record.get("tokens")
-        return Message(
-            role=record["role"],
-            text=record["text"],
-            at=moment(record["at"]),
-            id=record["id"],
-            tokens=self._services.count_tokens(record["text"]) if tokens is None else tokens,
-            tool=record.get("tool", ""),
-            failed=record.get("failed", False),
-        )
+        return capture.message_of(record, self._services.count_tokens)
 
     def use_override(self) -> str:
         """Take the operator's override, once and durably, because the caller drops context. Empty if none."""

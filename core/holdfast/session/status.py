@@ -19,18 +19,20 @@ from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush import losses
 from holdfast.flush.losses import Loss
 from holdfast.flush.publish.outbox import Item, Outbox
+from holdfast.flush.spool.kept import Kept, Spool
 from holdfast.fs import paths
 from holdfast.journal import journal, safety
 from holdfast.journal.safety import Marker, State
 from holdfast.journal.statusindex import StatusIndex
+from holdfast.models.value import Value
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 
 
-@frozen(kw_only=True)
-class SessionStatus:
+@frozen(kw_only=True, eq=False, repr=False)
+class SessionStatus(Value):
     """One session. ``state`` is safe, dirty or unsafe. An unreadable session is unsafe, with the reason in ``error``.
 
     ``unflushed_*`` count messages since the last flush, ``context_*`` those in context. ``last_turn_at`` and
@@ -52,10 +54,11 @@ class SessionStatus:
     next_step: str = ""
 
 
-@frozen(kw_only=True)
-class Status:
+@frozen(kw_only=True, eq=False, repr=False)
+class Status(Value):
     """A project at one moment. ``sessions`` is sorted: unsafe first, then dirty, then safe; each by id. ``waiting``
-    lists unpublished items, oldest first. ``notices`` are sentences about project settings that are not in force.
+    lists unpublished items, oldest first; ``spooled`` the flushes that are on this machine alone. ``notices`` are
+    sentences about project settings that are not in force.
     ``lost`` is stored data that a quick check found missing."""
 
     root: str
@@ -66,6 +69,7 @@ class Status:
     waiting: tuple[Item, ...] = ()
     notices: tuple[str, ...] = ()
     lost: tuple[Loss, ...] = ()
+    spooled: tuple[Kept, ...] = ()
 
     @property
     def unsafe(self) -> tuple[SessionStatus, ...]:
@@ -100,6 +104,7 @@ def status(services: Services) -> Status:
         backend=services.config.storage.backend,
         sessions=tuple(sorted(_masked(services, found), key=lambda s: (_RANK[s.state], s.id))),
         waiting=tuple(Outbox(services.state).items()),
+        spooled=tuple(Spool(services.state).items()),
         notices=services.notices,
         lost=tuple(_lost(services)),
     )

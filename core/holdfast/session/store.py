@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
@@ -27,10 +27,10 @@ logger = log(__name__)
 _LINE_S = 60.0
 #: Time limit, in seconds, for retrying a compare-and-swap against writers elsewhere. Each retry waits slightly longer,
 #: for a random time, to get out of step with them.
-_PATIENCE_S = 30.0
+PATIENCE_S = 30.0
 _LONGEST_PAUSE_S = 0.5
 #: Minimum number of tries, even when each is slow.
-_TRIES = 10
+TRIES = 10
 
 
 class Store:
@@ -43,16 +43,20 @@ class Store:
     ) -> None:
         self.backend = backend
         self.provenance = provenance
-        self._layout = layout
-        self._state = state
+        self.layout = layout
+        self.state = state
 
     def read(self, name: str) -> Document | None:
         """The document, or None. Raises: Refused for a bad name; Corrupt; Unavailable."""
         return self.backend.read(check_name(name))
 
+    def read_many(self, names: Iterable[str]) -> dict[str, Document | None]:
+        """The documents by name, in one round trip where the backend can. Raises: as :meth:`read`."""
+        return dict(self.backend.read_many([check_name(name) for name in dict.fromkeys(names)]))
+
     def names(self) -> list[str]:
         """All documents of the layout's folders, sorted."""
-        return sorted({n for prefix in self._layout.prefixes() for n in self.backend.names(prefix)})
+        return sorted({n for prefix in self.layout.prefixes() for n in self.backend.names(prefix)})
 
     def is_withheld(self, name: str) -> bool:
         """Whether the document (or the facts, ``provenance.FACTS``) is withheld from agents, because it came with a
@@ -70,9 +74,17 @@ class Store:
     def add_fact(self, fact: Fact, limit: int) -> AddResult:
         """:meth:`StorageBackend.add_fact`, registering the facts when this is the first one. Raises: the same
         errors."""
+        self._begin_facts()
+        return self.backend.add_fact(fact, limit)
+
+    def add_facts(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
+        """:meth:`StorageBackend.add_facts`, as :meth:`add_fact`. Raises: the same errors."""
+        self._begin_facts()
+        return self.backend.add_facts(facts, limit)
+
+    def _begin_facts(self) -> None:
         if self.provenance is not None and not self.provenance.is_ours(FACTS) and self.backend.count_facts() == 0:
             self.provenance.register([FACTS])
-        return self.backend.add_fact(fact, limit)
 
     def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> Written:
         """Append a block and read it back. Raises: Unavailable when the text read back lacks part of the block."""
@@ -82,9 +94,9 @@ class Store:
         self.backend.append(name, block, header, block_id)
         document = self.read(name)
         if document is None or block.strip("\n") not in document.text:
-            raise _silent(name)
+            raise silent(name)
         self._confirm(name)
-        return _written(surface, document, block.strip("\n"))
+        return proof_of(surface, document, block.strip("\n"))
 
     def change(self, surface: str, name: str, change: Callable[[str | None], str]) -> Written:
         """Read, change and write a document by compare-and-swap, then read it back.
@@ -97,13 +109,10 @@ class Store:
         """
         check_name(name)
         with self._turn(name):
-            attempt, until = 0, time.monotonic() + _PATIENCE_S
-            while attempt < _TRIES or time.monotonic() < until:
+            attempt, until = 0, time.monotonic() + PATIENCE_S
+            while attempt < TRIES or time.monotonic() < until:
                 if attempt:
-                    longest = min(_LONGEST_PAUSE_S, 0.002 * 2 ** min(attempt, 10))
-                    import random
-
-                    time.sleep(random.random() * longest)  # noqa: S311 - not a secret
+                    pause(attempt)
                 attempt += 1
                 before = self.backend.read(name)
                 text = change(before.text if before else None)
@@ -111,10 +120,7 @@ class Store:
                     return self.replace(surface, name, text, before.revision if before else ABSENT)
                 except Conflict:
                     continue
-        raise Conflict(
-            f"{name} was changed by another writer {attempt} times in a row.",
-            next_step="Close the editor or stop the other writer, then try again.",
-        )
+        raise conflicting(name, attempt)
 
     @contextmanager
     def _turn(self, name: str) -> Iterator[None]:
@@ -122,7 +128,7 @@ class Store:
         lost changes."""
         with ExitStack() as held:
             try:
-                folder = private.make(self._state, "locks")
+                folder = private.make(self.state, "locks")
                 held.enter_context(durable.lock(os.path.join(folder, f"{file_stem(name)}.lock"), timeout_s=_LINE_S))
             except Unavailable as error:
                 logger.info("a document is changed without its lock: %s", error.message)
@@ -139,9 +145,9 @@ class Store:
         after = self.backend.read(name)
         if after is not None and after.text == text:
             self._confirm(name)
-            return _written(surface, after, text)
+            return proof_of(surface, after, text)
         if after is None or after.revision in (revision, expected):
-            raise _silent(name)
+            raise silent(name)
         raise Conflict(
             f"{name} was changed by another process right after it was written.", next_step="Check it, then try again."
         )
@@ -162,14 +168,32 @@ class Store:
             self.provenance.register([name])
 
 
-def _silent(name: str) -> Unavailable:
+def pause(attempt: int) -> None:
+    """Wait before another try, for a random time that grows with the number of tries made."""
+    import random
+
+    longest = min(_LONGEST_PAUSE_S, 0.002 * 2 ** min(attempt, 10))
+    time.sleep(random.random() * longest)  # noqa: S311 - not a secret
+
+
+def conflicting(name: str, attempts: int) -> Conflict:
+    """The error after too many conflicts."""
+    return Conflict(
+        f"{name} was changed by another writer {attempts} times in a row.",
+        next_step="Close the editor or stop the other writer, then try again.",
+    )
+
+
+def silent(name: str) -> Unavailable:
+    """The error for a write that seemed to work."""
     return Unavailable(
         f"{name} was written without an error, but the stored text differs.",
         next_step="Check the disk or the backend. Nothing was dropped.",
     )
 
 
-def _written(surface: str, document: Document, text: str) -> Written:
+def proof_of(surface: str, document: Document, text: str) -> Written:
+    """The proof that ``text`` is in ``document``, which was read back."""
     from holdfast.models import Written
 
     return Written(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from holdfast.testing.documents import DocumentContract as DocumentContract
     from holdfast.testing.facts import FactContract as FactContract
     from holdfast.testing.machine import fact_machine as fact_machine
+    from holdfast.testing.optional import OptionalContract as OptionalContract
     from holdfast.testing.processes import ProcessContract as ProcessContract
     from holdfast.testing.search import SearchContract as SearchContract
     from holdfast.testing.storage import StorageContract as StorageContract
@@ -37,13 +38,22 @@ if TYPE_CHECKING:
 _WHERE = {
     "DocumentContract": "documents",
     "FactContract": "facts",
+    "OptionalContract": "optional",
     "ProcessContract": "processes",
     "SearchContract": "search",
     "StorageContract": "storage",
     "fact_machine": "machine",
 }
 
-__all__ = ["DocumentContract", "FactContract", "ProcessContract", "SearchContract", "StorageContract", "fact_machine"]
+__all__ = [
+    "DocumentContract",
+    "FactContract",
+    "OptionalContract",
+    "ProcessContract",
+    "SearchContract",
+    "StorageContract",
+    "fact_machine",
+]
 
 if "pytest" in sys.modules:  # not in the worker processes, which do without
     import pytest

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
+from holdfast.models.value import Value
 from holdfast.text import asked, tasks
 from holdfast.text.asked import Kind
 from holdfast.text.lazy import Lazy
@@ -107,8 +108,8 @@ _QUESTION: Final = Lazy(r"[?？]\W*$")
 _ENDINGS: Final = Lazy(r"^(?:let me know|feel free|happy to|enjoy|hope this)", re.IGNORECASE)
 
 
-@frozen(kw_only=True)
-class Ending:
+@frozen(kw_only=True, eq=False, repr=False)
+class Ending(Value):
     """``open`` is None without messages. ``next_step`` is ``none`` when nothing is left to do. ``why`` is the rule that
     decided. ``source`` is the quoted message (:func:`holdfast.text.asked.source`), or empty."""
 

@@ -8,6 +8,7 @@ most processes log nothing.
 from __future__ import annotations
 
 import re
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,9 +55,15 @@ class _Log:
         self._name = name
 
     def __getattr__(self, name: str) -> object:
+        if name in ("debug", "info") and "logging" not in sys.modules:
+            return _drop  # no program can have asked for these records
         import logging
 
         package = logging.getLogger("holdfast")
         if not package.handlers:
             package.addHandler(logging.NullHandler())
         return getattr(logging.getLogger(self._name), name)
+
+
+def _drop(*_: object, **__: object) -> None:
+    pass

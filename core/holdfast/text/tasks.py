@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
+from holdfast.models.value import Value
 from holdfast.text import asked
 from holdfast.text.lazy import Lazy
 
@@ -30,8 +31,8 @@ _DONE: Final = frozenset({"completed", "done", "complete", "cancelled", "cancele
 _NOW: Final = frozenset({"in_progress", "in-progress", "doing", "active"})
 
 
-@frozen(kw_only=True)
-class Tasks:
+@frozen(kw_only=True, eq=False, repr=False)
+class Tasks(Value):
     """The entries by state, each in the order of the list."""
 
     done: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from attrs import frozen
 from holdfast_dream.grounding import counting
 from holdfast_dream.grounding.blocks import normal, strip_marks
 from holdfast_dream.grounding.doubts import NOT_SURE, doubts
-from holdfast_dream.grounding.evidence import Evidence, Match, is_abbreviation, supporting
+from holdfast_dream.grounding.evidence import Evidence, Match, indexed, is_abbreviation, supporting
 from holdfast_dream.grounding.lexicon import (
     GENERIC,
     GIVEN_NAMES,
@@ -98,7 +98,7 @@ def ground(lines: Iterable[str], sources: Iterable[tuple[str, str]]) -> tuple[Gr
     Blank lines are grounded. Words and names in headings are not checked. Linear in the size of lines and sources.
     Never raises, whatever the text.
     """
-    evidence = Evidence(sources)
+    evidence = indexed(sources)
     return tuple(_Line(evidence, number, text).judge() for number, text in enumerate(lines, 1))
 
 

@@ -99,7 +99,8 @@ _PAIRS: Final = """
     | include includes included / exclude excludes excluded | grant grants / revoke revokes deny denies
     | lock locks locked / unlock unlocks unlocked | install installs installed / uninstall uninstalls uninstalled
     | import imports imported / export exports exported | agrees agreed / declined refused disagrees disagreed
-    | cheap cheaper / expensive dearer | best / worst | upgraded / downgraded | succeeded / failed
+    | cheap cheaper / expensive dearer | best / worst | upgraded / downgraded
+    | succeeded succeeds works worked work / failed fails fail
 """
 _OPPOSITES: Final = _opposites()
 #: Clauses that share this much of their words are one statement, whatever its order.

@@ -14,6 +14,7 @@ from datetime import date
 from heapq import nlargest
 from itertools import islice
 from typing import Final, NamedTuple
+from weakref import WeakValueDictionary
 
 from holdfast_dream.grounding.blocks import blocks, lines, normal, sentences
 from holdfast_dream.grounding.compact import Postings, Words
@@ -235,6 +236,19 @@ class Evidence:
             for form in _forms(line):
                 self._lines.add(form, document.first + at)
         return len(document.starts)
+
+
+#: Sources -> their index, while it is in use.
+_INDEXED: Final[WeakValueDictionary[tuple[tuple[str, str], ...], Evidence]] = WeakValueDictionary()
+
+
+def indexed(sources: Iterable[tuple[str, str]]) -> Evidence:
+    """The index of ``sources``. As long as a caller keeps it, :func:`ground` uses it for the same sources."""
+    texts = tuple(sorted(set(sources)))
+    found = _INDEXED.get(texts)
+    if found is None:
+        found = _INDEXED[texts] = Evidence(texts)
+    return found
 
 
 def _forms(line: str) -> set[str]:

@@ -177,6 +177,8 @@ def _classify(chunk: str) -> Iterator[Token]:
     if chunk.startswith("_") and chunk.endswith("_") and "__" not in chunk:
         chunk = chunk.strip("_")
     chunk = chunk.removeprefix("~") if chunk[1:2].isdigit() else chunk
+    if any(c.isdigit() or c == "_" for c in chunk):
+        chunk = chunk.removesuffix("'s")
     if chunk in quantities.SYMBOLS:
         yield Token("word", chunk, chunk)
     if not chunk or not any(c.isalnum() for c in chunk):

@@ -136,7 +136,10 @@ def _denied(body: str, tokens: Sequence[Token], best: Sequence[Match]) -> str:
     low = {t.text.lower() for t in tokens}
     if _negates(body) or low & _AKIN or _DENIED.search(body):
         return ""
-    mine = {t.root for t in tokens if (is_content(t) or t.is_claim) and t.root not in GENERIC}
+    whole = {t.root for t in tokens if is_content(t) or t.is_claim}
+    mine = whole - GENERIC
+    if len(whole) > 1 and all(_is_negated(whole, match.unit) for match in best):
+        return min(whole)
     if len(mine) < 2:
         return ""
     found = ""
@@ -153,6 +156,22 @@ def _denied(body: str, tokens: Sequence[Token], best: Sequence[Match]) -> str:
             return ""
         found = found or min(denied)
     return found
+
+
+def _is_negated(whole: set[str], unit: Unit) -> bool:
+    """Whether each clause of the unit with all words of a line has a "not" before one of them."""
+    clauses = [part for part in _BREAK.split(unit.text) if whole <= {t.root for t in Reader().tokens(part)}]
+    return bool(clauses) and all(_negates_later(part, whole) for part in clauses)
+
+
+def _negates_later(clause: str, whole: set[str]) -> bool:
+    tokens = Reader().tokens(clause)
+    at = next((n for n, t in enumerate(tokens) if _is_plain_not(t.text.lower())), len(tokens))
+    return any(t.root in whole for t in tokens[at + 1 : at + 3])
+
+
+def _is_plain_not(low: str) -> bool:
+    return low in ("not", "never", "cannot", "nicht") or low.endswith("n't")
 
 
 def _is_said(mine: set[str], unit: Unit) -> bool:

@@ -18,7 +18,7 @@ MAX_VALUE = 4096
 _QUOTES = "\"'`"
 _BLANKS = " \t"
 
-#: Characters that may follow a name before its value. With any other character there is no assignment.
+#: Characters allowed between a name and its value. Any other character means no assignment.
 _MAY_FOLLOW = frozenset(" \t\"'`\\)]?!*(=:>|,-+<→")
 
 #: An assignment sign, possibly followed by Markdown: "**Password:** value".
@@ -31,7 +31,7 @@ _DECLARED = Lazy(
 )
 #: A property, as in C#.
 _PROPERTY = Lazy(r"[ \t]\{[ \t]?get;[^{}\n]{0,40}\}[ \t]{0,4}=[ \t]{0,4}")
-#: The block of a variable, as in Terraform.
+#: A variable's block, as in Terraform.
 _DEFAULT = Lazy(r"[\"']\s{0,4}\{[^{}]{0,80}?default\s{0,4}=\s{0,4}")
 _PAIRED = Lazy(r"[\"']?\s{0,40},?\s{0,40}(?:-\s)?[\"']?[vV]alue[\"']?[ \t]{0,4}[:=][ \t]{0,4}", re.ASCII)
 #: A literal passed to its type's constructor.
@@ -64,7 +64,7 @@ class Value:
 
 
 def value_of(text: str, start: int, end: int, *, flag: bool) -> Value | None:
-    """The value of the name at ``text[start:end]``. ``flag``: the name is an option such as ``--token``."""
+    """The value assigned to the name at ``text[start:end]``. ``flag``: the name is an option such as ``--token``."""
     if "alue" in text[end : end + 60]:
         paired = _PAIRED.match(text, end)
         if paired:
@@ -119,20 +119,20 @@ def _behind_sign(text: str, start: int, end: int, sign: int) -> Value | None:
         if typed:
             value = typed.end()
     sep = "?" if text.startswith(("==", "->", "→", "<-", "||"), sign) else ":" if mark == ":" else "="
-    if mark == "|":  # what is taken when there is none: a literal, or code
+    if mark == "|":  # a default value: a literal, or code
         return _read_quoted(text, value, sep)
     return _read(text, value, sep, whole=mark == "=" and sign == end and _opens_line(text, start))
 
 
 def _quote_at(text: str, at: int) -> int:
-    """The length of the quote at this position, escaped or not. 0 without one."""
+    """The quote's length at this position, escaped or not. 0 without a quote."""
     if text[at : at + 2] in ('\\"', "\\'"):
         return 2
     return 1 if text[at : at + 1] and text[at] in _QUOTES else 0
 
 
 def _sign(text: str, at: int) -> int:
-    """The end of the assignment sign at ``at``, 0 without one."""
+    """Where the assignment sign at ``at`` ends, 0 without a sign."""
     found = _SIGN.match(text, at)
     if not found or found[1] == "::" or (found[1] == "=" and text[at + 1 : at + 2] == "~"):
         return 0

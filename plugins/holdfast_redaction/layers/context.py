@@ -81,7 +81,7 @@ def _name_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _look(text: str, lower: str, start: int, end: int, *, striking: bool) -> tuple[Hit | None, int]:
-    """The secret of the name at ``text[start:end]``, and the offset up to which the text is done. Names inside a value
+    """The secret with the name at ``text[start:end]``, and the offset where the search continues. Names inside a value
     are part of it."""
     name = text[start:end]
     flag = name.startswith("--")

@@ -1,7 +1,7 @@
-"""Finds the keywords that occur in a text, without any library.
+"""Finds a table's keywords in a string, without any library.
 
-Most text contains no keyword of a table. So the parts that keywords have in common (see ``parts``) are searched in the
-text's distinct words first, and then, in the text itself, only the keywords of the parts that occur.
+Most text contains no keyword. So the distinct words are first searched for substrings shared by keywords (see
+``parts``), and then the text itself for the keywords with those substrings only.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ class Words:
 
 
 class Keywords:
-    """The keywords that occur in a text, case-sensitive ones and lower-case ones, each with its rules' numbers, and the
-    text's words if known."""
+    """The keywords found, case-sensitive and lower-case, each with its rules' numbers, and the words, if known."""
 
     __slots__ = ("exact", "lower", "words")
 

@@ -14,7 +14,7 @@ from holdfast_redaction.layers import values
 from holdfast_redaction.layers.assign import Value
 from holdfast_redaction.layers.values import PASSWORD, STRONG
 
-# All of these read the text in lower case: an expression that ignores case takes twice the time.
+# All of these read lower-case text, because an expression that ignores case takes twice the time.
 _VALUE = r"(?:\*\*([^*\n]{2,200})\*\*|\"([^\"\n]{2,200})\"|'([^'\n]{2,200})'|`([^`\n]{2,200})`|“([^”\n]{2,200})”|«[ \u00a0]?([^»\n]{2,200}?)[ \u00a0]?»|(\S{2,400}))"
 _BE = (
     r"(?:\b(?:is|was|are|were|(?:will|should|must|would|could|to)[ \t]+be|it's|that's|here's|ser[íi]a|serait|wäre|has[ \t]+been|reads|equals|became|becomes|ist|lautet|war|es|est)\b"
@@ -75,7 +75,7 @@ _NAMED = Lazy(
     r"|pbkdf2|argon2|win\d\d|x86|arm64|u?int\d+|float\d+|v\d+)"
 )
 _OTHER_ID = Lazy(r"(?!(?:sk|rk|pk|tok|key|pat|pw|api)_)[a-z]{2,8}_")
-#: Words of a passphrase; and an id, which the name of an API key may be given.
+#: Words of a passphrase, and an id that may be called an API key.
 _ROW = Lazy(r"[a-z]{3,12}(?:-[a-z]{3,12}){2,7}")
 _UUID = Lazy(r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 #: ``pass name=value``
@@ -95,8 +95,8 @@ _STARTS = frozenset(
     """.split()  # noqa: SIM905
 ).union(_ABOUT)
 _SIGNS = tuple("(:=-–—→")
-#: Names of secrets that are a row of words; behind the latter three it is that of a wallet: so many words at least, none
-#: longer than that. Source: BIP-39.
+#: Names of secrets made of words. The last three are names of a wallet's phrase, with a minimum number of words and a
+#: maximum length of each. Source: BIP-39.
 PHRASES = ("passphrase", "mnemonic", "phrase", "seed", "recovery")
 _FEW, _MANY, _LONGEST = 3, 12, 8
 #: ... and "recovery" alone is many things.
@@ -157,13 +157,13 @@ def value_before(text: str, lower: str, start: int, strength: int, noun: str) ->
     value = before and _judge(text, before, strength, noun, sure=True)
     if not value:
         return None
-    content = text[value.start : value.end]  # "3f2a9c1 is the password fix" tells of a commit
+    content = text[value.start : value.end]  # "3f2a9c1 is the password fix" names a commit
     return None if values.is_protected(content) and not _UUID.fullmatch(content) else value
 
 
 def value_near(text: str, start: int, end: int, strength: int) -> Value | None:
-    """A secret in the same line as the noun at ``text[start:end]``, however the sentence goes on or began: only what could
-    be nothing else. None when the line tells of a secret that is masked."""
+    """A secret in the same line as the noun at ``text[start:end]``, whatever the sentence says. Only unmistakable
+    values count. None when the line mentions a masked secret."""
     first = text.rfind("\n", max(0, start - _NEAR), start) + 1 or max(0, start - _NEAR)
     last = text.find("\n", end, end + _NEAR)
     last = last if last >= 0 else min(len(text), end + _NEAR)

@@ -28,7 +28,7 @@ _PIECE = 400
 _BEFORE, _BEHIND = 220, 600
 #: ... and the maximum blanks between a name and the line below it with the value.
 _BELOW = 81
-#: Signs behind which nothing stands on the next line, and how a line begins that gives a value to the name above it.
+#: Signs after which no value follows on the next line, and beginnings of a line that holds the value of a name above.
 _ENDS = frozenset(".,;!?)]}")
 _VALUE_BELOW = Lazy(r"\n\s{0,40}(?:[:=]|,?\s{0,40}(?:-\s)?[\"']?value)")
 _MEMORY = 32 << 20
@@ -49,7 +49,7 @@ def load() -> Sieve | None:
 
 
 class Sieve:
-    """Several sets of expressions, because one automaton for all would have the product of their states."""
+    """Several sets of expressions, because a single automaton would have the product of their states."""
 
     def __init__(self, re2: Any) -> None:
         from holdfast_redaction.rules._heads import HEADS
@@ -69,7 +69,7 @@ class Sieve:
         )
 
     def _set(self, expressions: Sequence[str]) -> Callable[[bytes], list[int] | None]:
-        """The indexes of the expressions that match a text, unordered."""
+        """The indexes of the matching expressions, unordered."""
         options = self._re2.Options()
         options.max_mem = _MEMORY
         made = self._re2.Set.SearchSet(options)
@@ -82,7 +82,7 @@ class Sieve:
         return match
 
     def is_sound(self) -> bool:
-        """Whether the automata work. One without enough memory matches nothing and raises no error."""
+        """Whether the automata work. Without enough memory an automaton matches nothing and raises no error."""
         text = 'AKIA0123456789ABCDEF password: "n0ne", jane@corp.dev -----BEGIN '
         return self.possible(text) >= {FORMATS, CONTEXT, KEY, "email"} and bool(self.keywords(text).exact)
 
@@ -126,7 +126,7 @@ class Sieve:
         """Of ``text[start:end]``, a piece in which a name may be given a secret, the lines in which it may be.
         ``lower`` is ``text`` in lower case, of the same length; ``striking`` says whether one may be near to its name
         without being given to it."""
-        if text.find("\n", start, end - 1) < 0:  # has been asked
+        if text.find("\n", start, end - 1) < 0:  # a single line was searched already
             yield start, end
             return
         near = lower[start : end + _BELOW]
@@ -145,8 +145,8 @@ class Sieve:
 
 
 def _encoded(text: str) -> bytes | None:
-    """What google-re2 is asked about ``text``: the name of a rule in an earlier redaction is not that of a secret. None
-    when it cannot be asked."""
+    """``text`` prepared for google-re2, without the rule names in earlier placeholders, which are not secrets' names.
+    None when google-re2 cannot read it."""
     if values.MARK in text:
         text = _PLACEHOLDER.sub(values.MARK + "]", text)
     try:
@@ -165,7 +165,7 @@ def _cut_up(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
 
 
 def _cut(text: str, start: int, end: int) -> int:
-    """The end of a piece from ``start``: after a line, or else after a word, or else anywhere."""
+    """Where a piece from ``start`` ends: after a line, or after a word, or anywhere."""
     stop = start + _PIECE
     if stop >= end:
         return end
@@ -174,13 +174,12 @@ def _cut(text: str, start: int, end: int) -> int:
 
 
 def _below(text: str, stop: int) -> int:
-    """The end of the lines below ``stop``, the end of a line, that may contain the value of a name above."""
+    """Where the lines end that follow the line end ``stop`` and may contain the value of a name above."""
     return text.find("\n", stop + _BELOW, stop + _BEHIND) + 1 or stop + _BEHIND
 
 
 def _is_closed(lower: str, start: int, stop: int) -> bool:
-    """Whether the line ``lower[start:stop]`` ends so that no value follows below it, as one does behind a quote, a
-    sign or "is"."""
+    """Whether no value can follow below the line ``lower[start:stop]``. It can after a quote, a sign or "is"."""
     last = lower[stop - 2 : stop - 1]
     return (
         lower[stop - 1] == "\n"

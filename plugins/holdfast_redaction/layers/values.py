@@ -12,8 +12,8 @@ from functools import lru_cache
 
 from holdfast.text.lazy import Lazy
 
-#: How much a name says. A password may be any word; a named key (``api_key``) anything that is no plain word; a bare
-#: ``token`` only what looks random; the key of something unknown (``acme_key``) only what is long as well.
+#: The strength of a name. A password may be any word, a named key (``api_key``) anything except a plain word, a bare
+#: ``token`` only a random string, and an unknown key (``acme_key``) only a long random string.
 FAINT, WEAK, STRONG, PASSWORD = 1, 2, 3, 4
 
 MARK = "[REDACTED:"
@@ -123,7 +123,7 @@ COMMON = frozenset(
 )
 _DOTTED = Lazy(r"\w+(?:\.\w+)+", re.ASCII)
 _LEET = Lazy(r"[A-Za-z]\d+[A-Za-z]|[A-Z][a-z]+\d+$", re.ASCII)
-#: A regular expression; and the name of a class.
+#: A regular expression, and a class name.
 _PATTERN = Lazy(r"\[[^\]\s]{2,}\](?:[{+*?]|$)|\(\?[:iP<]|\{\d+,?\d*\}")
 _CLASS = Lazy(
     r"(?:\w+\.)?[A-Z][a-z]\w*(?:Key|Token|Secret|Credentials?|Password|Bytes|Str|Array|Buffer|Type|Enum)s?[,;]?",
@@ -134,7 +134,7 @@ _LEAST = {PASSWORD: 3, STRONG: 6, WEAK: 6, FAINT: 20}
 #: Maximum characters of a value that are checked. More would take time without changing the answer.
 JUDGED = 128
 _NOUN = Lazy(r"(?i)pass|secret|token|key|cred|auth|pwd|env|value|config|setting|param|arg|input|field|hash")
-#: Words with a number behind them, as in `gpt-4o-mini-2024` and `test_case_12`, and what stands between them.
+#: Words followed by a number, as in `gpt-4o-mini-2024` and `test_case_12`, and the separators between them.
 _NUMBERED = Lazy(r"[a-z]{1,12}\d{1,4}|[a-z]?\d+[a-z]?")
 _SEPARATORS = Lazy(r"[_.\-/:]")
 _LETTER = Lazy(r"[A-Za-z]")
@@ -145,7 +145,7 @@ _PLAIN = Lazy(r"[A-Za-z]+(?:[_.'’/-][A-Za-z]+)*", re.ASCII)
 def is_placeholder(value: str) -> bool:
     """Whether ``value`` is a placeholder for a secret: ``<your-token>``, ``xxxx``, an earlier redaction."""
     few = 2 if len(value) > 3 else 1
-    if len(set(value[:8])) <= few and len(set(value)) <= few:  # the first characters of a secret tell already
+    if len(set(value[:8])) <= few and len(set(value)) <= few:  # the first characters decide for most secrets
         return True
     low = value.lower()
     if value.isalnum() and value.isascii():  # one piece, as most tokens are; not of one letter, see above
@@ -177,9 +177,9 @@ def is_reference(value: str) -> bool:
 
 
 def _is_dotted_token(value: str) -> bool:
-    """Whether a part of it is too long and too random for the name of an attribute, as in a JWT."""
+    """Whether one part is too long and too random for an attribute name, as in a JWT."""
     parts = value.split(".")
-    if len(parts) == 1 or "/" in value or "(" in value or len(parts[-1]) < 8:  # that is the end of a file's name
+    if len(parts) == 1 or "/" in value or "(" in value or len(parts[-1]) < 8:  # a file name's ending
         return False
     return any(
         len(part) >= 16 and part.replace("-", "a").isalnum() and sum(map(str.isdigit, part)) >= 3 for part in parts
@@ -239,7 +239,7 @@ def can_be_secret(value: str, strength: int, *, quoted: bool) -> bool:
     if bare[0] in "$%<{" or ((not quoted and bare[0] in "@&*!?|>([\\") and is_reference(bare)):
         return _odd_password(bare, strength, quoted=quoted)
     if _ID.fullmatch(bare) or (not quoted and strength < PASSWORD and _PREFIXED_ID.fullmatch(bare)):
-        if strength > WEAK:  # the name says what it is, unless the id says that too
+        if strength > WEAK:  # a strong name decides, unless the value names itself an id
             prefixed = _PREFIXED_ID.fullmatch(bare) and not bare.startswith(("sk_", "sk-"))  # a secret key
             return strength == PASSWORD or (len(bare) >= 8 and not prefixed)
         return bare.isalnum() and (len(bare) == 32 if strength == FAINT else len(bare) >= 32)
@@ -284,7 +284,7 @@ def _odd_password(value: str, strength: int, *, quoted: bool) -> bool:
 
 
 def _random_path(value: str) -> bool:
-    """Base64 holds slashes; a path of random characters with digits and both cases is none."""
+    """Base64 may hold slashes. A path of random characters with digits and both cases is not a path."""
     parts = value.rstrip("=").split("/")
     return (
         len(value) >= 24
@@ -304,7 +304,7 @@ def has_secret_mix(value: str) -> bool:
 
 
 def _phrase(value: str, strength: int, *, quoted: bool) -> bool:
-    """Several words in quotes: a passphrase only if it does not read as a message."""
+    """Several words in quotes are a passphrase only if they do not read as a message."""
     words = value.split()
     return (
         strength == PASSWORD
@@ -329,7 +329,7 @@ def _with_scheme(value: str) -> bool:
 
 
 def _word(value: str, strength: int, *, quoted: bool) -> bool:
-    """Letters only, perhaps with separators: a name or a word."""
+    """Whether it has only letters, perhaps with separators, as a name or a word has."""
     if strength <= WEAK:
         return is_random(value)
     if is_term(value):

@@ -1,1 +1,1 @@
-"""The table of known formats, made from ``rules.toml``, and the rules of a user."""
+"""The table of known formats, generated from ``rules.toml``, and a user's own rules."""

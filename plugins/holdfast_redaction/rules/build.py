@@ -1,7 +1,7 @@
 """``python -m holdfast_redaction.rules.build``: turns ``rules.toml``, the source, into ``_table.py`` and ``_heads.py``.
 
-Reading TOML takes longer than a hook may (tens of milliseconds); a module of constants is there in a fraction of one.
-``_heads.py`` is for google-re2 alone and loaded with it. A test fails when source and modules disagree.
+Parsing the TOML takes tens of milliseconds, too long for a hook. A module of constants loads in a fraction of one.
+Only google-re2 needs ``_heads.py``. A test fails when source and modules disagree.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def read(path: str = SOURCE) -> list[dict[str, Any]]:
 
 
 def compact(rules: list[dict[str, Any]]) -> tuple[list[Row], Keywords]:
-    """One row a rule, in the order of the fields of ``patterns.Rule``; and the keywords, by where they are looked for.
+    """One row per rule, in the order of ``patterns.Rule``'s fields, and the keywords by search place.
 
     ``words``: in long words only; ``text``: anywhere; ``lower``: anywhere, in lower case.
     """
@@ -63,7 +63,7 @@ def compact(rules: list[dict[str, Any]]) -> tuple[list[Row], Keywords]:
 
 
 def _in_long_word(rule: dict[str, Any], keyword: str) -> bool:
-    """Whether a match always lies in one word of at least 16 characters: no white space in the regex, and long."""
+    """Whether every match is within one word of at least 16 characters: the regex is long and has no white space."""
     from holdfast_redaction.rules.lint import shortest
 
     spaces = re.search(r"\\s|\[ |\\t|\[\^|\\n", rule["regex"])
@@ -124,7 +124,7 @@ def _mapping(name: str, keywords: dict[str, tuple[int, ...]]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Write ``_table.py`` and ``_heads.py`` beside ``rules.toml``."""
+    """Write ``_table.py`` and ``_heads.py`` next to ``rules.toml``."""
     rules = read()
     for path, text in ((TARGET, render(rules)), (HEADS, render_heads(rules))):
         with open(path, "w", encoding="utf-8") as file:

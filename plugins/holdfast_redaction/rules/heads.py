@@ -1,7 +1,7 @@
-"""How the formats of the table begin, as a few expressions of RE2: where none is true, no format is found.
+"""The beginnings of all formats as a few RE2 expressions. Text that matches none of them holds no known format.
 
-Used by ``build`` alone. The whole expressions would do as well, but an automaton for all of them at once has too many
-states; their beginnings, shared by all that begin alike, have few. What a head leaves out, it allows.
+Only ``build`` uses this. Whole expressions would work as well, but a single automaton for all of them has too many
+states. Shared beginnings have few. A head allows everything that it leaves out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re._constants as sre  # typeshed leaves the parser out
 import re._parser as parser
 from typing import Any
 
-#: Characters behind the keyword that a head asks for, and characters of a format without a keyword.
+#: Characters that a head requires after the keyword, and characters of a format without a keyword.
 _BEHIND, _ANYWHERE = 10, 34
 #: Repeats up to this often are counted; others may go on for ever.
 _COUNTED = 4
@@ -23,8 +23,8 @@ _FOR_EVER = 1_000_000
 
 
 def heads(rules: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
-    """Expressions of which one is true of every text that holds a format: those that may begin anywhere, and those
-    that begin with a word. Raises: ValueError for an expression that is more than a format needs."""
+    """Expressions of which at least one matches any text with a known format: first those that may begin anywhere, then
+    those that begin with a word. Raises: ValueError for an expression more complex than a format needs."""
     groups: dict[tuple[str, str], list[str]] = {}
     for rule in rules:
         tree = parser.parse(rule["regex"])
@@ -41,7 +41,7 @@ def heads(rules: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
 
 
 def _head(rule: dict[str, Any], tree: Any) -> str:
-    """Bounded repeats in front of the keyword would be counted from each character on: there they are not."""
+    """Leave out bounded repeats before the keyword, because RE2 would count them from each character on."""
     if not rule["keywords"]:
         return _Head(_ANYWHERE).of(tree)
     room = min(map(len, rule["keywords"])) + _BEHIND
@@ -49,7 +49,7 @@ def _head(rule: dict[str, Any], tree: Any) -> str:
 
 
 class _Head:
-    """Writes the beginning of a parsed expression, ``room`` characters at least if it has them."""
+    """Writes a parsed expression's beginning, at least ``room`` characters if it has them."""
 
     def __init__(self, room: int, *, counting: bool = True) -> None:
         self._room = room

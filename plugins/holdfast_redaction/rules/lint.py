@@ -1,7 +1,7 @@
-"""Tells whether an expression can be trusted with any text: it parses, it cannot run away, it needs no look-around.
+"""Checks whether an expression is safe for any input: it parses, cannot run away and needs no look-around.
 
-Python's matcher backtracks; two repeats inside each other, or side by side over the same characters, can take time
-that grows with the square of the text or worse. RE2 cannot, but it is an option, not a given.
+Python's matcher backtracks. Nested repeats, or adjacent repeats over the same characters, can take quadratic time or
+worse. RE2 cannot, but it is optional.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
 
 
 def complaints(regex: str) -> list[str]:
-    """What is wrong with ``regex``, in words; empty when nothing is. Does not run it."""
+    """The fault of ``regex`` in words, or an empty string. Does not run it."""
     try:
         tree = parser.parse(regex)
     except (re.error, RecursionError, OverflowError) as error:
@@ -41,13 +41,13 @@ def complaints(regex: str) -> list[str]:
 
 
 def is_bounded(regex: str) -> bool:
-    """Whether every repeat has a limit: then the time for a text is in proportion to its length."""
+    """Whether every repeat has a limit, so that the time is proportional to the text's length."""
     tree = parser.parse(regex)
     return not any(operator in _REPEATS and argument[1] == sre.MAXREPEAT for operator, argument, _ in _walk(tree))
 
 
 def shortest(regex: str) -> int:
-    """The length of the shortest text that ``regex`` matches."""
+    """The length of the shortest match of ``regex``."""
     width: int = parser.parse(regex).getwidth()[0]
     return width
 

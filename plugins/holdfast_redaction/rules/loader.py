@@ -1,10 +1,10 @@
 # ruff: noqa: E501 - tables of patterns
 """A user's own rules, in the TOML form of gitleaks and betterleaks.
 
-What is read of a rule: ``id``, ``regex``, ``keywords``, ``entropy``, ``secretGroup`` and ``allowlist`` /
-``allowlists`` (``regexes``, ``stopwords``, ``regexTarget``, ``condition`` as far as it needs no path or commit). A rule
-for paths alone is skipped, since memory has none. An expression that cannot be compiled or could run away is named and
-refused here, before a text depends on it. Source: https://github.com/gitleaks/gitleaks#configuration.
+A rule's ``id``, ``regex``, ``keywords``, ``entropy``, ``secretGroup`` and ``allowlist`` / ``allowlists`` are read
+(``regexes``, ``stopwords``, ``regexTarget``, ``condition`` where it needs no path or commit). A rule only for paths is
+skipped, because memory has none. An expression that cannot be compiled or could run away is refused by name here,
+before any text depends on it. Source: https://github.com/gitleaks/gitleaks#configuration.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class UserRules:
 
 
 def _secret_span(match: Any, group: int) -> tuple[int, int]:
-    """The secret: the named group, else the first one that took part, else the whole match, as gitleaks has it."""
+    """The secret: the named group, or the first group that matched, or the whole match, as in gitleaks."""
     groups = [group] if group else range(1, len(match.groups()) + 1)
     for index in groups:
         start, end = match.span(index)
@@ -185,9 +185,9 @@ def _texts(table: Mapping[str, Any], key: str, where: str) -> list[str]:
 
 
 def compile_safely(regex: object, where: str, probes: tuple[int, ...] = _PROBES) -> Any:
-    """``regex`` compiled by google-re2 when that is installed, else by ``re``.
+    """``regex`` compiled by google-re2 if installed, otherwise by ``re``.
 
-    Raises: ConfigError when it is no expression, or, without google-re2, when it could run away on hostile text.
+    Raises: ConfigError for an invalid expression, or, without google-re2, for one that could run away on hostile text.
     """
     if not isinstance(regex, str):
         raise ConfigError(f"The regex of {where} is no text.", next_step="Correct the rule.")
@@ -230,7 +230,7 @@ def _compile_re(regex: str, where: str, probes: tuple[int, ...]) -> re.Pattern[s
 
 
 def _slow_on(pattern: re.Pattern[str], regex: str, probes: tuple[int, ...]) -> str:
-    """Tries hostile texts, each a little longer, so that a runaway shows before it is out of hand."""
+    """Tries hostile strings of growing length, so that a runaway shows early."""
     if lint.is_bounded(pattern.pattern):
         probes = _PROBES_OF_MATCHES[:-1]  # it may still take for ever at one place
     literal = max(re.findall(r"[A-Za-z0-9_]{2,}", regex), key=len, default="a")

@@ -1,1 +1,1 @@
-"""The commands of this package."""
+"""This package's commands."""

@@ -1,4 +1,4 @@
-"""``holdfast diff``: what a dream changed in MEMORY.md."""
+"""``holdfast diff``: a dream's changes to MEMORY.md."""
 
 from __future__ import annotations
 
@@ -115,6 +115,7 @@ def _masked(memory: Holdfast, one: DreamResult) -> DreamResult:
         dropped=gone(one.dropped),
         refused=gone(one.refused),
         judged=gone(one.judged),
+        quoted=gone(one.quoted),
     )
 
 

@@ -1,4 +1,4 @@
-"""``holdfast explain``: what an agent reads at its next start, and why."""
+"""``holdfast explain``: the text an agent reads at its next start, with the reasons."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast.text import recall
 
 if TYPE_CHECKING:
     from holdfast.cli.terminal import Cell
-    from holdfast_view.loaded import Loaded, Part, Start
+    from holdfast_web.loaded import Loaded, Part, Start
 
 #: The help section that lists the command, and its line there.
 HEADING = "See it"
@@ -34,7 +34,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast_view.loaded import start
+    from holdfast_web.loaded import start
     from holdfast_web.project import Project
 
     out = Term()

@@ -1,4 +1,4 @@
-"""``holdfast timeline``: what was saved and what was blocked, day by day."""
+"""``holdfast timeline``: flushes, blocked compactions and dreams, day by day."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from holdfast.cli.humanize import count
 from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from holdfast_view.history import DayEvents
+    from holdfast_web.events import Interruption
 
 #: The help section that lists the command, and its line there.
 HEADING = "See it"
@@ -28,6 +29,7 @@ _LANES: Final = (
     ("sessions", "sessions", ""),
     ("flushes", "flushes", "green"),
     ("blocked", "blocked", "red"),
+    ("compactions", "compacted", ""),
     ("dreams", "dreams", "cyan"),
     ("added", "facts new", ""),
     ("left", "facts left", "yellow"),
@@ -38,7 +40,7 @@ _GUTTER: Final = 14
 _TOTAL: Final = 8
 #: Cells of a day and its gap, the widest first.
 _COLUMNS: Final = ((3, 1), (1, 1), (1, 0))
-#: Blocked days that are listed.
+#: Maximum interruptions to list.
 _LISTED: Final = 5
 
 
@@ -53,7 +55,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.epilog = (
         examples("holdfast timeline", "holdfast timeline --days 7", "holdfast timeline --days 365 --json")
         + "\n\nWhere the days do not fit, a column is several days. `blocked` counts refused flushes: after those"
-        "\nnothing left the context."
+        "\nnothing left the context. `compacted` counts the flushes that a compaction asked for."
     )
 
 
@@ -66,13 +68,16 @@ def run(args: Namespace) -> int:
     with Holdfast.open(args.root) as memory:
         project = Project(memory)
         days = history(project, min(args.days or _DAYS, _MOST_DAYS))
+        stopped = project.interruptions(project.status(), days[0].day)
+        titles = project.titles({one.session for one in stopped[:_LISTED]})
         withheld = project.facts_withheld
     if args.json:
         rows = [
             {"day": day.day.isoformat(), **{name: getattr(day, name) for name in COUNTS}, "note": day.note}
             for day in days
         ]
-        out.json({"ok": True, "days": rows})
+        found = [{**one._asdict(), "day": one.day.isoformat()} for one in stopped]
+        out.json({"ok": True, "days": rows, "interruptions": found})
         return 0
     whole = total(days)
     if whole.is_quiet:
@@ -80,7 +85,7 @@ def run(args: Namespace) -> int:
         out.say(out.wrapped("holdfast timeline --days 365, or holdfast install CLIENT to begin", first=_next(out)))
         return 0
     _plot(out, days if args.days else since_first(days, least=_LEAST_DAYS), whole)
-    _say_blocked(out, days)
+    _say_stopped(out, stopped, titles)
     if whole.failed:
         out.say(f"\n{out.mark('warn')} {count(whole.failed, 'dream')} failed\n{_next(out)}holdfast dream --log")
     if withheld:
@@ -92,15 +97,22 @@ def _next(out: Term) -> str:
     return f"  {out.dim('next:')} "
 
 
-def _say_blocked(out: Term, days: Sequence[DayEvents]) -> None:
-    blocked = [day for day in days if day.blocked]
-    if blocked:
+def _say_stopped(out: Term, stopped: Sequence[Interruption], titles: Mapping[str, str]) -> None:
+    """List the newest refused flushes and overrides, one per day and session."""
+    if stopped:
         out.say()
-    for day in blocked[-_LISTED:]:
-        flushes = "1 flush" if day.blocked == 1 else f"{day.blocked:,} flushes"
-        out.say(out.wrapped(f"{day.day}: {flushes} refused, nothing was dropped", first=f"{out.mark('fail')} "))
-    if len(blocked) > _LISTED:
-        out.say(f"  and {count(len(blocked) - _LISTED, 'earlier day')}: --json lists all")
+    for one in stopped[:_LISTED]:
+        flushes = "1 flush" if one.times == 1 else f"{one.times:,} flushes"
+        if one.overridden:
+            said, mark = f"{one.day}: an operator let context go unsaved: {one.why}", "warn"
+        else:
+            where = f" at the {one.why}" if one.why else ""
+            said, mark = f"{one.day}: {flushes} refused{where}, nothing was dropped", "fail"
+        out.say(out.wrapped(said, first=f"{out.mark(mark)} ", rest="  "))
+        title = f"  {titles[one.session]}" if one.session in titles else ""
+        out.say(f"  {out.dim(out.clip(f'{one.session}{title}', out.width - 2))}")
+    if len(stopped) > _LISTED:
+        out.say(f"  and {count(len(stopped) - _LISTED, 'earlier entry')}: --json lists all")
 
 
 def _plot(out: Term, days: Sequence[DayEvents], whole: DayEvents) -> None:

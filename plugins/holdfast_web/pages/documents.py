@@ -8,7 +8,7 @@ from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.flush import notes as daily
-from holdfast_web.memory_lines import Origins, lines_of
+from holdfast_web.memory_lines import lines_of
 from holdfast_web.paging import page
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast_web.project import Project
     from holdfast_web.rendering import Renderer
 
-#: Characters of a document on one page; it is divided at headings where possible.
+#: Characters of a document on one page. Pages break at headings where possible.
 _PART: Final = 24_000
 _NOTES: Final = 31
 _LINES: Final = 100
@@ -41,14 +41,8 @@ def notes(project: Project, renderer: Renderer, request: Request) -> str:
 
 
 def memory(project: Project, renderer: Renderer, request: Request) -> str:
-    layout, zone = project.services.layout, project.zone
-    origins = Origins(
-        project.services.state,
-        project.dreams(),
-        memory=layout.name(Surface.MEMORY),
-        note_of=lambda at: layout.name(Surface.DAILY, at.astimezone(zone).date()),
-        read=project.text,
-    )
+    layout = project.services.layout
+    origins = project.origins()
     documents = [project.standing(surface) for surface in (Surface.MEMORY, Surface.USER)]
     chosen = request.choice("document", tuple(one.name for one in documents))
     document = next(one for one in documents if one.name == chosen)
@@ -105,7 +99,7 @@ def _parts(text: str) -> list[tuple[int, str]]:
 
 
 def _part_of(parts: list[tuple[int, str]], line: str) -> str:
-    """The number of the part with that line; the first without one."""
+    """The number of the part that has the line; 1 without a line."""
     if not (line.isascii() and line.isdigit() and len(line) < 10):
         return "1"
     return str(max(1, sum(first <= int(line) for first, _ in parts)))
@@ -121,7 +115,7 @@ def _is_mark(line: str) -> bool:
 
 
 def _stamps(renderer: Renderer, text: str, first_line: int) -> dict[int, Markup]:
-    """For the number of each block's heading line: its time, session and flush."""
+    """Each block's time, session and flush, by its heading's line number."""
     found: dict[int, Markup] = {}
     at = 0
     for block in daily.blocks(text):

@@ -1,4 +1,4 @@
-"""Dreams: the log, and what one night changed."""
+"""Dreams: the log, and the changes of one night."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 _FILTERS: Final = ("changes", "all")
 _RUNS: Final = 30
-#: Lines of a difference that are shown.
+#: Maximum lines of a difference to show.
 _DIFF: Final = 600
-#: The lists of a run with their labels; each entry of a list has a text and a reason.
+#: A run's lists with their labels. Each entry has a text and a reason.
 _GONE: Final = (
     ("dropped", "Dropped"),
     ("merged", "Merged into others"),
@@ -25,6 +25,7 @@ _GONE: Final = (
     ("archived", "Moved to the archive"),
     ("refused", "Refused: not in the sources"),
     ("judged", "Accepted by the judge"),
+    ("quoted", "Quoted from the sources instead"),
 )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from attrs import evolve
 
 from holdfast.models import Category
+from holdfast_web import origins
 from holdfast_web.paging import page
 
 if TYPE_CHECKING:
@@ -59,13 +60,15 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     if fact is None and (not history or project.facts_withheld):
         project.memory.facts.get(wanted if not project.facts_withheld else "")  # raises, with the store's own next step
     texts = project.masked(*(one.content or "" for one in history))
+    trace = origins.at(project, wanted) if fact else None
     return renderer.page(
         "fact.html",
         here="facts",
         title=f"Fact {wanted}",
         fact_id=wanted,
         fact=project.shown_facts([fact])[0] if fact else None,
-        session=fact is not None and fact.source in project.memory.sessions(),
+        trace=trace,
+        titles=project.titles({one.session for one in trace.sources if one.session} if trace else ()),
         history=list(zip(history, texts, strict=True))[::-1],
     )
 

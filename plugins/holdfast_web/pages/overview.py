@@ -1,4 +1,4 @@
-"""The overview: state, what is due, the timeline, open work; and the timeline on its own page."""
+"""The overview (state, due tasks, timeline, open work), and the timeline on its own page."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from holdfast.errors import HoldfastError
 from holdfast.flush.dreamlog import Status as DreamStatus
 from holdfast.journal.safety import State
 from holdfast_web.events import events, totals
+from holdfast_web.paging import page
 from holdfast_web.timeline import Day, Picture, days, picture, without_quiet_start
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ _DAYS: Final = 60
 _NARROW_DAYS: Final = 14
 _SPANS: Final = ("90", "30", "180", "365", "730")
 _LATEST: Final = 6
+_UNSAFE: Final = 5
+_INTERRUPTIONS: Final = 30
 
 
 class Due(NamedTuple):
@@ -42,7 +45,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     problems: list[HoldfastError] = []
 
     def read(query: Callable[[], T], otherwise: T) -> T:
-        """The result, or ``otherwise`` when a part of the store cannot be read: the banner then shows why."""
+        """The result, or ``otherwise`` when a part of the store cannot be read. The banner then shows why."""
         try:
             return query()
         except HoldfastError as error:
@@ -76,6 +79,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         facts=facts,
         notes=len(names),
         latest=latest[:_LATEST],
+        titles=project.titles(one.id for one in (*latest[:_LATEST], *now.unsafe[:_UNSAFE])),
         days=shown,
         totals=totals(shown),
         **_pictures(shown),
@@ -86,15 +90,20 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
 
 def timeline(project: Project, renderer: Renderer, request: Request) -> str:
     span = request.choice("days", _SPANS)
-    shown = list(events(project, project.status(), int(span)).values())
+    now = project.status()
+    shown = list(events(project, now, int(span)).values())
+    interruptions = page(project.interruptions(now, shown[0].day), request.text("page"), size=_INTERRUPTIONS)
     return renderer.page(
         "timeline.html",
-        here="",
+        here="timeline",
         title="Timeline",
         days=shown,
         totals=totals(shown),
         span=span,
         spans=sorted(_SPANS, key=int),
+        interruptions=interruptions,
+        titles=project.titles({one.session for one in interruptions.items}),
+        lost=now.lost,
         **_pictures(shown),
     )
 
@@ -124,6 +133,6 @@ def _due(project: Project, now: Status, work: Iterable[Work]) -> Iterable[Due]:
                 yield Due(text, f"Asked for by session {one.session}.", "work")
     try:
         if memory.dream_due():
-            yield Due("A dream is due: the notes hold something new.", "`holdfast dream` runs it now.", "dreams")
+            yield Due("A dream is due, because the notes have new blocks.", "`holdfast dream` runs it now.", "dreams")
     except HoldfastError as error:
         yield Due(error.message, error.next_step, "dreams")

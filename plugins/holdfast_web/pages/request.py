@@ -19,6 +19,6 @@ class Request:
         return self.query.get(name, "").strip()[:most]
 
     def choice(self, name: str, allowed: tuple[str, ...]) -> str:
-        """A field's value if it is one of ``allowed``, else the first of them."""
+        """A field's value if ``allowed`` has it, otherwise the first allowed value."""
         value = self.text(name, 80)
         return value if value in allowed else allowed[0]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _KINDS: Final = ("", "turn", "note", "decision", "memory", "fact", "document")
 _HITS: Final = 30
-#: Shortest word that is marked in a hit, in characters.
+#: Shortest word to mark in a hit, in characters.
 _WORD: Final = 3
 
 
@@ -49,11 +49,21 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         kinds=_KINDS,
         problem=problem,
         pending=pending,
+        number=len(hits),
         hits=[
-            (hit, _address(renderer, hit.kind, hit.name, hit.place), marked(hit.excerpt.removeprefix("- "), words))
-            for hit in hits
+            (group[0], marked(text, words), [(hit, _address(renderer, hit.kind, hit.name, hit.place)) for hit in group])
+            for text, group in _alike(hits)
         ],
     )
+
+
+def _alike(hits: Sequence[SearchHit]) -> list[tuple[str, list[SearchHit]]]:
+    """Hits of one kind with the same words together, in the order of their best hit: notes often repeat a line."""
+    groups: dict[tuple[str, str, str], list[SearchHit]] = {}
+    for hit in hits:
+        text = in_one_line(hit.excerpt).removeprefix("- ").replace("**", "")
+        groups.setdefault((hit.kind, hit.role, text), []).append(hit)
+    return [(text, group) for (_, _, text), group in groups.items()]
 
 
 def _address(renderer: Renderer, kind: str, name: str, place: str) -> str:

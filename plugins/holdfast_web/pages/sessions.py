@@ -32,11 +32,13 @@ def listed(project: Project, renderer: Renderer, request: Request) -> str:
     chosen.sort(key=lambda one: one.last_turn_at.timestamp() if one.last_turn_at else 0.0, reverse=True)
     chosen.sort(key=lambda one: one.state != "unsafe")
     counts = {name: sum(one.state == name for one in now.sessions) for name in _STATES[1:]}
+    shown = page(chosen, request.text("page"))
     return renderer.page(
         "sessions.html",
         here="sessions",
         title="Sessions",
-        page=page(chosen, request.text("page")),
+        page=shown,
+        titles=project.titles(one.id for one in shown.items),
         state=state,
         counts={"all": len(now.sessions), **counts},
     )
@@ -56,11 +58,14 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     said = _masked(project, [one for turn in chosen.items for one in turn])
     shown = {one.number: one for one in said}
     days = project.services.config.retention.journal
+    reasons = project.masked(*(one.why for one in story.incidents))
     return renderer.page(
         "session.html",
         here="sessions",
         title=f"Session {session}",
         session=session,
+        heading=project.titles([session]).get(session, ""),
+        incidents=[evolve(one, why=why) for one, why in zip(story.incidents, reasons, strict=True)],
         story=story,
         status=status,
         passages=passages,
@@ -82,7 +87,7 @@ def _message(one: Said) -> Message:
 
 
 def _page_of(turns: list[list[Said]], wanted: str) -> str:
-    """The page with the message of that id, else the last one."""
+    """The page that has the message, otherwise the last page."""
     for number, turn in enumerate(turns):
         if wanted and any(one.id == wanted for one in turn):
             return str(number // _TURNS + 1)
@@ -90,7 +95,7 @@ def _page_of(turns: list[list[Said]], wanted: str) -> str:
 
 
 def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
-    """A compaction for the template: what was saved, what left the context, and the receipt checked now."""
+    """A compaction for the template: saved items, dropped messages, and the receipt checked now."""
     payload = passage.payload
     dropped = [story.messages[number] for number in passage.dropped]
     marks = quoted(payload, dropped) if payload else [()] * len(dropped)
@@ -99,6 +104,7 @@ def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
     shown = _masked(project, dropped[:_DROPPED])
     return {
         "passage": passage,
+        "refused": _refused(story, passage),
         "receipt": passage.receipt,
         "saved": saved,
         "summary": "" if saved else project.masked(passage.receipt.summary)[0],
@@ -116,9 +122,19 @@ def _card(project: Project, story: Story, passage: Passage) -> dict[str, Any]:
     }
 
 
+def _refused(story: Story, passage: Passage) -> int:
+    """How often the passage's flush was refused before it succeeded. A retry keeps the first attempt's time."""
+    later = next((one.receipt.at for one in story.passages if one.number > passage.number), None)
+    return sum(
+        not one.overridden and passage.receipt.at <= one.at and (later is None or one.at < later)
+        for one in story.incidents
+    )
+
+
 def _masked(project: Project, said: list[Said]) -> list[Said]:
     """The messages, masked and cut to a readable length."""
-    # Cut before masking, too, because a message can have megabytes; far behind what is shown, so that no mask is cut.
+    # Also cut before masking, because a message can have megabytes. The cut is far after the shown part, so it splits
+    # no mask.
     texts = project.masked(*(text for one in said for text in (one.text[: 4 * _CHARS], one.tool)))
     return [
         evolve(one, text=_cut(text, len(one.text)), tool=tool)

@@ -1,40 +1,39 @@
-"""What an agent reads when its next session starts."""
+"""The text that an agent reads when its next session starts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from holdfast.config.layout import Surface
+from holdfast.text import recall
+from holdfast_web import loaded
 
 if TYPE_CHECKING:
     from holdfast_web.pages.request import Request
     from holdfast_web.project import Project
     from holdfast_web.rendering import Renderer
 
-#: Characters of the brief that the clients' hooks pass on.
-_MAX_CHARS: Final = 9_000
+#: Lines around the recalled text, which are part of the brief but not of the memory.
+_FENCES = (recall.OPEN, recall.CLOSE)
 
 
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     services = project.services
-    brief = project.memory.load(max_chars=_MAX_CHARS)
+    start = loaded.start(project)
     prompt = project.memory.prompt()
-    tokens = services.count_tokens
-    sources = [(name, tokens(text)) for name, text in (*brief.notes, *brief.files)]
-    curated = [
-        (services.layout.name(surface), tokens(text))
-        for surface, text in ((Surface.MEMORY, brief.memory), (Surface.USER, brief.user))
-        if text
-    ]
     return renderer.page(
         "start.html",
         here="start",
         title="Next start",
-        brief=str(brief),
-        brief_tokens=tokens(str(brief)),
+        start=start,
+        parts=[(part, _lines(part)) for part in start.parts],
+        most=max((part.tokens for part in start.parts), default=0),
+        curated=[services.layout.name(surface) for surface in (Surface.MEMORY, Surface.USER)],
         prompt=prompt,
-        prompt_tokens=tokens(prompt),
-        sources=[*curated, *sources],
-        withheld=brief.withheld,
+        prompt_tokens=services.count_tokens(prompt),
         limit=services.config.prompt.max_tokens,
     )
+
+
+def _lines(part: loaded.Part) -> list[loaded.Loaded]:
+    return [line for line in part.lines if line.text.strip() and line.text not in _FENCES]

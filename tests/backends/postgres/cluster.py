@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-OWNER, USER, DATABASE = "postgres", "hf", "memory"
+OWNER, USER, DATABASE, PASSWORD = "postgres", "hf", "memory", "open sesame"
 
 
 def program(name: str) -> str:
@@ -34,19 +34,31 @@ def program(name: str) -> str:
 class Cluster:
     """One running server with the database ``memory`` and the plain role ``hf``."""
 
-    def __init__(self, *, fsync: bool = False) -> None:
+    def __init__(self, *, fsync: bool = False, auth: str = "trust", host: str = "127.0.0.1", **settings: str) -> None:
+        """``auth`` is the method for TCP, ``settings`` are server settings; an empty ``host`` means all of them."""
         pytest.importorskip("psycopg", reason="holdfast[postgres] is not installed")
         self.folder = Path(tempfile.mkdtemp(prefix="hfpg-"))
         self.port = _free_port()
-        self._fsync = fsync
+        self._fsync, self._settings = fsync, {"listen_addresses": host or "*", **settings}
         self._as = _user() if os.geteuid() == 0 else None
         if self._as is not None:
             os.chown(self.folder, self._as.pw_uid, self._as.pw_gid)
         self._run(
             program("initdb"), "-D", self.data, "-U", OWNER, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-N"
         )
+        if not host:
+            with (Path(self.data) / "pg_hba.conf").open("a", encoding="utf-8") as file:
+                file.write("host all all all trust\nhost replication all all trust\n")
         self.start()
-        self.sql(f"CREATE ROLE {USER} LOGIN", f"CREATE DATABASE {DATABASE} OWNER {USER}", database="postgres")
+        self.sql(
+            f"CREATE ROLE {USER} LOGIN PASSWORD '{PASSWORD}'",
+            f"CREATE DATABASE {DATABASE} OWNER {USER}",
+            database="postgres",
+        )
+        if auth != "trust":
+            hba = Path(self.data) / "pg_hba.conf"
+            hba.write_text(f"host all {OWNER} all trust\nhost all all all {auth}\n", "utf-8")
+            self.sql("SELECT pg_reload_conf()")
         atexit.register(self.remove)
 
     @property
@@ -58,9 +70,20 @@ class Cluster:
 
     def start(self) -> None:
         on = "on" if self._fsync else "off"
-        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync={on}"
-        options += f" -c synchronous_commit={on} -c max_connections=200 -c shared_buffers=16MB"
+        settings = {
+            "port": self.port, "unix_socket_directories": "", "fsync": on, "synchronous_commit": on,
+            "max_connections": 200, "shared_buffers": "16MB", **self._settings,
+        }  # fmt: skip
+        options = " ".join(f"-c {name}='{value}'" for name, value in settings.items())
         self._run(program("pg_ctl"), "-D", self.data, "-w", "-o", options, "-l", str(self.folder / "log"), "start")
+
+    def owned(self, path: Path, text: bytes) -> Path:
+        """A file that only the server can read."""
+        path.write_bytes(text)
+        path.chmod(0o600)
+        if self._as is not None:
+            os.chown(path, self._as.pw_uid, self._as.pw_gid)
+        return path
 
     def kill(self) -> None:
         """SIGKILL to the postmaster and all of its processes."""
@@ -82,6 +105,28 @@ class Cluster:
             for statement in statements:
                 cursor = connection.execute(statement)
             return cursor.fetchall() if cursor.description else []
+
+    def standby(self) -> Cluster:
+        """A new cluster that follows this one as its synchronous standby, started."""
+        other = Cluster.__new__(Cluster)
+        other.folder = Path(tempfile.mkdtemp(prefix="hfpg-"))
+        other.port, other._fsync, other._as, other._settings = _free_port(), self._fsync, self._as, self._settings
+        if other._as is not None:
+            os.chown(other.folder, other._as.pw_uid, other._as.pw_gid)
+        source = f"host=127.0.0.1 port={self.port} user={OWNER} application_name=second"
+        self._run(program("pg_basebackup"), "-D", other.data, "-d", source, "-R", "-X", "stream", "-c", "fast")
+        other.start()
+        atexit.register(other.remove)
+        self.sql("ALTER SYSTEM SET synchronous_standby_names = 'second'", "SELECT pg_reload_conf()")
+        for _ in range(200):
+            if self.sql("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"):
+                return other
+            time.sleep(0.05)
+        raise AssertionError("the standby did not become synchronous")
+
+    def promote(self) -> None:
+        """Make the standby the primary, which no longer waits for another one."""
+        self.sql("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_promote()", "SELECT pg_reload_conf()")
 
     def remove(self) -> None:
         if (Path(self.data) / "postmaster.pid").exists():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import signal
@@ -11,149 +10,54 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.backends.postgres.cluster import DATABASE, Cluster, shared
+from tests.backends.postgres.cluster import DATABASE, Cluster
+from tests.backends.postgres.conftest import Opened
+from tests.backends.postgres.proxy import Proxy
 
 from holdfast.errors import ConfigError, HoldfastError, Refused, Unavailable
 from holdfast.models import AddOutcome, Fact
 from holdfast.plugin.checks import Outcome
 from holdfast.storage import block_marker
 from holdfast.testing.facts import make_fact
+from holdfast_postgres.address import Address
 from holdfast_postgres.backend import PostgresBackend, from_options
 from holdfast_postgres.checks import inspect
-from holdfast_postgres.database import encryption
-
-
-@pytest.fixture
-def cluster() -> Cluster:
-    return shared()
-
-
-class Opened:
-    """Opens stores; all of them are closed when the test ends."""
-
-    def __init__(self) -> None:
-        self._stores: list[PostgresBackend] = []
-
-    def __call__(
-        self, cluster: Cluster, namespace: str, *, user: str = "hf", port: int = 0, timeout_s: float = 10.0
-    ) -> PostgresBackend:
-        server = cluster.url(user, port=port)
-        self._stores.append(PostgresBackend(".", server=server, namespace=namespace, timeout_s=timeout_s))
-        return self._stores[-1]
-
-    def close(self) -> None:
-        for store in self._stores:
-            store.close()
-
-
-@pytest.fixture
-def opened() -> Iterator[Opened]:
-    stores = Opened()
-    yield stores
-    stores.close()
-
-
-class Cutter:
-    """A TCP proxy that closes both ends after ``limit`` bytes of the server's answer, once; later ones pass."""
-
-    def __init__(self, port: int) -> None:
-        self.port_of_server = port
-        self.limit = -1
-        self.cut = 0
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        self._ends: list[socket.socket] = []
-        self._threads: list[threading.Thread] = []
-        self._start(self._accept)
-
-    def close(self) -> None:
-        for one in (self._listener, *self._ends):
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:
-            thread.join(5)
-        for one in (self._listener, *self._ends):
-            one.close()
-
-    def _start(self, target: Callable[..., None], *args: object) -> None:
-        self._threads.append(threading.Thread(target=target, args=args, daemon=True))
-        self._threads[-1].start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            server = socket.create_connection(("127.0.0.1", self.port_of_server))
-            for end in (client, server):
-                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                self._ends.append(end)
-            self._start(self._pump, client, server, False)
-            self._start(self._pump, server, client, True)
-
-    def _pump(self, source: socket.socket, target: socket.socket, answers: bool) -> None:
-        try:
-            while data := source.recv(65536):
-                if answers and self.limit >= 0:
-                    passed, self.limit = data[: self.limit], self.limit - len(data)
-                    if self.limit < 0:
-                        target.sendall(passed)
-                        self.cut += 1
-                        break
-                    data = passed
-                target.sendall(data)
-        except OSError:
-            pass
-        for end in (source, target):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue
-
-
-@pytest.fixture
-def cutter(cluster: Cluster) -> Iterator[Cutter]:
-    proxy = Cutter(cluster.port)
-    yield proxy
-    proxy.close()
 
 
 def test_add__connection_cut_anywhere_in_the_answer__stored_once_and_acknowledged(
-    cluster: Cluster, opened: Opened, cutter: Cutter
+    cluster: Cluster, opened: Opened, proxy: Proxy
 ) -> None:
-    store = opened(cluster, "cut", port=cutter.port)
+    store = opened(cluster, "cut", port=proxy.port)
     store.add_fact(make_fact(0), 1000)
     for number, limit in enumerate(range(0, 240, 12), start=1):
-        cutter.limit = limit
+        proxy.limit = limit
         assert store.add_fact(make_fact(number), 1000).outcome is AddOutcome.ADDED
-        cutter.limit = limit
+        proxy.limit = limit
         block = f"{block_marker(f'b{number}')}\ntext\n"
         store.append("memory/2026-11-01.md", block, "", f"b{number}")
-        cutter.limit = -1
+        proxy.limit = -1
     direct = opened(cluster, "cut")
-    assert cutter.cut > 10
+    assert proxy.cut > 10
     assert [fact.id for fact in direct.facts()] == [make_fact(number).id for number in range(21)]
     found = direct.read("memory/2026-11-01.md")
     assert found is not None
     assert found.text.count("holdfast:block") == 20
 
 
-def test_delete__answer_lost__is_no_error(cluster: Cluster, opened: Opened, cutter: Cutter) -> None:
-    store = opened(cluster, "lost", port=cutter.port)
+def test_delete__answer_lost__is_no_error(cluster: Cluster, opened: Opened, proxy: Proxy) -> None:
+    store = opened(cluster, "lost", port=proxy.port)
     fact = make_fact(1)
     for limit in range(0, 160, 16):
         store.add_fact(fact, 10)
         store.write("a.md", "x")
-        cutter.limit = limit
+        proxy.limit = limit
         assert store.delete_fact(fact.id).id == fact.id
-        cutter.limit = limit
+        proxy.limit = limit
         store.delete("a.md")
-        cutter.limit = -1
+        proxy.limit = -1
     assert (store.count_facts(), store.names()) == (0, [])
 
 
@@ -398,4 +302,4 @@ def test_encryption__server_on_another_machine__must_prove_its_name(
     address: str, mode: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PGSSLMODE", raising=False)
-    assert encryption(address).get("sslmode") == mode
+    assert Address(address).encryption().get("sslmode") == mode

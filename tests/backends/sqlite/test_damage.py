@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+import attrs
 import pytest
 
 from holdfast.errors import Conflict, Corrupt, HoldfastError, Refused, Unavailable, Unsupported
@@ -323,3 +324,13 @@ def test_compact__count_says_more_facts_than_there_are__counts_them(project: Pat
         assert store.add_fact(make_fact(90), 100).evicted == ()
         with pytest.raises(Unavailable, match="inside of a batch"), store.batch():
             store.compact()
+
+
+@pytest.mark.parametrize("confidence", [float("nan"), float("inf"), float("-inf")])
+def test_add__confidence_is_not_a_finite_number__value_error_and_nothing_stored(
+    project: Path, confidence: float
+) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+        with pytest.raises(ValueError, match="finite"):
+            store.add_fact(attrs.evolve(make_fact(1), confidence=confidence), 5)
+        assert store.count_facts() == 0

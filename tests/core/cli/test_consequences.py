@@ -41,7 +41,7 @@ def test_config__a_backend_that_cannot_be_asked__written_and_told(run, monkeypat
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", "t")
     run("remember", "a")
     said = told(run("config", "storage.backend", "gitea"))
-    assert "! The file store holds 1 fact and 0 documents; the new one cannot be asked for them now." in said
+    assert "! The file store holds 1 fact and 0 documents. The new store is not available to compare." in said
     assert "!" not in told(run("config", "storage.backend", "file"))
 
 
@@ -50,6 +50,6 @@ def test_config__fewer_facts_than_are_stored__says_how_many_will_leave__and_so_m
     for n in range(5):
         run("remember", f"fact {n}")
     done = run("config", "facts.max_facts", "3", "--json")
-    assert done.json["warnings"] == ["3 of the 5 facts that are stored will leave when the next one is added."]
+    assert done.json["warnings"] == ["3 of the 5 stored facts will be evicted when the next one is added."]
     assert len(run("remember", "one more", "--json").json["evicted"]) == 3
     assert run("config", "facts.max_facts", "3", "--json").json["warnings"] == []

@@ -106,7 +106,7 @@ def test_import__many_bad_rows__the_first_are_shown__json_lists_all(run):
 @pytest.mark.parametrize("text", ["", "\n\n", "[]", '{"facts": []}'])
 def test_import__no_row__told(run, text):
     done = run("facts", "import", "-", stdin=text)
-    assert (done.code, done.out) == (0, "· Standard input holds no facts; nothing was imported\n")
+    assert (done.code, done.out) == (0, "· Standard input holds no facts, so nothing was imported\n")
 
 
 # --- what is told
@@ -119,7 +119,7 @@ def test_remember__many_leave__the_first_are_named__json_names_all(run, project)
     (project / "holdfast.toml").write_text("[facts]\nmax_facts = 20\n")
     trusted(project)
     told = run("remember", "x").out.splitlines()[-1].strip()
-    assert told == f"the store was full; what left for it: {', '.join(known[:5])} and 16 more"
+    assert told == f"the store was full. Evicted: {', '.join(known[:5])} and 16 more"
     (project / "holdfast.toml").write_text("[facts]\nmax_facts = 10\n")
     trusted(project)
     assert len(run("remember", "y", "--json").json["evicted"]) == 11

@@ -80,7 +80,7 @@ def test_remember__store_full__evicted_ids_told(run, project):
     trusted(project)
     run("remember", "first")
     first = ids(run)[0]
-    assert f"what left for it: {first}" in run("remember", "second").out
+    assert f"Evicted: {first}" in run("remember", "second").out
     log = run("facts", "log", "--json").json["events"]
     assert [(e["event"], e["id"]) for e in log] == [("evicted", first)]
     assert first in run("facts", "log").out

@@ -85,6 +85,15 @@ def test_hook__at_an_event_of_every_turn__imports_exactly_these_modules(project:
     assert heads(found) & (NEVER | HEAVY) == set()
 
 
+def test_hook__at_a_start_with_nothing_to_save__imports_no_model_of_a_flush(project: Path) -> None:
+    client = Client(project)
+    imports(client, "SessionStart", source="startup")
+    found = imports(client, "SessionStart", source="resume")
+    assert "holdfast.session.bootstrap" in found, "no brief is made"
+    assert heads(found) & {*NEVER, "concurrent", "hashlib", "logging", "random"} == set()
+    assert {"holdfast.models.payload", "holdfast.models.extraction", "holdfast.flush.pipeline"} & set(found) == set()
+
+
 def test_hook__at_a_start_after_a_killed_session__imports_nothing_that_it_does_not_need(project: Path) -> None:
     killed = Client(project)
     row = {"type": "user", "uuid": "row-1", "cwd": str(project), "message": {"role": "user", "content": "Fix it"}}
@@ -93,6 +102,6 @@ def test_hook__at_a_start_after_a_killed_session__imports_nothing_that_it_does_n
     imports(killed, "UserPromptSubmit", prompt="Fix the login test")
     found = imports(Client(project, native="1d0a0b06-2c34-4c3f-8e0e-7b7c2a1b9f22"), "SessionStart", source="startup")
     assert "holdfast.flush.pipeline" in found, "the killed session is not saved"
-    assert heads(found) & NEVER == set()
+    assert heads(found) & {*NEVER, "concurrent", "random"} == set()
     packages = ("holdfast_agents.setup", "holdfast_doctor", "holdfast_gitea", "holdfast_mcp", "holdfast_sqlite")
     assert [name for name in found if name.startswith(packages)] == []

@@ -268,3 +268,59 @@ def test_merge__both_sides_changed_one_fact__keeps_both_texts() -> None:
 def test_merge__a_damaged_fact__is_refused() -> None:
     with pytest.raises(Corrupt, match="Line 1"):
         merge("", "{broken\n", _FACT % (1, "x", _DAY), "facts.jsonl")
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_merge__one_side_purged_a_block_that_the_other_changed__it_stays_gone(swapped: bool) -> None:
+    def block(n: int, words: str) -> str:
+        stamped = f"<!-- at=2026-01-01T10:0{n}:00Z session=s -->"
+        return f"## Notes (10:0{n})\n{block_marker(f'flush_{n}')}\n{stamped}\n\n{words}\n"
+
+    base = "\n".join(["# Day", block(1, "Kept"), block(2, "Secret words")])
+    purged = "\n".join(["# Day", block(1, "Kept"), block(3, "New here")])
+    changed = "\n".join(["# Day", block(1, "Kept"), block(2, "Secret words, edited")])
+    sides = (changed, purged) if swapped else (purged, changed)
+    merged = merge(base, *sides, "memory/2026-01-01.md")
+    assert "Secret" not in merged
+    assert "New here" in merged
+    assert "Kept" in merged
+
+
+def test_merge_driver__rebase_and_criss_cross__each_block_is_there_once(tmp_path: Path) -> None:
+    one, two = _clones(tmp_path)
+
+    def flush(clone: Path, words: str) -> None:
+        with Holdfast.open(clone) as memory:
+            session = memory.session(words)
+            session.add("user", words)
+            session.flush()
+        _git(clone, "add", "-A")
+        _git(clone, "commit", "-qm", words)
+
+    flush(one, "first")
+    flush(two, "second")
+    _git(two, "pull", "-q", "--rebase", str(one), "main")
+    _git(one, "pull", "-q", "--no-rebase", "--no-edit", str(two), "main")
+    flush(one, "third")
+    flush(two, "fourth")
+    for clone, other in ((one, two), (two, one)):
+        _git(clone, "fetch", "-q", str(other), "main:other")
+    for clone in (one, two):  # both merge the other's state of before: a criss-cross
+        _git(clone, "merge", "-q", "--no-edit", "other")
+        _git(clone, "branch", "-qD", "other")
+    flush(one, "fifth")
+    flush(two, "sixth")
+    _git(two, "pull", "-q", "--no-rebase", "--no-edit", str(one), "main")
+    text = "".join(path.read_text() for path in (two / ".holdfast" / "memory").glob("*.md"))
+    for words in ("first", "second", "third", "fourth", "fifth", "sixth"):
+        assert text.count(f"session={words} ") == 1, words
+    assert "<<<<<<<" not in text
+
+
+def test_doctor__a_sqlite_store_is_committed__warns(tmp_path: Path) -> None:
+    _git(tmp_path, "init", "-q", "-b", "main", ".")
+    (tmp_path / ".holdfast").mkdir()
+    (tmp_path / ".holdfast" / "holdfast.db").write_bytes(b"")
+    _git(tmp_path, "add", "-f", ".holdfast/holdfast.db")
+    told = [check for check in examine(str(tmp_path)) if check.name == "git"]
+    assert "cannot merge it" in told[0].message

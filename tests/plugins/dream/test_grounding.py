@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 import tomllib
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast_dream.grounding import Grounded, ground
+from holdfast_dream.grounding import Grounded, ground, indexed
 
 DATA = Path(__file__).parents[2] / "data" / "grounding"
 WORLDS = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(DATA.glob("*.toml"))}
@@ -404,3 +405,32 @@ def test_ground__a_note_of_one_word_items__takes_at_most_twenty_times_its_size(i
     finally:
         tracemalloc.stop()
     assert peak < (8 << 20) + 20 * len(note)
+
+
+def test_ground__sources_are_indexed__uses_the_index_and_finds_the_same() -> None:
+    import weakref
+
+    note = ("memory/2026-11-21.md", "- Staging runs Postgres 15.4 on port 5433.\n")
+    lines = ["- Staging: Postgres 15, port 5433", "- Staging runs Postgres 15.4 on port 5434"]
+    alone = ground(lines, [note])
+    kept = indexed([note])
+    assert indexed([note, note]) is kept
+    assert ground(lines, [note]) == alone
+    watched = weakref.ref(kept)
+    del kept
+    gc.collect()
+    assert watched() is None
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "answer"),
+    [
+        ("Card numbers are stored", "we do not store card numbers, only the token of the provider", "unproven"),
+        ("Card numbers are not stored", "we do not store card numbers, only the token of the provider", "supported"),
+        ("Long Windows paths work", "Long Windows paths fail", "unproven"),
+        ("24e7400's label has changed", "The label of 24e7400 has changed", "supported"),
+    ],
+)
+def test_ground__denied_words_and_possessive_identifiers__are_compared(line: str, said: str, answer: str) -> None:
+    (judged,) = ground([f"- {line}"], [("memory/2026-11-21.md", f"- {said}\n")])
+    assert judged.answer == answer, (judged.inventions, judged.doubts)

@@ -94,7 +94,7 @@ def views(weeks: tuple[Holdfast, Client]) -> dict[str, str]:
     note = next(n for n in memory.services.store.names() if n.startswith("memory/2026-11-1"))
     return {
         "overview": "", "timeline": "timeline?days=30", "sessions": "sessions", "session": f"sessions/{session}",
-        "notes": "notes", "note": f"documents/{note}", "memory": "memory", "facts": "facts",
+        "notes": "notes", "note": f"documents/{note}", "memory": "memory", "why": "why/MEMORY.md:3", "facts": "facts",
         "fact": f"facts/{memory.facts.list()[0].id}", "departures": "departures", "dreams": "dreams",
         "dream": f"dreams/{dream.id}", "work": "work", "outbox": "outbox", "search": "search?q=webhook+queue",
         "start": "start", "error": "facts/none",

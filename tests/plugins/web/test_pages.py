@@ -21,6 +21,7 @@ from holdfast.flush.dreamlog import Status
 from holdfast.flush.publish.outbox import Item, Outbox
 from holdfast.fs import private
 from holdfast_recall.index import FILE
+from holdfast_web.memory_lines import lines_of
 
 HOSTILE = (
     "<script>alert(1)</script> <img src=x onerror=alert(2)> \x1b[31mred\x1b]52;c;aGk=\x07 a\u202eb \u2066c {{ 7*7 }}"
@@ -57,7 +58,8 @@ def test_session__after_a_compaction__shows_both_sides_and_a_checked_receipt(wee
     memory, client = weeks
     session = next(s for s in memory.sessions() if s.endswith("-10"))
     text = plain(client.get(f"sessions/{session}").text)
-    assert "Blocked 1 time" in text
+    assert text.count("compaction blocked , because the daily note could not be saved") == 1
+    assert "blocked 1 time before it was saved" in text
     assert "5 messages left the context, 2 stayed" in text
     assert "Saved in the notes" in text
     assert "2 of 5 quoted in the notes; the rest stays word for word in the journal, 30 days beyond" in text
@@ -129,6 +131,19 @@ def test_search__index_is_not_ready__page_says_so_and_the_others_work(project: P
         assert 'http-equiv="refresh"' not in client.raw("GET", client.prefix).text
 
 
+def test_search__of_a_line_that_several_notes_repeat__shows_it_once_with_each_place(
+    weeks: tuple[Holdfast, Client],
+) -> None:
+    memory, client = weeks
+    found = memory.search("trigram index never used", limit=30)
+    texts = [hit.excerpt for hit in found if hit.kind == "note"]
+    assert len(texts) > len(set(texts))
+    page = client.get("search?q=trigram+index+never+used&kind=note").text
+    shown = re.findall(r'<li><p dir="auto">(.*?)</p>', page)
+    assert len(shown) == len(set(shown)) > 0
+    assert "**" not in "".join(shown)
+
+
 def test_start__of_a_project_in_use__shows_what_an_agent_reads(weeks: tuple[Holdfast, Client]) -> None:
     memory, client = weeks
     text = plain(client.get("start").text)
@@ -136,6 +151,55 @@ def test_start__of_a_project_in_use__shows_what_an_agent_reads(weeks: tuple[Hold
     assert "Prices are stored in cents" in text
     assert memory.config.prompt.max_tokens == 2000
     assert "of 2,000 tokens" in text
+    page = client.get("start").text
+    line = next(line for line in lines_of(memory.services.store.read("MEMORY.md").text) if line.kind == "item")
+    assert f'why/MEMORY.md%3A{line.number}">- {line.text}</a>' in unescape(page)
+    assert "open work and warnings always come first" in text
+
+
+def test_timeline__of_a_project_in_use__lists_what_was_blocked_and_in_which_session(
+    weeks: tuple[Holdfast, Client],
+) -> None:
+    memory, client = weeks
+    session = next(s for s in memory.sessions() if s.endswith("-10"))
+    page = client.get("timeline?days=30").text
+    assert "blocked Compaction refused, because the daily note could not be saved" in plain(page)
+    assert re.search(rf'sessions/{session}"><bdi>Customers may ask for their data', page)
+    assert 'class="compactions"' in page
+    assert re.search(r"\d\d compactions", plain(page))
+
+
+def test_line_of_memory__asked_where_from__leads_to_the_note_the_session_and_the_turn(
+    weeks: tuple[Holdfast, Client],
+) -> None:
+    memory, client = weeks
+    lines = lines_of(memory.services.store.read("MEMORY.md").text)
+    line = next(line for line in lines if "outbox table" in line.text)
+    assert f'why/MEMORY.md%3A{line.number}"' in client.get("memory").text
+    page = client.get(f"why/MEMORY.md:{line.number}").text
+    assert "Session Payment webhooks get lost" in plain(page)
+    link = next(unescape(h) for h in re.findall(r'href="([^"]+)"', page) if "turn=" in h)
+    assert "Decision: Use the outbox table" in client.raw("GET", link.partition("#")[0]).text
+    assert client.get("why/outbox").status == 404
+
+
+def test_fact__with_a_source__leads_to_the_note_and_the_turn_that_say_it(weeks: tuple[Holdfast, Client]) -> None:
+    memory, client = weeks
+    fact = next(fact for fact in memory.facts.list() if "72 hours" in fact.content)
+    text = plain(client.get(f"facts/{fact.id}").text)
+    assert "Said in" in text
+    assert "user You should know: The payment provider repeats a webhook for 72 hours" in text
+
+
+def test_session__whose_journal_starts_with_a_secret__has_a_masked_title(
+    serve: Callable[..., Client], project: Path
+) -> None:
+    memory = Holdfast.open(project)
+    memory.session("s1").add("user", "Use the key sk-ant-api03-" + "a1B2" * 12 + " for this\nand more")
+    with memory:
+        text = plain(serve(memory).get("sessions").text)
+    assert "a1B2a1B2" not in text
+    assert "for this and more" in text
 
 
 def test_text__of_hostile_sessions_notes_and_facts__is_shown_as_text(
@@ -255,7 +319,7 @@ def test_unsafe__session__is_a_banner_with_the_next_step(
     text = plain(client.get().text)
     assert "UNSAFE 1 session must not drop context." in text
     assert "holdfast flush --session s1" in text
-    assert "Blocked 1 time" in plain(client.get("sessions/s1").text)
+    assert "compaction blocked , because the daily note could not be saved" in plain(client.get("sessions/s1").text)
     assert "1 UNSAFE" in plain(client.get("facts").text)
 
 
@@ -345,5 +409,11 @@ def test_override__of_a_blocked_compaction__is_shown_with_its_reason(
     notes.write_text("A file where a folder should be.\n")
     session.override("the disk is being replaced")
     session.compact(0)
-    text = plain(serve(memory).get("sessions/s1").text)
-    assert "Dropped by an operator's override: the disk is being replaced" in text
+    client = serve(memory)
+    text = plain(client.get("sessions/s1").text)
+    assert "an operator let context go unsaved: the disk is being replaced" in text
+    assert "compaction blocked" not in text
+    assert "let through An operator let context go unsaved: the disk is being replaced" in plain(
+        client.get("timeline").text
+    )
+    assert "0 blocked, 1 let through by an override" in plain(client.get().text)

@@ -16,9 +16,9 @@ def configure(parser: ArgumentParser) -> None:
     from holdfast.journal.capture import ROLES
 
     parser.add_argument("role", choices=ROLES, metavar="ROLE", help=", ".join(ROLES))
-    parser.add_argument("text", metavar="TEXT", help="what was said; `-` reads it from stdin")
+    parser.add_argument("text", metavar="TEXT", help="the message; `-` reads it from stdin")
     add_session(parser)
-    parser.add_argument("--id", metavar="ID", help="the message's own id: the same id counts once")
+    parser.add_argument("--id", metavar="ID", help="the message's own id; the same id counts once")
     add_json(parser)
     parser.epilog = examples(
         'holdfast add user "Fix the flaky login test" --session fix-login',
@@ -76,7 +76,9 @@ def _add(root: str | None, session: str | None, role: str, text: str, message_id
 
         text = read_text()
     if not text.strip():
-        raise UsageError("There is no text to add.", next_step="Give it as the second word, or `-` and pipe it in.")
+        raise UsageError(
+            "There is no text to add.", next_step="Pass it as the second argument, or pass `-` and pipe it in."
+        )
     if message_id is not None and not message_id.strip():
         raise UsageError("--id must not be blank.", next_step="Leave it out to get a new id.")
     session = session or DEFAULT_SESSION

@@ -105,7 +105,7 @@ def _set(out: Term, root: str, args: Namespace) -> int:
 
 
 def _masked(setting: Setting) -> Setting:
-    """Secrets belong into the environment or the keyring; one that a variable put among the settings is not printed."""
+    """Mask a secret that a variable put into the settings. Secrets belong in the environment or the keyring."""
     from attrs import evolve
 
     name = setting.key.rpartition(".")[2]

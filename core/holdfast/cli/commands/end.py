@@ -35,17 +35,17 @@ def run(args: Namespace) -> int:
             empty: dict[str, object] = {"ok": True, "session_id": session_id, "flush_id": "", "written": []}
             out.json(empty if got is None else receipt.as_table(got))
         elif got is None:
-            out.say(f"{out.mark('dot')} session {out.bold(session_id)} holds nothing; there was nothing to flush")
+            out.say(f"{out.mark('dot')} session {out.bold(session_id)} holds nothing, so there was nothing to flush")
         else:
             receipt.show(out, got, now=memory.services.now())
-            out.say(f"\n  session {out.plain(session_id)} is closed; a later `holdfast add` opens it again")
+            out.say(f"\n  session {out.plain(session_id)} is closed. A later `holdfast add` opens it again")
         if not args.json and _dream_is_due(memory):
             out.say(f"  {out.dim('next:')} the notes say something new; `holdfast dream` takes it into MEMORY.md")
     return 0
 
 
 def _dream_is_due(memory: Holdfast) -> bool:
-    """Whether to offer one. The session is safe, so what cannot be read now is told by the dream itself."""
+    """Whether to offer a dream. The session is safe, so the dream itself reports unreadable documents."""
     try:
         return memory.dream_due()
     except HoldfastError:

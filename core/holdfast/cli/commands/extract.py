@@ -21,17 +21,19 @@ _MARKS = {"added": "ok", "duplicate": "dot", "below threshold": "dot", "refused"
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--transcript", metavar="FILE", type=file_name, help="what a client recorded, or a list of messages"
+        "--transcript", metavar="FILE", type=file_name, help="a client's recorded session, or a list of messages"
     )
     parser.add_argument("--queued", action="store_true", help="try again what waits since an extraction failed")
     parser.add_argument(
-        "--turns", action="store_true", help="extract the ended turns of every session that were not extracted yet"
+        "--turns", action="store_true", help="extract the ended turns of every session not yet extracted"
     )
-    parser.add_argument("--log", action="store_true", help="what was given up and is not tried any more, and why")
+    parser.add_argument(
+        "--log", action="store_true", help="list the turns given up, with the reasons; they are not tried again"
+    )
     add_json(parser)
     parser.epilog = (
         examples("holdfast extract --transcript session.jsonl", "holdfast extract --queued", "holdfast extract --log")
-        + "\n\nThe enabled plugins with on_extract are asked; texts are redacted before. Nothing is journalled."
+        + "\n\nCalls the enabled plugins with on_extract, after redaction. Nothing is journalled."
     )
 
 
@@ -71,15 +73,15 @@ def _print(result: ExtractResult, out: Term) -> None:
     if result.judged:
         out.say(out.table([_row(judged, out) for judged in result.judged]))
     known = len(result.judged) - len(result.added)
-    beside = f", {known:,} not stored" if known else ""
+    known_too = f", {known:,} not stored" if known else ""
     if result.judged:
-        out.say(f"{count(len(result.added), 'fact')} added{beside}.")
+        out.say(f"{count(len(result.added), 'fact')} added{known_too}.")
     elif not result.failures and not result.given_up:
         out.say("Nothing was proposed.")
     if result.profile:
         out.say("The profile was brought up to date.")
     if result.evicted:
-        out.say(f"The store was full; what left: {some(result.evicted)}")
+        out.say(f"The store was full. Evicted: {some(result.evicted)}")
     for failure in result.failures:
         out.say(out.wrapped(failure, first=f"{out.mark('fail')} ", rest="  "))
     for gone in result.given_up:
@@ -88,7 +90,7 @@ def _print(result: ExtractResult, out: Term) -> None:
     if result.queued:
         out.say("What failed waits to be tried again: `holdfast extract --queued` does it now.")
     if result.given_up:
-        out.say("What was given up is not tried again: `holdfast extract --log` lists it.")
+        out.say("Turns given up are not tried again. `holdfast extract --log` lists them.")
 
 
 def _told(gone: GivenUp) -> str:
@@ -124,7 +126,7 @@ def _row(judged: Judged, out: Term) -> list[str | tuple[str, str]]:
 
 
 def as_table(result: ExtractResult) -> dict[str, object]:
-    """The result for programs. Of what was refused only the reason is told: its text did not pass the gate."""
+    """The result as JSON data. Refused candidates give only the reason, because their text did not pass the gate."""
     from holdfast.cli.commands.remember import as_table as outcome
     from holdfast.config.serde import unstructure
 

@@ -30,10 +30,11 @@ def configure(parser: ArgumentParser) -> None:
         choices=_ACTIONS,
         help="list (default), show ID, edit ID, forget ID ..., import FILE, export, log",
     )
-    parser.add_argument("names", metavar="ID or FILE", nargs="*", help="what it is about; `-` is stdin")
+    parser.add_argument("names", metavar="ID or FILE", nargs="*", help="the facts or the file; `-` is stdin")
     chosen = parser.add_argument_group("list")
     chosen.add_argument("--order", choices=("created", "confidence"), default="created", help="created, confidence")
     chosen.add_argument("--limit", metavar="N", type=positive("limit"), help="at most so many")
+    chosen.add_argument("--by", metavar="NAME", help="only facts of this person, machine or agent, where recorded")
     change = parser.add_argument_group("list and edit")
     change.add_argument("--category", metavar="NAME", help="only this category; the new category")
     edit = parser.add_argument_group("edit")
@@ -59,7 +60,7 @@ def run(args: Namespace) -> int:
 
 
 def _check(args: Namespace) -> None:
-    """Arguments that the action does not take are a mistake, not to be passed over."""
+    """Refuse arguments that the action does not take."""
     wanted = {"show": "at least one ID", "edit": "one ID", "forget": "at least one ID", "import": "one FILE"}
     given = len(args.names)
     right = {"one ID": given == 1, "one FILE": given == 1, "at least one ID": given >= 1}
@@ -68,6 +69,8 @@ def _check(args: Namespace) -> None:
         raise UsageError(
             f"`holdfast facts {args.action}` takes {want or 'no name'}.", next_step="See `holdfast facts --help`."
         )
+    if args.by and args.action != "list":
+        raise UsageError("--by is for the list.", next_step="See `holdfast facts --help`.")
     changes = args.content is not None or args.confidence is not None
     if args.action == "edit" and not changes and args.category is None:
         raise UsageError(
@@ -81,14 +84,23 @@ def _check(args: Namespace) -> None:
 def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
     from holdfast.config.serde import fact_out
 
-    facts = memory.facts.list(order=args.order, limit=args.limit, category=args.category)
+    limit = None if args.by else args.limit
+    facts = memory.facts.list(order=args.order, limit=limit, category=args.category)
+    authors: dict[str, str] = {}
+    if args.by:
+        from holdfast.session.authors import by_source
+
+        authors = by_source(memory.services)
+        wanted = args.by.casefold()
+        facts = [f for f in facts if wanted in authors.get(f.source, "").casefold()][: args.limit]
     facts = memory.facts.shown(facts)
     total = memory.facts.count()
     _say_provenance(memory)
     if args.json:
-        out.json({"ok": True, "count": total, "facts": [fact_out(f) for f in facts]})
+        out.json({"ok": True, "count": total, "facts": [_with_author(fact_out(f), authors) for f in facts]})
     elif facts:
-        rows = [(f.id, (str(f.category), "dim"), f"{f.confidence:.2f}", f.content) for f in facts]
+        named = [(f, (authors[f.source],) if authors else ()) for f in facts]
+        rows = [(f.id, (str(f.category), "dim"), f"{f.confidence:.2f}", *by, f.content) for f, by in named]
         out.say(out.table(rows, right=(2,)))
         out.say(
             out.dim(f"  {count(len(facts), 'fact')} of {total:,}, at most {memory.config.facts.max_facts:,} are kept")
@@ -98,6 +110,10 @@ def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
     else:
         out.say('No fact is stored yet. `holdfast remember "..."` stores one.')
     return 0
+
+
+def _with_author(row: dict[str, object], authors: Mapping[str, str]) -> dict[str, object]:
+    return {**row, "by": authors[str(row["source"])]} if authors else row
 
 
 def _say_provenance(memory: Holdfast) -> None:
@@ -162,7 +178,7 @@ def _forget(memory: Holdfast, args: Namespace, out: Term) -> int:
 
 
 def _leave_nothing(memory: Holdfast) -> HoldfastError | None:
-    """A backend may keep what was deleted in its files until it is told not to; the error when it cannot now."""
+    """Make the backend remove deleted content from its files. Returns the error when it cannot do that now."""
     try:
         memory.services.store.backend.compact()
     except HoldfastError as error:

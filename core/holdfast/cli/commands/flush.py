@@ -34,7 +34,7 @@ def configure(parser: ArgumentParser) -> None:
         "--transcript",
         metavar="FILE",
         type=file_name,
-        help="first journal what a client recorded (Claude Code, Codex, opencode)",
+        help="first journal a client's recorded session (Claude Code, Codex, opencode)",
     )
     add_json(parser)
     given.add_arguments(parser)
@@ -48,9 +48,9 @@ def configure(parser: ArgumentParser) -> None:
             'holdfast flush --session fix-login --objective "Fix login" --fact "the clock is mocked" --blocker none \\',
             '    --next-step "run the tests" --mutation "status:acme/app#12:in review" --curated none',
         )
-        + "\n\nWhat the payload leaves out is derived from what was said, and marked so."
+        + "\n\nMissing payload fields are derived from the messages and marked as derived."
         "\nExit code 0: all of it is written and read back."
-        "\nExit code 1: refused; nothing may be dropped, and the session is UNSAFE until a flush succeeds."
+        "\nExit code 1: refused. Nothing may be dropped, and the session is UNSAFE until a flush succeeds."
     )
 
 
@@ -61,7 +61,7 @@ def run(args: Namespace) -> int:
     except (FlushRefused, UsageError):
         raise
     except HoldfastError as error:
-        if payload is not None:  # what was stated must stand in the way, though no flush has begun
+        if payload is not None:  # a stated payload must block compaction although no flush has begun
             from holdfast.flush import stated
 
             stated.unopened(args.root, args.session or DEFAULT_SESSION, payload, error)

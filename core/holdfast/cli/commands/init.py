@@ -64,7 +64,7 @@ def run(args: Namespace) -> int:
 
 
 def _with_three_files(done: Done, *, asked: bool) -> Done:
-    """The three files of document 004, where they belong to the layout or were asked for."""
+    """The three files of document 004, if the layout or an option asks for them."""
     from attrs import evolve
 
     from holdfast import Holdfast

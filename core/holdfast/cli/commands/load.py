@@ -25,7 +25,7 @@ def configure(parser: ArgumentParser) -> None:
     add_json(parser)
     parser.epilog = (
         examples("holdfast load --max-chars 9000", "holdfast load --session fix-login", "holdfast load --json")
-        + "\n\nIt needs nothing but the files: no transcript, no pasted context, no provider that remembers."
+        + "\n\nIt needs only the files: no transcript, no pasted context and no provider with a memory."
     )
 
 

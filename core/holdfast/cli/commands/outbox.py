@@ -19,9 +19,9 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "action", nargs="?", choices=("list", "send", "drop", "retarget"), default="list", help="default: list"
     )
-    parser.add_argument("id", nargs="?", metavar="ID", help="with drop: the item; with retarget: the old target")
-    parser.add_argument("new", nargs="?", metavar="NEW", help="with retarget: the new target, or repository")
-    parser.add_argument("--reason", metavar="TEXT", help="with drop: why; it goes into the daily note")
+    parser.add_argument("id", nargs="?", metavar="ID", help="the item to drop, or the old target to retarget")
+    parser.add_argument("new", nargs="?", metavar="NEW", help="the new target or repository, with retarget")
+    parser.add_argument("--reason", metavar="TEXT", help="why the item is dropped, for the daily note")
     add_json(parser)
     parser.epilog = (
         examples(
@@ -124,5 +124,5 @@ def _drop(memory: Holdfast, args: Namespace, out: Term) -> int:
         out.json({"ok": True, "id": item.id, "target": item.target, "reason": args.reason})
     else:
         what = out.bold(out.plain(item.target or item.id))
-        out.say(f"{out.mark('ok')} {what} is not published; the reason is in the daily note")
+        out.say(f"{out.mark('ok')} {what} will not be published. The reason is in the daily note")
     return 0

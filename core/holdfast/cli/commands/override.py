@@ -12,7 +12,7 @@ from holdfast.cli.terminal import Term
 
 def configure(parser: ArgumentParser) -> None:
     add_session(parser, required=True)
-    parser.add_argument("--reason", metavar="TEXT", required=True, help="why; it goes into the daily note")
+    parser.add_argument("--reason", metavar="TEXT", required=True, help="reason, written to the daily note")
     add_json(parser)
     parser.epilog = (
         examples('holdfast override --session fix-login --reason "the disk is being replaced"')
@@ -36,7 +36,8 @@ def run(args: Namespace) -> int:
         out.say(f"{out.mark('warn')} context of {out.bold(session.id)} may go once although its flush fails")
         out.say(
             out.wrapped(
-                "what the flush cannot save stays in the journal; the reason goes into the next daily note", first="  "
+                "Messages that the flush cannot save stay in the journal. The reason goes into the next daily note.",
+                first="  ",
             )
         )
     return 0

@@ -39,7 +39,7 @@ def run(args: Namespace) -> int:
     if left_out and not shown and not args.json:
         err = Term(sys.stderr)
         none = (
-            f"No fact is in it: the strongest of {left_out:,} is longer than what is left of {budget:,} tokens, or a"
+            f"The block has no fact: the strongest of {left_out:,} is longer than the rest of {budget:,} tokens, or a"
             " validator refuses it now. `holdfast facts list --order confidence --limit 1` shows it."
         )
         err.say(err.wrapped(none, first=f"{err.mark('warn')} ", rest="  "))

@@ -80,7 +80,7 @@ def run(args: Namespace) -> int:
     if result.replaced:
         out.say(f"  it replaces {some(result.replaced)}; `holdfast facts log` has the content")
     if result.evicted:
-        out.say(f"  the store was full; what left for it: {some(result.evicted)}")
+        out.say(f"  the store was full. Evicted: {some(result.evicted)}")
     return 0 if kept else 1
 
 

@@ -1,4 +1,4 @@
-"""``holdfast sessions``: every session that has a journal, and what was said in one."""
+"""``holdfast sessions``: every session with a journal, and the messages of one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from holdfast.config.serde import moment
 if TYPE_CHECKING:
     from holdfast import Holdfast
 
-#: Messages shown before and after the one that --around names.
+#: Messages shown before and after the message that --around names.
 _AROUND = 5
 
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("action", nargs="?", choices=("list", "show"), default="list", metavar="show", help="show ID")
-    parser.add_argument("id", nargs="?", type=session_id, metavar="ID", help="with show: the session to read")
+    parser.add_argument("id", nargs="?", type=session_id, metavar="ID", help="the session to read, with show")
     parser.add_argument(
         "--around", metavar="TURN", help=f"with show: only this message and the {_AROUND} before and after it"
     )

@@ -1,6 +1,6 @@
 """``holdfast show``: stored documents, masked and safe to look at; with ``--raw`` exactly as they are stored.
 
-Agents run this as often as people do, so what it prints passes the gate like everything that leaves the store.
+Agents run this as often as people do, so its output passes the gate like everything that leaves the store.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _refuse_folder(memory: Holdfast, name: str) -> None:
     if inside:
         raise NotFound(
             f"{name!r} is a folder with {len(inside)} document{'s' if len(inside) > 1 else ''}.",
-            next_step=f"Print one of them, like `holdfast show {inside[-1]}`; `holdfast show` lists all.",
+            next_step=f"Print a document, like `holdfast show {inside[-1]}`. `holdfast show` lists all.",
         )
 
 

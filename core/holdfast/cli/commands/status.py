@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from holdfast.cli import outbox_view as waiting
-from holdfast.cli import state
+from holdfast.cli import spool_view, state
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.humanize import count
 from holdfast.cli.terminal import Term, home_short
@@ -26,7 +26,7 @@ def configure(parser: ArgumentParser) -> None:
         examples(
             "holdfast status", "holdfast status --json", 'holdfast status > /dev/null || echo "something is UNSAFE"'
         )
-        + "\n\nsafe: everything said is durable.  dirty: something was said since; it is in the journal."
+        + "\n\nsafe: everything said is durable.  dirty: newer messages are only in the journal."
         "\nUNSAFE: a flush has begun and has not succeeded. Exit code 1 when a session is UNSAFE, or when"
         "\nstored data is missing; `holdfast doctor` looks for all of it."
     )
@@ -50,6 +50,7 @@ def run(args: Namespace) -> int:
                 "sessions": [state.session_table(s) for s in now.sessions],
                 "unsafe": [s.id for s in now.unsafe],
                 "pending": len(now.waiting),
+                "spooled": spool_view.table(now.spooled),
                 "withheld": withheld,
                 "lost": [{"name": one.name, "message": one.message, "next_step": one.next_step} for one in now.lost],
                 "notices": list(now.notices),
@@ -62,8 +63,9 @@ def run(args: Namespace) -> int:
     if withheld:
         out.say(out.wrapped(f"{withheld} {NEXT_STEP}", first=f"{out.mark('warn')} ", rest="  "))
     if not now.sessions and now.ok:
+        spool_view.say_kept(out, now.spooled)
         waiting.say_pending(out, now.waiting, now.at)
-        out.say(f"\n{out.mark('ok')} no session has begun; nothing can be lost")
+        out.say(f"\n{out.mark('ok')} no session has begun, so nothing can be lost")
         return 0
     shown = [s for s in now.sessions if not (s.ended and s.state is State.SAFE)]
     if shown:
@@ -79,6 +81,7 @@ def run(args: Namespace) -> int:
         out.say(f"{chr(10) if shown else ''}  {out.dim('; '.join(more))}")
     state.say_unsafe(out, now)
     state.say_lost(out, now)
+    spool_view.say_kept(out, now.spooled)
     waiting.say_pending(out, now.waiting, now.at)
     if now.ok:
         dirty = any(s.state is State.DIRTY for s in now.sessions)
@@ -88,7 +91,7 @@ def run(args: Namespace) -> int:
 
 
 def _withheld(memory: Holdfast) -> str:
-    """Memory that came with a clone, in one sentence. A store that cannot be read is told of by other commands."""
+    """One sentence about memory that came with a clone. Other commands report an unreadable store."""
     try:
         names, facts = memory.store.withheld()
     except HoldfastError:

@@ -51,7 +51,7 @@ def run(args: Namespace) -> int:
     out = Term()
     if args.list:
         return _list(out, as_json=args.json)
-    if args.revoke:  # a project that was removed can be named too
+    if args.revoke:  # a removed project can be named too
         return _revoke(out, os.path.realpath(os.path.expanduser(args.revoke)), as_json=args.json)
     root = settings.find_root(args.root)
     if args.revoke is not None:

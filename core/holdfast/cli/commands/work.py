@@ -26,7 +26,7 @@ def configure(parser: ArgumentParser) -> None:
         "action", nargs="?", choices=("list", "show", "close", "reopen"), default="list", help="default: list"
     )
     parser.add_argument("id", nargs="?", metavar="ID", help="a session, or the beginning of its id")
-    parser.add_argument("--because", metavar="TEXT", help="with close and reopen: the reason, for the daily note")
+    parser.add_argument("--because", metavar="TEXT", help="reason for closing or reopening, for the daily note")
     parser.add_argument("--all", action="store_true", help="with list: work that ended, too")
     add_json(parser)
     parser.epilog = (
@@ -150,7 +150,7 @@ def _decide(memory: Holdfast, args: Namespace, out: Term) -> int:
         return 0
     name, done = out.bold(out.plain(work.session)), "open again" if work.is_open else "closed"
     if not changed:
-        out.say(f"{out.mark('ok')} the work of {name} is {work.status} already; nothing was changed")
+        out.say(f"{out.mark('ok')} the work of {name} is {work.status} already. Nothing was changed")
         return 0
     out.say(f"{out.mark('ok')} the work of {name} is {done}; the daily note says so")
     left = count(len(there.list()), "session")

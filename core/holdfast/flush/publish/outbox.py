@@ -21,6 +21,7 @@ from attrs import evolve, frozen
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt, HoldfastError, NotFound, TryLater, Unavailable
 from holdfast.fs import durable, private, records, safeopen, tally
+from holdfast.models.value import Value
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ _ENOUGH: Final = 3
 _PREFIX: Final = 6
 
 
-@frozen(kw_only=True)
-class Item:
+@frozen(kw_only=True, eq=False, repr=False)
+class Item(Value):
     """An item to publish: ``body`` on ``target``, by the plugin of that name, for the flush ``flush``.
 
     ``id`` is created before the first try, ``at`` is the time it was queued, ``due`` the time of the next try.

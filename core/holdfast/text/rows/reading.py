@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -222,7 +221,9 @@ def row_key(given: object, position: int, *content: str) -> str:
     change."""
     if key := clean(given).strip():
         return key
-    digest = hashlib.blake2b("\0".join((str(position), *map(clean, content))).encode(), digest_size=8)
+    from hashlib import blake2b
+
+    digest = blake2b("\0".join((str(position), *map(clean, content))).encode(), digest_size=8)
     return f"row-{digest.hexdigest()}"
 
 

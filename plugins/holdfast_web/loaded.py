@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast.session.bootstrap import Brief
     from holdfast_web.project import Project
 
-#: The id in the place of the next session's. It has the length of the ids that Claude Code makes, because the brief
+#: A placeholder for the next session's id, as long as Claude Code's ids, because the brief
 #: is cut to a fixed size that includes it.
 NEXT_SESSION: Final = "claude-code-00000000-0000-0000-0000-000000000000"
 _HEAD: Final = "holdfast names the session and what is UNSAFE"
@@ -39,7 +39,7 @@ class Loaded:
 @frozen(kw_only=True)
 class Part:
     """The lines from one document, with the reason why it is loaded. ``name`` is empty for text that holdfast composed.
-    ``cut`` counts lines of the document that are left out."""
+    ``cut`` counts the document's omitted lines."""
 
     name: str
     title: str
@@ -55,7 +55,7 @@ class Part:
 @frozen(kw_only=True)
 class Start:
     """The whole brief. Joining all lines of all parts with newlines gives ``text``, the brief itself. ``tokens`` counts
-    the whole text, which can be fewer than the sum of its lines."""
+    the whole text, which can be fewer than its lines' sum."""
 
     text: str
     tokens: int
@@ -64,7 +64,7 @@ class Start:
 
 
 def start(project: Project) -> Start:
-    """The text of the next session's start. Raises: Corrupt; Unavailable; PluginError."""
+    """The brief for the next session. Raises: Corrupt; Unavailable; PluginError."""
     brief = project.memory.load()
     names = _reasons(project, brief)
     event = Event(client="claude-code", kind=START, session=NEXT_SESSION)
@@ -77,13 +77,7 @@ def start(project: Project) -> Start:
         elif line == recall.OPEN:
             groups.append(("", _RESUME, []))
         groups[-1][2].append(line)
-    origins = Origins(
-        project.services.state,
-        project.dreams(),
-        memory=project.services.layout.name(Surface.MEMORY),
-        note_of=lambda at: project.services.layout.name(Surface.DAILY, at.astimezone(project.zone).date()),
-        read=project.text,
-    )
+    origins = project.origins()
     count = project.services.count_tokens
     parts = [_part(project, origins, name, why, lines) for name, why, lines in groups]
     return Start(text=text, tokens=count(text), parts=tuple(parts), withheld=brief.withheld)

@@ -12,7 +12,7 @@ from attrs import frozen
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import notes
-from holdfast_web.memory_lines import Origins, lines_of
+from holdfast_web.memory_lines import lines_of
 
 if TYPE_CHECKING:
     from holdfast import Fact
@@ -48,7 +48,7 @@ class Turn:
 
 @frozen(kw_only=True)
 class Source:
-    """A note line, the flush that wrote it, and the turns behind it. ``at`` is None for a note without a stamp."""
+    """A note line, the flush that wrote it, and the turns it quotes. ``at`` is None for a note without a stamp."""
 
     place: str
     text: str
@@ -112,6 +112,13 @@ def find(project: Project, wanted: str) -> list[Trace]:
     return [Trace(place=place, text=text) for place, text in found[:_CANDIDATES]]
 
 
+def at(project: Project, place: str) -> Trace:
+    """The trace of ``document:line`` or of a fact's whole id. Raises: NotFound; Corrupt; Unavailable."""
+    if _PLACE.fullmatch(place) or _FACT.fullmatch(place):
+        return _trace(project, place)
+    raise NotFound(f"{place!a} is not a line of a document.", next_step="Follow a link of the page `Memory`.")
+
+
 def _trace(project: Project, place: str) -> Trace:
     if _FACT.fullmatch(place):
         return _facts(project, place)[0]
@@ -147,13 +154,7 @@ def _line(project: Project, name: str, number: int, text: str) -> Trace:
     day = project.services.layout.day_of(Surface.DAILY, name)
     if day is not None:
         return Trace(place=f"{name}:{number}", text=_bare(text), sources=(_source(project, f"{name}:{number}"),))
-    origins = Origins(
-        project.services.state,
-        project.dreams(),
-        memory=project.services.layout.name(Surface.MEMORY),
-        note_of=lambda at: project.services.layout.name(Surface.DAILY, at.astimezone(project.zone).date()),
-        read=project.text,
-    )
+    origins = project.origins()
     line = next((origins.dated(line) for line in lines_of(text)), None)
     if line is None:
         return Trace(place=f"{name}:{number}", text=text.strip())
@@ -270,7 +271,7 @@ def _history(project: Project) -> Iterator[Change]:
 
 
 def _fact_sources(project: Project, fact: Fact) -> Iterator[Source]:
-    """The note line that says the fact on the day when it was stored, or the turns of the session that it names.
+    """The note line with the fact on the day it was stored, or the turns of its source session.
 
     ``fact.source`` is a flush, a session or a message, by the way in which it was stored.
     """
@@ -313,7 +314,7 @@ def _matches(project: Project, wanted: str) -> Iterator[tuple[str, str]]:
         yield fact.id, fact.content
     if found:
         return
-    said: set[str] = set()  # the newest note stands for the older ones that say the same
+    said: set[str] = set()  # the newest note represents older ones with the same line
     for _, name in project.note_names()[:_CANDIDATES]:
         for number, text in enumerate(project.text(name).split("\n"), 1):
             if text.startswith("- ") and fits(text) and (key := _plain(_bare(text))) not in said:
@@ -335,7 +336,7 @@ def _missing(project: Project, wanted: str) -> NotFound:
         names = ", ".join([*withheld[:3], *(["the facts"] if facts else [])])
         return NotFound(
             f"Nothing readable contains {wanted[:80]!a}; {names} came with a clone and is withheld.",
-            next_step="Read what the clone brought, then run `holdfast trust`.",
+            next_step="Read the clone's memory, then run `holdfast trust`.",
         )
     return NotFound(
         f"No line of memory, fact or recent note contains {wanted[:80]!a}.",

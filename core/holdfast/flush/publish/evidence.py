@@ -1,0 +1,45 @@
+"""Calls ``on_flush`` and checks its evidence: published content must read back as it was published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from holdfast.config.layout import Surface
+from holdfast.errors import FlushRefused
+from holdfast.flush.publish import delivery
+from holdfast.fs import paths
+
+if TYPE_CHECKING:
+    from holdfast.models import Evidence, Payload, Receipt
+    from holdfast.session.services import Services
+
+
+def publish(services: Services, payload: Payload, receipt: Receipt) -> Receipt:
+    """The receipt with the plugins' evidence. Raises: FlushRefused, PluginError."""
+    found = services.dispatch.on_flush(payload, receipt)
+    for item in found:
+        paths.check_pointer(item.pointer, "evidence.pointer")
+        if item.published.strip() != item.read_back.strip():
+            raise FlushRefused(
+                f"The content published at {item.pointer} reads back differently.",
+                next_step="Look at it there, then flush again.",
+                target=Surface.TRAIL,
+            )
+    warnings = (*receipt.warnings, *remarks(services, found))
+    return evolve(receipt, evidence=found, pending=pending(services, found), warnings=warnings)
+
+
+def pending(services: Services, found: Iterable[Evidence]) -> int:
+    """The number of unpublished items, after another try: those in the outbox, which have no pointer yet, also of
+    earlier flushes, and those that a plugin keeps itself."""
+    waiting = delivery.work_off(services, limit_s=delivery.FLUSH_LIMIT_S)
+    return waiting + sum(e.pending for e in found if e.pointer)
+
+
+def remarks(services: Services, found: Iterable[Evidence]) -> tuple[str, ...]:
+    """The plugins' notes, each once."""
+    told = (f"{e.target}: {e.note}" for e in found if e.note)
+    return tuple(dict.fromkeys(paths.rewrite(text, services.root) for text in told))

@@ -1,0 +1,46 @@
+"""The public face of the spool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from holdfast.flush.spool import shipping
+from holdfast.flush.spool.kept import Spool, sentence
+
+if TYPE_CHECKING:
+    from holdfast.flush.spool.kept import Kept
+    from holdfast.flush.spool.shipping import Shipped
+    from holdfast.session.services import Services
+
+
+@frozen
+class Spooled:
+    """Flushes that are durable on this machine alone. See docs/spool.md."""
+
+    _services: Services
+
+    def items(self) -> list[Kept]:
+        """The waiting flushes, in order. A damaged line is an item without a receipt. Raises: Unavailable."""
+        return Spool(self._services.state).items()
+
+    @property
+    def sentence(self) -> str:
+        """How many flushes wait, since when and for which server; empty when none waits. Raises: Unavailable."""
+        return sentence(self.items(), self._services.config.tz)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether flushes may be kept: the setting is on and the store is on a server."""
+        return shipping.is_on(self._services)
+
+    def text(self) -> str:
+        """The note blocks of the waiting flushes, oldest first, redacted. Raises: Unavailable, PluginError."""
+        from holdfast.session.unshipped import Unshipped
+
+        return Unshipped.of(self._services).text()
+
+    def send(self, *, limit_s: float = 60.0) -> Shipped:
+        """Write them to the store, oldest first, for ``limit_s`` seconds at most. Never raises."""
+        return shipping.ship(self._services, limit_s=limit_s)

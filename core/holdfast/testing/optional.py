@@ -1,0 +1,143 @@
+"""Clauses D10, F15, T1 to T3, H1 and H2: what the base class derives, and what a capability adds."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import Conflict, Corrupt, Refused, Unsupported
+from holdfast.models import AddOutcome
+from holdfast.storage import ABSENT, Append, Capability, StorageBackend, Write, sha256
+from holdfast.testing.base import ContractBase, Open, make_block, make_fact
+
+NOTE = "memory/2026-03-01.md"
+
+
+class OptionalContract(ContractBase):
+    """Several documents or facts at once, and earlier text."""
+
+    @pytest.fixture
+    def together(self, store: StorageBackend) -> StorageBackend:
+        """The store, when it changes several documents in one step."""
+        if Capability.TOGETHER not in store.capabilities:
+            pytest.skip("this backend changes one document at a time")
+        return store
+
+    def test_d10_read_many__some_missing__as_read_gives_them(self, store: StorageBackend, reopen: Open) -> None:
+        """D10"""
+        assert dict(store.read_many(["MEMORY.md", NOTE])) == {"MEMORY.md": None, NOTE: None}
+        store.write("MEMORY.md", "- One\n")
+        for view in (store, reopen()):
+            names = ["MEMORY.md", NOTE, "MEMORY.md"]
+            assert dict(view.read_many(names)) == {"MEMORY.md": view.read("MEMORY.md"), NOTE: None}
+        with pytest.raises(Refused):
+            store.read_many(["MEMORY.md", "../x.md"])
+
+    def test_d10_last__deeper_folders_beside_it__the_last_of_this_folder(
+        self, store: StorageBackend, reopen: Open
+    ) -> None:
+        """D10"""
+        assert store.last("memory/") is None
+        for name in ("memory/a.md", "memory/b.md", "memory/z/later.md", "other.md"):
+            store.write(name, name)
+        for view in (store, reopen()):
+            assert view.last("memory/") == view.read("memory/b.md")
+            assert view.last("nothing/") is None
+
+    def test_f15_add_facts__duplicates_and_a_taken_id__each_result_in_order(
+        self, store: StorageBackend, reopen: Open
+    ) -> None:
+        """F15"""
+        store.add_fact(make_fact(1, "taken"), 10)
+        given = [make_fact(2, "two"), make_fact(3, "TWO"), make_fact(1, "another"), make_fact(4, "four")]
+        results = store.add_facts(given, 10)
+        assert results[2] is None
+        outcomes = [result.outcome if result else None for result in results]
+        assert outcomes == [AddOutcome.ADDED, AddOutcome.DUPLICATE, None, AddOutcome.ADDED]
+        assert [fact.content for fact in reopen().facts()] == ["taken", "two", "four"]
+        full = store.add_facts([make_fact(5, "five"), make_fact(6, "six")], 3)
+        assert [len(result.evicted) if result else -1 for result in full] == [1, 1]
+        assert store.add_facts([], 3) == []
+
+    def test_t1_apply__appends_and_writes__all_made_and_read_back(self, together: StorageBackend, reopen: Open) -> None:
+        """T1"""
+        first = together.write("USER.md", "- Tabs\n")
+        changes: list[Append | Write] = [
+            Append(name=NOTE, block=make_block("b1"), header="# Day\n", block_id="b1"),
+            Append(name=NOTE, block=make_block("b2"), header="# Day\n", block_id="b2"),
+            Write(name="MEMORY.md", text="- One\n", expected=ABSENT),
+            Write(name="USER.md", text="- Spaces\n", expected=first),
+        ]
+        found = together.apply(changes)
+        assert set(found) == {NOTE, "MEMORY.md", "USER.md"}
+        for view in (together, reopen()):
+            assert {name: view.read(name) for name in found} == dict(found)
+        note = found[NOTE]
+        assert note is not None
+        assert note.text == "# Day\n" + make_block("b1") + make_block("b2")
+        assert together.apply(changes[:2])[NOTE] == note
+        assert dict(together.apply([])) == {}
+
+    @pytest.mark.parametrize("fault", ["conflict", "surrogate", "name", "marker", "corrupt"])
+    def test_t2_apply__last_change_fails__nothing_is_changed(
+        self, together: StorageBackend, reopen: Open, root: Path, fault: str
+    ) -> None:
+        """T2, E1"""
+        together.write("USER.md", "- Tabs\n")
+        if fault == "corrupt":
+            self.corrupt_document(root, "USER.md")
+        bad: dict[str, tuple[Append | Write, type[Exception]]] = {
+            "conflict": (Write(name="USER.md", text="x", expected=sha256("another")), Conflict),
+            "surrogate": (Write(name="USER.md", text="\ud800"), Refused),
+            "name": (Write(name="../x.md", text="x"), Refused),
+            "marker": (Append(name=NOTE, block="no marker\n", header="", block_id="b9"), ValueError),
+            "corrupt": (Write(name="USER.md", text="x"), Corrupt),
+        }
+        change, error = bad[fault]
+        block = Append(name=NOTE, block=make_block("b1"), header="# Day\n", block_id="b1")
+        with pytest.raises(error):
+            together.apply([block, Write(name="MEMORY.md", text="- One\n", expected=ABSENT), change])
+        view = reopen()
+        assert view.read(NOTE) is None
+        assert view.read("MEMORY.md") is None
+
+    def test_t3_apply__capability_missing__unsupported(self, store: StorageBackend) -> None:
+        """T3, E3"""
+        if Capability.TOGETHER in store.capabilities:
+            pytest.skip("this backend changes several documents in one step")
+        with pytest.raises(Unsupported) as caught:
+            store.apply([Write(name="MEMORY.md", text="x")])
+        assert caught.value.next_step
+
+    def test_h1_history__replaced_text__newest_first_until_deleted_or_compacted(
+        self, store: StorageBackend, reopen: Open
+    ) -> None:
+        """H1"""
+        if Capability.HISTORY not in store.capabilities:
+            pytest.skip("this backend keeps no earlier text")
+        began = datetime.now(UTC)
+        assert store.history("MEMORY.md") == []
+        revisions = [store.write("MEMORY.md", text) for text in ("one", "two", "two", "three")]
+        store.append(NOTE, make_block("b1"), "", "b1")
+        store.append(NOTE, make_block("b2"), "", "b2")
+        for view in (store, reopen()):
+            found = view.history("MEMORY.md")
+            assert [(one.text, one.revision) for one in found] == [("two", revisions[1]), ("one", revisions[0])]
+            assert [one.text for one in view.history("MEMORY.md", 1)] == ["two"]
+            assert all(one.at.tzinfo is not None and abs((one.at - began).total_seconds()) < 3600 for one in found)
+            assert view.history(NOTE) == []
+        store.compact()
+        assert store.history("MEMORY.md") == []
+        store.write("MEMORY.md", "four")
+        store.delete("MEMORY.md")
+        assert store.history("MEMORY.md") == []
+
+    def test_h2_history__capability_missing__unsupported(self, store: StorageBackend) -> None:
+        """H2, E3"""
+        if Capability.HISTORY in store.capabilities:
+            pytest.skip("this backend keeps earlier text")
+        with pytest.raises(Unsupported) as caught:
+            store.history("MEMORY.md")
+        assert caught.value.next_step

@@ -1,0 +1,101 @@
+"""Replaces a draft line that its sources do not prove by the source lines it is about, word for word.
+
+    draft:   Jonas reviews what Elif writes        the sources do not say this
+    source:  - Fact: Elif reviews what Jonas writes
+    quoted:  Elif reviews what Jonas writes
+
+A refused line is often true but worded too freely to be proven. Its nearest source lines say the same, and when the
+line is false they say what is true. So the dream keeps the subject without trusting the wording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from holdfast.facts.factrules import duplicate_key
+from holdfast.session.dreamtext import Item
+from holdfast_dream.grounding import Grounded, ground
+from holdfast_dream.grounding.blocks import blocks, strip_marks
+from holdfast_dream.grounding.restating import Known, read
+
+if TYPE_CHECKING:
+    from holdfast.models import Finding
+
+#: Maximum length of a quotation in characters.
+MAX_CHARS: Final = 300
+#: Maximum number of source lines quoted for one draft line.
+_MOST: Final = 2
+#: Minimum share of a draft line that a source line must say: the first, and a further one.
+_FIRST: Final = 0.55
+_MORE: Final = 0.45
+#: Labels of lines in a daily note that are never quoted, because they are open work and circumstances.
+_PASSING: Final = frozenset(["State", "Blocker", "Needed", "Next step", "Promised", "Artifact"])
+_LASTING: Final = frozenset(["Decision", "Fact"])
+#: Findings that do not come from comparing a line with the sources.
+_OTHER: Final = frozenset(["grounding/length", "grounding/unsupported"])
+
+
+def instead(
+    gone: Iterable[tuple[str, Finding]],
+    draft: Iterable[Item],
+    kept: Iterable[Item],
+    sources: Sequence[tuple[str, str]],
+    *,
+    is_barred: Callable[[str], bool],
+) -> list[tuple[Item, str]]:
+    """Quotations for the removed lines ``gone``, each as an item under the line's heading, with the line.
+
+    They are at most as many as the lines. A quotation that repeats or contradicts a ``kept`` item is left out, and so
+    is one that ``is_barred``.
+    """
+    refused = [line.removeprefix("- ") for line, finding in gone if _is_quotable(finding.rule)]
+    headings = {item.text: item.heading for item in draft}
+    near = quotations([f"- {line}" for line in refused], sources) if refused else {}
+    known, keys = Known(), set[str]()
+    for item in kept:
+        known.add(item.text, read(item.text))
+        keys.add(duplicate_key(item.text))
+    found: list[tuple[Item, str]] = []
+    for line in refused:
+        for text in near.get(f"- {line}", ()):
+            said, key = read(text), duplicate_key(text)
+            if key not in keys and not any(known.related(said)) and not is_barred(text):
+                found.append((Item(text=text, heading=headings.get(line, "")), line))
+                known.add(text, said)
+                keys.add(key)
+    return found[: len(refused)]
+
+
+def quotations(lines: Sequence[str], sources: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Draft lines -> the statements in ``sources`` about the same subject, at most two, best first. A line without such
+    a statement is missing."""
+    places = {name: _statements(text) for name, text in sources}
+    found = ((line.text, tuple(_near(line, places))) for line in ground(lines, sources))
+    return {text: near for text, near in found if near}
+
+
+def _is_quotable(rule: str) -> bool:
+    return rule.startswith("grounding/") and rule not in _OTHER
+
+
+def _near(line: Grounded, places: Mapping[str, Mapping[int, str]]) -> Iterable[str]:
+    said: list[str] = []
+    for support in line.supports:
+        text = places[support.document].get(support.line, "")
+        if support.score >= (_MORE if said else _FIRST) and text and text not in said and len(said) < _MOST:
+            said.append(text)
+    return said
+
+
+def _statements(text: str) -> dict[int, str]:
+    """Line number -> the whole item or paragraph of that line, if it may be quoted."""
+    found: dict[int, str] = {}
+    for number, kind, _, body in blocks(text):
+        said = " ".join(strip_marks(body).split())
+        label, _, rest = said.partition(": ")
+        said = rest if label in _LASTING else said
+        is_whole = kind in ("item", "paragraph") and len(said.split()) > 1 and len(said) <= MAX_CHARS
+        if is_whole and label not in _PASSING and not said.startswith("**") and "[REDACTED" not in said:
+            found.update(dict.fromkeys(range(number, number + body.count("\n") + 1), said))
+    return found

@@ -1,0 +1,397 @@
+"""``[storage] spool``: flushes that a server does not take wait on this machine, and reach it once, in order."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.plugins.agents.hooking import Answered, Client
+from tests.plugins.agents.test_hook_restore import STATED
+from tests.support.gitea.faults import Fault, FaultProxy
+from tests.support.trusting import trusted
+
+from holdfast import FlushRefused, Holdfast, Payload, Receipt
+from holdfast.errors import Unavailable
+from holdfast.flush.spool.kept import Spool
+from holdfast.fs import durable
+from holdfast.storage import block_marker
+from holdfast_gitea.standin import StandIn
+
+REPO = "agent/memory"
+
+
+class Away:
+    """A project whose store is behind a proxy that can take the server away."""
+
+    def __init__(self, project: Path, standin: StandIn, proxy: FaultProxy) -> None:
+        self.project, self.standin, self.proxy = project, standin, proxy
+        self.state = project / ".holdfast" / "state"
+        self.settings(spool=True)
+
+    def settings(self, *, spool: bool) -> None:
+        text = f'[storage]\nbackend = "gitea"\nserver = "{self.proxy.url}"\nrepository = "{REPO}"\n'
+        (self.project / "holdfast.toml").write_text(f"{text}spool = true\n" if spool else text)
+        trusted(self.project)
+
+    def take_away(self) -> None:
+        fault = Fault(name="away", reaches=False, answering="status", status=503, headers={"Retry-After": "60"})
+        self.spoil(fault)
+
+    def spoil(self, fault: Fault) -> None:
+        for method in ("GET", "POST", "PATCH", "PUT", "DELETE"):
+            self.proxy.spoil(method, "", fault, times=100_000)
+
+    def give_back(self) -> None:
+        self.proxy.heal()
+
+    def flush(self, session: str, text: str, **more: object) -> Receipt:
+        payload = STATED.evolve(facts=(text,), **more)
+        with Holdfast.open(self.project) as memory:
+            one = memory.session(session)
+            one.add("user", f"About {text}")
+            one.add("assistant", "I will.")
+            return one.flush(payload)
+
+    def waiting(self) -> list[str]:
+        return [one.id for one in Spool(str(self.state)).items()]
+
+    def notes(self) -> str:
+        """All notes, as another machine sees them."""
+        with Holdfast.open(self.project) as memory:
+            names = [name for name in memory.store.names() if name.startswith("memory/")]
+            return "\n".join(document.text for name in names if (document := memory.store.read(name)))
+
+    def ship(self) -> int:
+        return self.command("spool", "send").returncode
+
+    def command(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "holdfast", "--root", str(self.project), *words],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env={**os.environ, "HOLDFAST_GITEA_TOKEN": self.standin.token},
+        )
+
+    def hook(self, event: str, native: str = "now", **fields: object) -> Answered:
+        client = Client(self.project, native=native)
+        return client.send(client.payload(event, **fields), HOLDFAST_GITEA_TOKEN=self.standin.token)
+
+
+@pytest.fixture
+def away(project: Path, standin: StandIn, monkeypatch: pytest.MonkeyPatch) -> Iterator[Away]:
+    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", standin.token)
+    with FaultProxy(standin.url) as proxy:
+        yield Away(project, standin, proxy)
+
+
+def test_flush__server_away_and_spool_on__is_kept_here_and_the_receipt_says_so(away: Away) -> None:
+    away.take_away()
+    receipt = away.flush("one", "The port is 8443")
+    assert receipt.spooled.startswith(away.proxy.url)
+    assert not receipt.written
+    assert away.waiting() == [receipt.flush_id]
+    with Holdfast.open(away.project) as memory:
+        assert memory.session("one").state == "safe"
+        assert memory.unsafe() == []
+    assert (away.state / "spool.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_flush__server_away_and_spool_off__is_refused_and_names_server_and_setting(away: Away) -> None:
+    away.settings(spool=False)
+    away.take_away()
+    with pytest.raises(FlushRefused) as refused:
+        away.flush("one", "The port is 8443")
+    assert away.proxy.url in refused.value.message
+    assert "spool = true" in refused.value.next_step
+    assert away.waiting() == []
+
+
+def test_flush__server_back__ships_what_waits_first_and_in_order(away: Away) -> None:
+    away.take_away()
+    first, second = away.flush("one", "First words"), away.flush("two", "Second words")
+    away.give_back()
+    third = away.flush("three", "Third words")
+    assert not third.spooled
+    assert away.waiting() == []
+    text = away.notes()
+    order = [text.index(block_marker(one.flush_id)) for one in (first, second, third)]
+    assert order == sorted(order)
+    with Holdfast.open(away.project) as memory:
+        assert {fact.content for fact in memory.facts.list()} == {"First words", "Second words", "Third words"}
+        last = memory.session("one").last_receipt
+        assert last is not None
+        assert last.written
+        assert not last.spooled
+        again = memory.session("one").flush()
+        assert again.repeated
+        assert not again.spooled
+
+
+def test_flush__again_with_nothing_new_while_the_server_is_away__returns_the_kept_flush(away: Away) -> None:
+    away.take_away()
+    first = away.flush("one", "Words")
+    with Holdfast.open(away.project) as memory:
+        again = memory.session("one").flush()
+    assert again.repeated
+    assert again.spooled
+    assert again.flush_id == first.flush_id
+    assert len(away.waiting()) == 1
+
+
+def test_flush__verified_before_and_server_away__returns_it_and_says_it_was_not_compared(away: Away) -> None:
+    away.flush("one", "Words")
+    away.take_away()
+    with Holdfast.open(away.project) as memory:
+        again = memory.session("one").flush()
+    assert again.repeated
+    assert any("was not compared" in warning for warning in again.warnings)
+
+
+def test_flush__of_derived_fields_while_the_server_is_away__continues_the_open_work(away: Away) -> None:
+    away.flush("one", "Words")
+    away.take_away()
+    with Holdfast.open(away.project) as memory:
+        session = memory.session("one")
+        session.add("user", "What is the time?")
+        session.add("assistant", "Noon.")
+        receipt = session.flush()
+    assert receipt.spooled
+    assert "billing" in receipt.summary
+
+
+def test_compaction__server_answers_in_nine_seconds__is_refused_in_time_by_name_or_kept(away: Away) -> None:
+    slow = Fault(name="slow", reaches=True, answering="truth", delay_s=9.0)
+    away.spoil(slow)
+    away.settings(spool=False)
+    client = Client(away.project, native="slow")
+    event = client.payload("PreCompact", trigger="auto")
+    client.hook("UserPromptSubmit", prompt="Remember the port 8443")
+    client.say("user", "Remember the port 8443")
+    began = time.monotonic()
+    answered = client.send(event, "--deadline", "13", HOLDFAST_GITEA_TOKEN=away.standin.token)
+    assert answered.code == 2
+    assert away.proxy.url in answered.stderr
+    assert "something hangs" not in answered.stderr
+    assert time.monotonic() - began < 20
+    away.settings(spool=True)
+    answered = client.send(event, "--deadline", "13", HOLDFAST_GITEA_TOKEN=away.standin.token)
+    assert answered.code == 0
+    assert len(away.waiting()) == 1
+
+
+def test_start__server_away__the_brief_includes_what_is_kept(away: Away) -> None:
+    away.take_away()
+    away.flush("before", "The port is 8443")
+    context = away.hook("SessionStart", source="startup").context
+    assert "The port is 8443" in context
+    assert "not yet on" in context
+    assert context.index("<recalled-memory") < context.index("The port is 8443")
+
+
+def test_load__a_flush_waits__it_is_in_the_brief_until_and_after_it_is_stored(away: Away) -> None:
+    away.flush("early", "Old words")
+    away.take_away()
+    away.flush("before", "The port is 8443")
+    away.give_back()
+    brief = json.loads(away.command("load", "--json").stdout)
+    assert "The port is 8443" in brief["text"]
+    assert "not yet on" in brief["text"]
+    assert brief["objective"] == STATED.objective
+    assert away.ship() == 0
+    brief = json.loads(away.command("load", "--json").stdout)
+    assert "The port is 8443" in brief["text"]
+    assert "not yet on" not in brief["text"]
+
+
+def test_status_doctor_overview_and_spool__say_what_waits_for_which_server(away: Away) -> None:
+    away.take_away()
+    away.flush("one", "Words")
+    for words in (["status"], ["doctor"], [], ["spool"]):
+        told = away.command(*words)
+        shown = " ".join(told.stdout.split())
+        assert "not yet on" in shown, (words, told)
+        assert away.proxy.url in shown, words
+    assert json.loads(away.command("status", "--json").stdout)["spooled"][0]["session"] == "one"
+    assert away.ship() == 1
+    away.give_back()
+    assert away.command("doctor", "--fix").returncode == 0
+    assert away.waiting() == []
+
+
+def test_ship__two_processes_at_once__nothing_is_stored_twice(away: Away) -> None:
+    away.take_away()
+    receipts = [away.flush(f"s{n}", f"Fact number {n}") for n in range(3)]
+    away.give_back()
+    command = [sys.executable, "-m", "holdfast", "--root", str(away.project), "spool", "send"]
+    running = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(3)]
+    assert [one.wait(60) for one in running] == [0, 0, 0]
+    text = away.notes()
+    assert [text.count(block_marker(one.flush_id)) for one in receipts] == [1, 1, 1]
+    assert away.waiting() == []
+
+
+_FLUSH = """
+import sys
+from tests.support import dying
+from tests.plugins.agents.test_hook_restore import STATED
+from holdfast import Holdfast
+with Holdfast.open(sys.argv[1]) as memory:
+    session = memory.session("one")
+    dying.arm(int(sys.argv[2]))
+    session.flush(STATED)
+"""
+_SHIP = """
+import sys
+from tests.support import dying
+from holdfast import Holdfast
+from holdfast.flush.spool import shipping
+with Holdfast.open(sys.argv[1]) as memory:
+    dying.arm(int(sys.argv[2]))
+    shipping.ship(memory.services, limit_s=30)
+"""
+
+
+def _dies(away: Away, script: str, n: int) -> bool:
+    done = subprocess.run([sys.executable, "-c", script, str(away.project), str(n)], timeout=60, check=False)
+    return done.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("n", [4, 9, 14, 18, 22])
+def test_flush__killed_while_it_is_kept__the_next_one_completes_it_once(away: Away, n: int) -> None:
+    away.take_away()
+    with Holdfast.open(away.project) as memory:
+        memory.session("one").add("user", "Go on")
+    assert _dies(away, _FLUSH, n)
+    with Holdfast.open(away.project) as memory:
+        session = memory.session("one")
+        receipt = session.flush(STATED if session.unflushed else None)
+        assert session.state == "safe"
+    assert away.waiting() == [receipt.flush_id]
+    away.give_back()
+    assert away.ship() == 0
+    assert away.notes().count("**Objective:** ") == 1
+
+
+@pytest.mark.parametrize("n", [1, 4, 8, 12, 16])
+def test_ship__killed_at_a_step__the_next_one_completes_it_once(away: Away, n: int) -> None:
+    away.take_away()
+    receipt = away.flush("one", "The port is 8443")
+    away.give_back()
+    _dies(away, _SHIP, n)
+    assert away.ship() == 0
+    assert away.waiting() == []
+    assert away.notes().count(block_marker(receipt.flush_id)) == 1
+    with Holdfast.open(away.project) as memory:
+        assert [fact.content for fact in memory.facts.list()] == ["The port is 8443"]
+
+
+def test_flush__server_away_and_disk_full__is_refused_with_both_reasons(
+    away: Away, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away.take_away()
+    whole = durable.replace
+
+    def full(path: str, data: bytes, **more: bool) -> None:
+        if os.path.basename(path) == "spool.jsonl":
+            raise durable.unavailable(OSError(errno.ENOSPC, "No space left on device"), path, "write")
+        whole(path, data, **more)
+
+    monkeypatch.setattr(durable, "replace", full)
+    with pytest.raises(FlushRefused) as refused:
+        away.flush("one", "Words")
+    assert away.proxy.url in refused.value.message
+    assert "could not be kept on this machine either" in refused.value.message
+    with Holdfast.open(away.project) as memory:
+        assert memory.session("one").state == "unsafe"
+
+
+@pytest.mark.parametrize("damage", ["line", "file"])
+def test_doctor__spool_is_damaged__says_so_and_restores_it_from_the_journal(away: Away, damage: str) -> None:
+    away.take_away()
+    receipt = away.flush("one", "The port is 8443")
+    path = away.state / "spool.jsonl"
+    if damage == "line":
+        path.write_bytes(path.read_bytes().replace(b"8443", b"8444", 1))
+    else:
+        path.unlink()
+    told = away.command("doctor").stdout
+    assert "spool.jsonl" in told
+    assert away.command("status").returncode == 1
+    away.give_back()
+    away.command("doctor", "--fix")
+    assert away.ship() == 0
+    assert away.notes().count(block_marker(receipt.flush_id)) == 1
+    assert "8443" in away.notes()
+
+
+def test_purge__of_a_session_that_waits__leaves_nothing_to_ship(away: Away) -> None:
+    away.flush("kept", "Other words")
+    away.take_away()
+    away.flush("one", "The port is 8443")
+    away.give_back()
+    with Holdfast.open(away.project) as memory:
+        memory.purge(session="one")
+    assert away.waiting() == []
+    assert "8443" not in away.notes()
+
+
+def test_handoff__changed_on_the_server_meanwhile__the_newer_entry_stays(away: Away) -> None:
+    away.take_away()
+    away.flush("one", "Words")
+    spool = (away.state / "spool.jsonl").read_bytes()
+    away.give_back()
+    away.ship()
+    away.flush("one", "Newer words", next_step="A newer step")
+    (away.state / "spool.jsonl").write_bytes(spool)
+    assert away.ship() == 0
+    with Holdfast.open(away.project) as memory:
+        assert "Newer words" in memory.load().work[0].facts
+
+
+def test_project_file__switches_the_spool_on_without_trust__it_is_not_in_force(away: Away, tmp_path: Path) -> None:
+    user = Path(os.environ["HOME"], ".config", "holdfast", "config.toml")
+    user.parent.mkdir(parents=True, exist_ok=True)
+    user.write_text(f'[storage]\nbackend = "gitea"\nserver = "{away.proxy.url}"\nrepository = "{REPO}"\n')
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    (clone / "holdfast.toml").write_text("[storage]\nspool = true\n")
+    away.take_away()
+    with Holdfast.open(clone) as memory:
+        assert not memory.config.storage.spool
+        assert memory.services.notices
+        session = memory.session("one")
+        session.add("user", "Hello")
+        with pytest.raises(FlushRefused):
+            session.flush(STATED)
+
+
+def test_payload__is_redacted_before_it_is_kept(away: Away) -> None:
+    away.take_away()
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    away.flush("one", f"The token is {secret}")
+    assert secret.encode() not in (away.state / "spool.jsonl").read_bytes()
+
+
+def test_local_store__spool_on__is_without_effect(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "holdfast.toml").write_text("[storage]\nspool = true\n")
+    trusted(project)
+    with Holdfast.open(project) as memory:
+        session = memory.session("one")
+        session.add("user", "Hello")
+
+        def broken(*args: object, **more: object) -> str:
+            raise Unavailable("The disk is gone.")
+
+        monkeypatch.setattr(memory.store.backend, "append", broken)
+        with pytest.raises(FlushRefused):
+            session.flush(Payload(objective="x", next_step="y", curated={"memory": [], "user": []}))

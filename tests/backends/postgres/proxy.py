@@ -1,0 +1,73 @@
+"""A TCP proxy on the loopback that counts round trips and cuts connections."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable
+
+
+class Proxy:
+    """Passes everything on. ``trips`` counts changes of direction from the client to the server. With ``limit`` it
+    closes both ends after that many bytes of the server's answer, once; ``cut`` counts how often. With ``mute`` the
+    server's answers are swallowed."""
+
+    def __init__(self, port: int) -> None:
+        self.port_of_server = port
+        self.limit = -1
+        self.cut = self.trips = 0
+        self.mute = False
+        self._asking = False
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._ends: list[socket.socket] = []
+        self._threads: list[threading.Thread] = []
+        self._start(self._accept)
+
+    def close(self) -> None:
+        for one in (self._listener, *self._ends):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join(5)
+        for one in (self._listener, *self._ends):
+            one.close()
+
+    def _start(self, target: Callable[..., None], *args: object) -> None:
+        self._threads.append(threading.Thread(target=target, args=args, daemon=True))
+        self._threads[-1].start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+                server = socket.create_connection(("127.0.0.1", self.port_of_server))
+            except OSError:
+                return
+            for end in (client, server):
+                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self._ends.append(end)
+            self._start(self._pump, client, server, False)
+            self._start(self._pump, server, client, True)
+
+    def _pump(self, source: socket.socket, target: socket.socket, answers: bool) -> None:
+        try:
+            while data := source.recv(65536):
+                self.trips += not answers and not self._asking
+                self._asking = not answers
+                if answers and self.mute:
+                    continue
+                if answers and self.limit >= 0:
+                    passed, self.limit = data[: self.limit], self.limit - len(data)
+                    if self.limit < 0:
+                        target.sendall(passed)
+                        self.cut += 1
+                        break
+                    data = passed
+                target.sendall(data)
+        except OSError:
+            pass
+        for end in (source, target):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)

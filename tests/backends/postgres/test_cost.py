@@ -1,0 +1,192 @@
+"""Round trips of a flush, a load and an add, counted by a proxy; changes that meet another writer's; time limits."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.backends.postgres.cluster import Cluster
+from tests.backends.postgres.conftest import Opened
+from tests.backends.postgres.proxy import Proxy
+
+from holdfast import Holdfast
+from holdfast.errors import Unavailable
+from holdfast.storage import Capability
+from holdfast.testing.facts import make_fact
+from holdfast_postgres.backend import PostgresBackend
+
+Memory = Callable[..., Holdfast]
+
+PAYLOAD = {
+    "objective": "Uploads survive a lost connection",
+    "facts": ["Uploads go out through the gateway", "Retries are logged"],
+    "decisions": ["Back off exponentially"],
+    "blockers": [],
+    "artifacts": ["src/upload.py"],
+    "next_step": "Write docs/upload.md",
+    "follow_ups": [],
+    "handoff": {"active_task": "Uploads", "branch": "main", "blocker": "none", "next_action": "Write docs/upload.md"},
+    "state_mutations": [{"kind": "status", "target": "#12", "summary": "done"}],
+    "curated": {"memory": [{"text": "Uploads retry five times."}], "user": [{"text": "Prefers short names."}]},
+}
+
+
+@pytest.fixture
+def memory(cluster: Cluster, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Memory:
+    """Opens a project whose store is behind the proxy; a second folder is a second machine."""
+    monkeypatch.setenv("HOLDFAST_STORAGE__BACKEND", "postgres")
+    monkeypatch.setenv("HOLDFAST_STORAGE__SERVER", cluster.url(port=proxy.port))
+    monkeypatch.setenv("HOLDFAST_STORAGE__NAMESPACE", tmp_path.name)
+
+    def opened(folder: str = "one") -> Holdfast:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        return Holdfast.open(tmp_path / folder)
+
+    return opened
+
+
+def test_flush_and_load__after_connecting__at_most_three_and_two_round_trips(memory: Memory, proxy: Proxy) -> None:
+    with memory() as own:
+        own.facts.create("The first fact connects")
+        session = own.session("s1")
+        session.add("user", "Decision: retry uploads. I prefer tabs over spaces.")
+        session.add("assistant", "Done. Decision: the backoff is exponential. Next I will write docs/upload.md.")
+        before = proxy.trips
+        plain = session.flush()
+        after_plain = proxy.trips
+        whole = own.session("s2").flush(PAYLOAD)
+        after_whole = proxy.trips
+        brief = own.load()
+        after_load = proxy.trips
+        own.facts.create("One more")
+        assert (after_plain - before, after_whole - after_plain) <= (3, 3)
+        assert after_load - after_whole <= 2
+        assert proxy.trips - after_load == 1
+    assert len(plain.written) == 2
+    assert [written.name.partition("/")[0] for written in whole.written] == [
+        "memory", "memory", "continuity", "MEMORY.md", "USER.md"
+    ]  # fmt: skip
+    assert "Uploads retry five times." in brief.memory
+    with memory("two") as other:
+        for written in whole.written:
+            document = other.services.store.read(written.name)
+            assert document is not None
+            assert document.revision == written.revision
+
+
+def test_load__newest_note_is_of_an_earlier_day__at_most_two_round_trips(memory: Memory, proxy: Proxy) -> None:
+    with memory() as own:
+        backend = own.services.store.backend
+        for name in ("2020-01-01.md", "2020-01-02.md", "dreams/2020-01-03.md"):
+            backend.write(f"memory/{name}", f"# Daily Memory: {name}\n\nSomething happened.\n")
+        before = proxy.trips
+        brief = own.load()
+        assert proxy.trips - before <= 2
+    assert [name for name, _ in brief.notes] == ["memory/2020-01-02.md"]
+
+
+def test_flush__another_machine_wrote_meanwhile__both_machines_entries_are_kept(memory: Memory) -> None:
+    one, two = memory("one"), memory("two")
+    own, other = one.session("s1"), two.session("s2")
+    own.add("user", "Please fix the gateway.")
+    other.add("user", "Please fix the pump.")
+    view = one.services.together()
+    assert view is not None
+    view.prefetch(["continuity/active.md"])
+    other.flush()
+    old = view.backend
+    written = view.change("handoff", "continuity/active.md", lambda text: (text or "") + "\n<!-- ours -->\n")
+    assert "s2" not in str(view.read("continuity/active.md"))
+    (stored,) = view.finish([written])
+    document = old.read("continuity/active.md")
+    assert document is not None
+    assert document.revision == stored.revision
+    assert "<!-- ours -->" in document.text
+    assert 'session = "s2"' in document.text
+    one.close()
+    two.close()
+
+
+def test_flushes__four_machines_at_once__every_handoff_entry_and_block_is_there_once(memory: Memory) -> None:
+    machines = [memory(f"m{number}") for number in range(4)]
+
+    def work(number: int) -> None:
+        for turn in range(3):
+            session = machines[number].session(f"s{number}-{turn}")
+            session.add("user", f"Please do task {number}-{turn}.")
+            session.flush()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    notes = machines[0].services.store.backend.last("memory/")
+    assert notes is not None
+    assert notes.text.count("<!-- holdfast:block id=") == 12
+    assert len(machines[0].load().work) == 12
+    for machine in machines:
+        machine.close()
+
+
+def test_threads__more_than_connections__all_are_served(cluster: Cluster) -> None:
+    store = PostgresBackend(".", server=cluster.url(), namespace="pooled", connections=3)
+    assert Capability.TOGETHER in store.capabilities
+    store.add_fact(make_fact(0), 1000)
+    threads = [threading.Thread(target=store.add_fact, args=(make_fact(number), 1000)) for number in range(1, 20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert store.count_facts() == 20
+    store.close()
+
+
+def test_call__server_takes_it_and_never_answers__unavailable_in_time(
+    cluster: Cluster, proxy: Proxy, opened: Opened
+) -> None:
+    store = opened(cluster, "mute", port=proxy.port, timeout_s=1)
+    store.write("MEMORY.md", "one")
+    proxy.mute = True
+    began = time.monotonic()
+    with pytest.raises(Unavailable, match="did not answer in time") as caught:
+        store.read("MEMORY.md")
+    assert time.monotonic() - began < 5
+    assert "timeout_s" in caught.value.next_step
+    proxy.mute = False
+    found = store.read("MEMORY.md")
+    assert found is not None
+    assert found.text == "one"
+
+
+def test_call__within_a_shorter_limit__gives_up_then(cluster: Cluster, proxy: Proxy, opened: Opened) -> None:
+    store = opened(cluster, "mute", port=proxy.port, timeout_s=30)
+    store.write("MEMORY.md", "one")
+    proxy.mute = True
+    began = time.monotonic()
+    with pytest.raises(Unavailable), store.within(0.5):
+        store.read("MEMORY.md")
+    assert time.monotonic() - began < 5
+
+
+def test_call__every_connection_is_in_use__the_setting_is_named(cluster: Cluster) -> None:
+    store = PostgresBackend(".", server=cluster.url(), namespace="waiting", connections=1, timeout_s=0.5)
+    store.add_fact(make_fact(0), 1000)
+    held = threading.Event()
+
+    def hold(execute: Callable[..., object]) -> None:
+        held.set()
+        time.sleep(1.5)
+
+    thread = threading.Thread(target=store.database.change, args=(hold,))
+    thread.start()
+    held.wait(10)
+    with pytest.raises(Unavailable, match="all connections of this process are in use") as caught:
+        store.count_facts()
+    assert "storage.connections" in caught.value.next_step
+    thread.join(10)
+    assert store.count_facts() == 1
+    store.close()

@@ -1,0 +1,269 @@
+"""Failover to a standby, a full disk, a stricter isolation, skewed clocks, and two machines that are killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import attrs
+import pytest
+from tests.backends.postgres.cluster import Cluster
+from tests.backends.postgres.conftest import Opened
+from tests.backends.postgres.proxy import Proxy
+
+from holdfast import Holdfast
+from holdfast.errors import HoldfastError, Unavailable
+from holdfast.models import AddOutcome
+from holdfast.storage import block_marker
+from holdfast.testing.facts import make_fact
+from holdfast_postgres.backend import PostgresBackend
+
+
+def test_failover__primary_killed_and_standby_promoted__nothing_acknowledged_is_lost() -> None:
+    first = Cluster(fsync=True)
+    second = first.standby()
+    both = f"postgresql://hf@127.0.0.1:{first.port},127.0.0.1:{second.port}/memory?target_session_attrs=read-write"
+    acknowledged: list[str] = []
+    blocks: list[str] = []
+    stop = threading.Event()
+
+    def write(worker: int) -> None:
+        store = PostgresBackend(".", server=both, namespace="team", timeout_s=5)
+        number = worker * 1000
+        while not stop.is_set():
+            fact, block = make_fact(number), f"b{number}"
+            try:
+                if store.add_fact(fact, 100_000).outcome is AddOutcome.ADDED:
+                    acknowledged.append(fact.id)
+                store.append("memory/2026-11-01.md", f"{block_marker(block)}\ntext\n", "", block)
+                blocks.append(block)
+                number += 1
+            except HoldfastError:  # the same again: it may have been stored
+                time.sleep(0.05)
+        store.close()
+
+    warm = PostgresBackend(".", server=both, namespace="team")
+    warm.write("MEMORY.md", "- Before.\n")
+    workers = [threading.Thread(target=write, args=(worker,)) for worker in range(1, 4)]
+    for worker in workers:
+        worker.start()
+    time.sleep(1)
+    first.kill()
+    before = len(acknowledged)
+    second.promote()
+    deadline = time.monotonic() + 30
+    while len(acknowledged) < before + 10 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    stop.set()
+    for worker in workers:
+        worker.join(60)
+
+    stored = [fact.id for fact in warm.facts()]
+    note = warm.read("memory/2026-11-01.md")
+    warm.close()
+    first.remove()
+    second.remove()
+    assert before > 5
+    assert len(acknowledged) >= before + 10
+    assert len(stored) == len(set(stored))
+    assert set(acknowledged) <= set(stored)
+    assert note is not None
+    assert all(note.text.count(block_marker(block)) == 1 for block in blocks)
+
+
+def test_standby__named_as_the_server__writes_are_refused_and_reads_work() -> None:
+    first = Cluster()
+    store = PostgresBackend(".", server=first.url(), namespace="team")
+    store.write("MEMORY.md", "- One.\n")
+    store.close()
+    second = first.standby()
+    reader = PostgresBackend(".", server=second.url(), namespace="team")
+    found = reader.read("MEMORY.md")
+    with pytest.raises(Unavailable, match="read-only; it may be a standby") as caught:
+        reader.write("MEMORY.md", "- Two.\n")
+    reader.close()
+    second.remove()
+    first.remove()
+    assert found is not None
+    assert found.text == "- One.\n"
+    assert "target_session_attrs" in caught.value.next_step
+
+
+@contextlib.contextmanager
+def small_disk(cluster: Cluster) -> Iterator[Path]:
+    """A mounted file system of 12 MB that belongs to the server's user."""
+    folder = cluster.folder / "small"
+    folder.mkdir()
+    options = f"size=12m,mode=0700,uid={os.stat(cluster.data).st_uid}"
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], check=False)
+    if mounted.returncode:
+        pytest.skip("file systems cannot be mounted here")
+    try:
+        yield folder
+    finally:
+        cluster.remove()
+        subprocess.run(["umount", "-l", str(folder)], check=False)
+
+
+def test_disk__full_on_the_server__refused_and_every_acknowledged_write_is_there() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small file system")
+    cluster = Cluster()
+    with small_disk(cluster) as folder:
+        cluster.sql(f"CREATE TABLESPACE small LOCATION '{folder}'", "GRANT CREATE ON TABLESPACE small TO hf")
+        cluster.sql("CREATE DATABASE tight OWNER hf TABLESPACE small", database="postgres")
+        store = PostgresBackend(".", server=cluster.url(database="tight"), namespace="full")
+        written: dict[str, str] = {}
+        noise = random.Random(18)
+
+        def fill() -> None:
+            for number in range(200):
+                text = noise.randbytes(50_000).hex()
+                store.write(f"memory/{number}.md", text)
+                written[f"memory/{number}.md"] = text
+
+        with pytest.raises(Unavailable, match="has no disk space left") as caught:
+            fill()
+        assert caught.value.next_step == "Free space on the server, then try again."
+        found = store.read_many([*written, f"memory/{len(written)}.md"])
+        assert found.pop(f"memory/{len(written)}.md") is None
+        assert {name: document.text for name, document in found.items() if document} == written
+        subprocess.run(["mount", "-o", "remount,size=40m", str(folder)], check=True)
+        store.write("memory/after.md", "x" * 100_000)
+        store.close()
+
+
+def test_isolation__serializable_by_default__eight_writers_lose_and_double_nothing(
+    cluster: Cluster, opened: Opened
+) -> None:
+    cluster.sql("DROP ROLE IF EXISTS strict", "CREATE ROLE strict LOGIN IN ROLE hf")
+    cluster.sql("ALTER ROLE strict SET default_transaction_isolation = 'serializable'")
+    cluster.sql("ALTER ROLE strict SET role = 'hf'")
+    opened(cluster, "strict").write("MEMORY.md", "x")
+
+    def work(worker: int) -> None:
+        store = opened(cluster, "strict", user="strict")
+        for number in range(5):
+            assert store.add_fact(make_fact(worker * 10 + number), 1000).outcome is AddOutcome.ADDED
+            block = f"b{worker}-{number}"
+            store.append("note.md", f"{block_marker(block)}\n", "", block)
+
+    threads = [threading.Thread(target=work, args=(worker,)) for worker in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    store = opened(cluster, "strict")
+    note = store.read("note.md")
+    assert store.count_facts() == 40
+    assert note is not None
+    assert note.text.count("holdfast:block") == 40
+
+
+def test_clock__of_one_machine_is_wrong_by_a_year__order_of_insertion_and_eviction_hold(
+    cluster: Cluster, opened: Opened
+) -> None:
+    store = opened(cluster, "skewed")
+    late = attrs.evolve(make_fact(1), created_at=make_fact(1).created_at + timedelta(days=366))
+    store.add_fact(late, 10)
+    store.add_fact(make_fact(2), 10)
+    assert [fact.id for fact in store.facts()] == [late.id, make_fact(2).id]
+    evicted = store.add_fact(make_fact(3), 2).evicted
+    assert evicted == (make_fact(2).id,)  # among equals the oldest by the time that its machine stated
+    assert [fact.created_at for fact in store.facts()] == [late.created_at, make_fact(3).created_at]
+
+
+def test_add__answer_lost_at_a_full_store__the_evicted_facts_are_named(
+    cluster: Cluster, opened: Opened, proxy: Proxy
+) -> None:
+    store, behind = opened(cluster, "evicting"), opened(cluster, "evicting", port=proxy.port)
+    for number in range(3):
+        store.add_fact(make_fact(number), 3)
+    result = store.add_fact(make_fact(9), 3)
+    assert result.evicted == (make_fact(0).id,)
+    assert behind.count_facts() == 3
+    for limit in range(0, 120, 8):
+        proxy.limit = limit
+        number = 10 + limit
+        again = behind.add_fact(make_fact(number), 3)
+        assert again.outcome is AddOutcome.ADDED
+        assert len(again.evicted) == 1
+    assert proxy.cut > 5
+
+
+#: A machine of its own: flushes sessions, and says after each which one is durable.
+AGENT = """
+import sys
+from holdfast import Holdfast
+name, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+with Holdfast.open(".") as memory:
+    for number in range(first, last):
+        session = memory.session(f"{name}-{number}")
+        if not session.messages:
+            session.add("user", f"Please do task {name}-{number}.")
+        memory.facts.create(f"Machine {name} finished step {number}")
+        session.flush()
+        print(number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("HOLDFAST_MACHINE_SEEDS", "1"))))
+def test_two_machines__killed_at_random_while_both_work__both_briefs_say_the_same_and_nothing_is_lost(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    settings = {
+        "HOLDFAST_STORAGE__BACKEND": "postgres",
+        "HOLDFAST_STORAGE__SERVER": cluster.url(),
+        "HOLDFAST_STORAGE__NAMESPACE": f"machines/{tmp_path.name}",
+    }
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    schedule = random.Random(seed)
+    last, done = 8, {"left": 0, "right": 0}
+    for name in done:
+        (tmp_path / name).mkdir()
+    killed = 0
+    while any(number < last for number in done.values()):
+        running: dict[str, subprocess.Popen[str]] = {}
+        for name in [name for name in done if done[name] < last]:
+            words = [sys.executable, "-c", AGENT, name, str(done[name]), str(last)]
+            running[name] = subprocess.Popen(words, cwd=tmp_path / name, stdout=subprocess.PIPE, text=True)
+        for name, process in running.items():
+            assert process.stdout is not None
+            for line in process.stdout:
+                done[name] = int(line) + 1
+                if killed < 4 and schedule.random() < 0.4:
+                    time.sleep(schedule.random() * 0.05)
+                    process.send_signal(signal.SIGKILL)
+                    killed += 1
+                    break
+            rest = process.stdout.read().split()
+            done[name] = max([done[name], *(int(number) + 1 for number in rest)])
+            process.wait(60)
+            process.stdout.close()
+    machines = [Holdfast.open(tmp_path / name) for name in done]
+    briefs = [machine.load() for machine in machines]
+    wanted = {f"{name}-{number}" for name in done for number in range(last)}
+    facts = [sorted(fact.content for fact in machine.facts.list()) for machine in machines]
+    notes = [machine.services.store.backend.last("memory/") for machine in machines]
+    for machine in machines:
+        machine.close()
+
+    assert killed > 0
+    assert [{work.session for work in brief.work} for brief in briefs] == [wanted, wanted]
+    assert [work.title for work in briefs[0].work] == [work.title for work in briefs[1].work]
+    assert briefs[0].notes == briefs[1].notes
+    assert notes[0] == notes[1]
+    assert notes[0] is not None
+    assert [notes[0].text.count(f"session={session} ") for session in wanted] == [1] * len(wanted)
+    assert facts[0] == facts[1] == sorted({f"Machine {n} finished step {i}" for n in done for i in range(last)})
+    assert not any(brief.lost for brief in briefs)

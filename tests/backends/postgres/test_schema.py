@@ -1,0 +1,124 @@
+"""The tables of an earlier holdfast: read, refused with a next step, and upgraded by `holdfast migrate`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.backends.postgres.cluster import Cluster
+from tests.backends.postgres.conftest import Opened
+
+from holdfast.errors import Unavailable, Unsupported
+from holdfast.testing.facts import make_fact
+from holdfast_postgres import schema
+from holdfast_postgres.database import Database
+
+
+def create(cluster: Cluster, name: str) -> str:
+    cluster.sql(f"DROP DATABASE IF EXISTS {name}", f"CREATE DATABASE {name} OWNER hf", database="postgres")
+    return cluster.url(database=name)
+
+
+def old_tables(cluster: Cluster, name: str) -> str:
+    """A database as version 1 made it, with a document and a fact."""
+    url = create(cluster, name)
+    statements = [*schema.BEGIN, *schema.STEPS[0], "INSERT INTO holdfast.version VALUES (1)"]
+    statements += [
+        "INSERT INTO holdfast.namespaces (namespace, facts) VALUES ('old', 1)",
+        "INSERT INTO holdfast.documents VALUES ('old', 'MEMORY.md', encode(sha256('- Old.'::bytea), 'hex'), '- Old.')",
+        """INSERT INTO holdfast.facts (namespace, id, duplicate, content, category, confidence, created_us, source)
+            VALUES ('old', 'fact_00000001', '\\x01', 'An old fact', 'knowledge', 0.5, 0, '')""",
+    ]
+    cluster.sql(*statements, database=name, user="hf")
+    return url
+
+
+def holdfast(folder: Path, url: str, *words: str) -> subprocess.CompletedProcess[str]:
+    settings = {
+        "HOLDFAST_STORAGE__BACKEND": "postgres",
+        "HOLDFAST_STORAGE__SERVER": url,
+        "HOLDFAST_STORAGE__NAMESPACE": "old",
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "holdfast", *words],
+        cwd=folder,
+        env=os.environ | settings,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_migrate__tables_of_an_earlier_version__upgraded_once_and_nothing_is_lost(
+    cluster: Cluster, opened: Opened, tmp_path: Path
+) -> None:
+    url = old_tables(cluster, "earlier")
+    store = opened(cluster, "old", database="earlier")
+    assert [fact.content for fact in store.facts()] == ["An old fact"]
+    for call in (
+        lambda: store.write("USER.md", "x"),
+        lambda: store.add_fact(make_fact(2), 10),
+        lambda: store.search("a"),
+    ):
+        with pytest.raises(Unavailable, match="tables of an earlier holdfast") as caught:
+            call()
+        assert "holdfast migrate" in caught.value.next_step
+    done = holdfast(tmp_path, url, "migrate", "--json")
+    assert json.loads(done.stdout) == {"ok": True, "backend": "postgres", "before": 1, "after": schema.LATEST}
+    assert "up to date" in holdfast(tmp_path, url, "migrate").stdout
+    store.write("USER.md", "- New.\n")
+    store.add_fact(make_fact(2, "A new fact"), 10)
+    assert [hit.name for hit in store.search("old")] == ["fact_00000001", "MEMORY.md"]
+    assert [hit.name for hit in store.search("new")] == ["fact_00000002", "USER.md"]
+
+
+def test_migrate__role_that_does_not_own_the_tables__refused_with_a_next_step(cluster: Cluster, opened: Opened) -> None:
+    old_tables(cluster, "earlier2")
+    cluster.sql("DROP ROLE IF EXISTS guest", "CREATE ROLE guest LOGIN")
+    guest = opened(cluster, "old", user="guest", database="earlier2")
+    with pytest.raises(Unavailable) as caught:
+        guest.upgrade()
+    assert caught.value.next_step
+    store = opened(cluster, "old", database="earlier2")
+    assert store.database.version() == 1
+
+
+def test_tables__of_a_later_version__left_alone(cluster: Cluster, opened: Opened) -> None:
+    create(cluster, "later")
+    store = opened(cluster, "old", database="later")
+    assert store.upgrade() == (0, schema.LATEST)
+    cluster.sql(f"INSERT INTO holdfast.version VALUES ({schema.LATEST + 1})", database="later", user="hf")
+    with pytest.raises(Unsupported, match="knows none above"):
+        store.upgrade()
+
+
+def test_prepare__two_processes_at_once__one_makes_the_tables(cluster: Cluster) -> None:
+    url = create(cluster, "twice")
+    script = (
+        "import sys; from holdfast_postgres.backend import PostgresBackend as P;"
+        f" P('.', server={url!r}, namespace=sys.argv[1]).write('MEMORY.md', 'x')"
+    )
+    both = [subprocess.Popen([sys.executable, "-c", script, name]) for name in ("a", "b")]
+    assert [process.wait(60) for process in both] == [0, 0]
+    database = Database(url, "a")
+    assert database.version() == schema.LATEST
+    database.close()
+
+
+def test_namespaces__reserved_by_the_owner_of_the_tables__others_cannot_claim_one(
+    cluster: Cluster, opened: Opened
+) -> None:
+    create(cluster, "reserved")
+    owner = opened(cluster, "team/known", database="reserved")
+    owner.upgrade()
+    cluster.sql("DROP ROLE IF EXISTS member", "CREATE ROLE member LOGIN")
+    known = "INSERT INTO holdfast.namespaces (namespace, owner) VALUES ('team/known', 'member')"
+    cluster.sql("REVOKE INSERT ON holdfast.namespaces FROM PUBLIC", known, database="reserved")
+    opened(cluster, "team/known", user="member", database="reserved").write("MEMORY.md", "x")
+    with pytest.raises(Unavailable, match="denies access") as caught:
+        opened(cluster, "team/free", user="member", database="reserved").write("MEMORY.md", "x")
+    assert caught.value.next_step

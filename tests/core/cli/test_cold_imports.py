@@ -1,0 +1,70 @@
+"""What a command imports. Importing is most of the time that a command takes, so each imports only what it uses.
+
+CONTRIBUTING.md has the rule, benchmarks/README.md the figures.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """
+import contextlib, io, json, sys
+from holdfast.cli import main
+with contextlib.redirect_stdout(io.StringIO()):
+    assert main(json.loads(sys.argv[1])) == 0
+print(json.dumps(sorted(sys.modules)))
+"""
+#: Packages that take milliseconds to import and serve no command that only reads or stores local files.
+NEVER = set(
+    """
+    asyncio bz2 concurrent email getpass glob hashlib html http keyring logging lzma multiprocessing random shutil ssl
+    subprocess tempfile tomli_w unittest xml zipfile
+    """.split()  # noqa: SIM905
+)
+#: Models that only a flush needs.
+OF_A_FLUSH = {"holdfast.models.payload", "holdfast.models.extraction", "holdfast.models.dream"}
+#: Command -> packages and modules that it does without as well. cattrs reads receipts, the handoff and settings.
+COMMANDS = {
+    ("status",): {"sqlite3", "tomllib"},
+    ("load",): {"sqlite3"},
+    ("remember", "The parser reads the journal"): {"cattrs", "sqlite3", "tomllib", "holdfast.session.session"},
+    ("search", "parser"): {"cattrs", "tomllib", "holdfast.session.session"},
+}
+
+
+@pytest.fixture
+def used(project: Path) -> Path:
+    """A project with a flushed session, a fact and an index."""
+    for words in (
+        ["add", "user", "Fix the parser"],
+        ["flush"],
+        ["remember", "Tests need Python 3.12"],
+        ["search", "x"],
+    ):
+        subprocess.run(
+            [sys.executable, "-m", "holdfast", *words], cwd=project, stdin=subprocess.DEVNULL, capture_output=True,
+            timeout=60, check=True,
+        )  # fmt: skip
+    return project
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+def test_command__in_a_project_without_settings__imports_nothing_that_it_does_not_use(
+    used: Path, words: tuple[str, ...]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, json.dumps(words)],
+        cwd=used,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    modules = set(json.loads(done.stdout))
+    found = modules | {name.partition(".")[0] for name in modules}
+    assert sorted(found & (NEVER | OF_A_FLUSH | COMMANDS[words])) == []
