@@ -1,13 +1,13 @@
 """Search: find what was said. ``memory.search()``, ``holdfast search`` and the MCP tools ``search`` and ``open``.
 
 The index is an SQLite file with FTS5 in the private folder, derived from journals, notes, facts and documents. It is
-brought up to date when somebody searches and never by a hook, and can be deleted at any time.
+updated by a search and never by a hook, and can be deleted at any time.
 
 - ``words``: words of questions and texts
 - ``dates``: a day or a span of days in a question
-- ``texts``: what is searched, read from where it is stored
+- ``texts``: the searchable content, read from the store
 - ``index``: the SQLite file and how it is brought up to date
-- ``rank``: which of the found texts answers
+- ``rank``: the order of the matches
 - ``embedders``, ``table``, ``vectors``, ``distil``: vectors of texts, where a plugin is enabled
 - ``served``: hits of a backend on a server that searches itself
 - ``spelling``: typing errors in a question that finds nothing

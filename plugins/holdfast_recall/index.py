@@ -1,4 +1,4 @@
-"""The index: one SQLite file, derived from what is stored, brought up to date when somebody searches.
+"""The index: one SQLite file, derived from the store and updated by each search.
 
 It remembers a stamp of each source and how far it has read a journal, so what did not change costs a comparison. A file
 of another version, or one that SQLite cannot read, is made anew.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast_recall.texts import Source, Text
 
-#: The file, in the private folder. What is in that folder's ``derived`` goes with every purge.
+#: The file, in the private folder. Every purge removes that folder's ``derived``.
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
 #: Changes with the tables, the tokens and the marks: a file of another version is made anew.
 VERSION: Final = 5
@@ -215,7 +215,7 @@ def _read(db: sqlite3.Connection, memory: Holdfast, source: Source) -> bool:
         _forget(db, source_id)
         place = number = 0
     place, number, whole = _add(db, memory, source_id, source, place, number)
-    # The stamp is of before the reading: what is added meanwhile is read the next time, and so is damage.
+    # The stamp is from before the reading, so the next search reads later additions, and damage again.
     db.execute(
         "UPDATE source SET stamp = ?, origin = ?, place = ?, texts = ? WHERE id = ?",
         (source.stamp if whole else "", origin, place, number, source_id),
@@ -267,7 +267,7 @@ def _insert(db: sqlite3.Connection, rows: list[Any], tokens: list[Any]) -> None:
 
 
 def _forget(db: sqlite3.Connection, source_id: int) -> None:
-    """Remove the texts of a source. A table without content has to be given what it holds."""
+    """Remove the texts of a source. A contentless table needs the old values to delete a row."""
     span = (source_id << SOURCE, (source_id + 1) << SOURCE)
     rows = db.execute("SELECT id, body, dated FROM text WHERE id >= ? AND id < ?", span).fetchall()
     db.executemany(

@@ -43,7 +43,7 @@ class Features(NamedTuple):
     near: float = 0.0  # the same, in the text and those next to it
     wide: float = 0.0  # the same, in the text and three on each side
     first: float = 0.0  # begins its session
-    speaker: float = 0.0  # the question names who speaks, or somebody else
+    speaker: float = 0.0  # the question names the speaker, or another one
     length: float = 0.0  # logarithm of the length
     question: float = 0.0  # is a question itself
     self: float = 0.0  # first person
@@ -109,7 +109,7 @@ def rank(
     most = _CANDIDATES_OF_MANY if total >= _MANY else _CANDIDATES
     chosen = [one for one, _ in scores[:most]] + list(islice(similar.of, _NEAREST))
     rows = _with_neighbours(db, chosen, where, given)
-    # Of equal ones the newest first, and never by the id: that depends on the order in which sources were read.
+    # Equal scores: the newest first. Ids depend on the order of reading, which differs in a rebuilt index.
     ranked = sorted(_ranked(question, rows, dict(scores), weights, span, similar))
     return [Ranked(one, place, -worse) for worse, _, place, one in ranked]
 
@@ -186,7 +186,7 @@ def _ranked(
 
     for one, place, kind, at, role, marks, length, _ in rows:
         mine = score_of(one, 0.0)
-        # A turn can answer without any word of the question. A line or a fact cannot: the hit next to it shows it.
+        # A turn can answer without any word of the question. A line or fact cannot; the hit next to it shows it.
         near = similar.of.get(one, 0.0)
         if not mine and not near and kind != texts.TURN:
             continue

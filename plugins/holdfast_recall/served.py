@@ -46,7 +46,7 @@ def hits(
 
 
 def _described(memory: Holdfast, hit: Hit) -> dict[str, Any] | None:
-    """None for what is withheld, or gone meanwhile."""
+    """None for a withheld or removed entry."""
     store = memory.services.store
     if hit.kind == HitKind.FACT:
         try:

@@ -1,6 +1,6 @@
 """What is searched: every turn of every journal and of the archive, every line of notes and documents, every fact.
 
-A :class:`Source` has a stamp that changes when it does, so that what is unchanged is not read. Texts are stored
+The stamp of a :class:`Source` changes with its content, so unchanged sources are not read. Texts are stored
 redacted and are redacted again when they are read.
 """
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 TURN, NOTE, DECISION, MEMORY, FACT, DOCUMENT = KINDS = ("turn", "note", "decision", "memory", "fact", "document")
 #: Characters of one text. A longer turn is several texts of the same place.
 PIECE: Final = 4_000
-#: Of the output of a tool only the beginning is searched: the rest is files and logs.
+#: Only the beginning of a tool's output is searched, because the rest is files and logs.
 TOOL_PIECES: Final = 2
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 #: Lines that every note has, and empty ones.
 _FRAME: Final = re.compile(r"^#+ |: none$|^_Nothing was stated|^Work is open\.$|^[-=*_#>` |:]+$")
 _DECISION: Final = "- Decision: "
-#: Seconds for which what a server holds is taken for unchanged.
+#: Seconds for which the content of a server counts as unchanged.
 _REMOTE_S: Final = 60
 _COMMENT: Final = re.compile(r"<!--.*?-->")
 

@@ -102,7 +102,7 @@ class Traits(NamedTuple):
 
 
 def traits(text: str) -> Traits:
-    """What ranking has to know of a text. Called for every text that is indexed, so it takes its words once."""
+    """The traits that ranking uses. Called for every indexed text, so it splits it into words once."""
     written = _words(text)
     found = [word.lower() for word in written]
     stems = {word[:STEM] for word in found if word not in STOP}
