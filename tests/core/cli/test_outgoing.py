@@ -35,6 +35,7 @@ ASKED: dict[str, list[list[str]]] = {
     "remember": [["Deploy with {secret}"], ["Deploy with {secret}", "--json"]],
     "validate": [[], ["--json"], ["--fix"]],
     "status": [[], ["--json"]],
+    "spool": [[], ["--json"], ["send", "--json"]],
     "sessions": [[], ["--json"]],
     "doctor": [[], ["--json"]],
     "outbox": [[], ["--json"]],
