@@ -96,10 +96,11 @@ def measure(memory: Holdfast, rounds: int) -> dict[str, tuple[float, list[float]
     views = ["", "timeline?days=90", "timeline?days=730", "sessions", "sessions/session-0399", "sessions/session-0100",
              "notes", "documents/memory/2026-11-19.md", "memory", "facts", "facts?category=goal&order=confidence",
              "facts?page=150", f"facts/{fact}", "departures", "dreams", "work", "outbox", "start",
-             "search?q=service+4711"]  # fmt: skip
+             "search?q=service+4711", "search?q=why+is+the+port+of+service+12+closed"]  # fmt: skip
     with Server("127.0.0.1", 0, idle_s=600) as server:
         server.site = Site(memory, port=server.server_port)
         server.site.warm_up()
+        memory.search("service")  # builds the index, which the page does in the background
         threading.Thread(target=server.run, daemon=True).start()
         link = urlsplit(server.site.access.link("127.0.0.1"))
         cookie = request(server.server_port, f"{link.path}?{link.query}", "")[1].partition(";")[0]
