@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import time
 
 import pytest
 
+from holdfast import Holdfast
 from holdfast.plugin.deadline import Deadlines, steps
 
 
@@ -97,3 +99,25 @@ def test_call_in_steps__each_step_within_its_own_limit__all_are_run_by_one_threa
     assert deadlines.call_in_steps(job) is None
     assert len(seen) == 4
     assert len(set(seen)) == 1
+
+
+def test_deadlines__no_longer_used__their_threads_end():
+    deadlines = Deadlines()
+    seen: list[threading.Thread] = []
+    assert deadlines.call(lambda: seen.append(threading.current_thread()), 5)
+    del deadlines
+    seen[0].join(10)
+    assert not seen[0].is_alive()
+
+
+def test_project__opened_and_closed_many_times__leaves_no_threads(project):
+    before = threading.active_count()
+    for _ in range(20):
+        with Holdfast.open(project) as memory:
+            memory.facts.create("Prefers tabs")
+        del memory
+    gc.collect()
+    until = time.monotonic() + 10
+    while threading.active_count() > before + 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert threading.active_count() <= before + 2

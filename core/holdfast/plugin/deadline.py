@@ -51,6 +51,11 @@ class Deadlines:
         self._idle: list[_Jobs] = []
         self._pid = os.getpid()
 
+    def __del__(self) -> None:
+        """End the idle threads, or each opened project would leave one behind."""
+        for jobs in self._idle:
+            jobs.put(None)
+
     def call(self, job: Callable[[], None], limit_s: float) -> bool:
         """Run ``job``, which must not raise. Returns whether it ended within ``limit_s`` seconds.
 

@@ -98,7 +98,7 @@ def test_extract__last_attempt_fails__screen_json_and_log_tell_what_was_given_up
         holdfast(project, "extract", "--transcript", transcript, code=1)
         told = " ".join(holdfast(project, "extract", "--queued", code=1).split())
         assert "tried 2 times; the limit is 2 attempts." in told
-        assert "`holdfast extract --log` lists it." in told
+        assert "`holdfast extract --log` lists them." in told
         assert "Nothing was proposed" not in told
         assert holdfast(project, "extract", "--queued") == "Nothing waits to be extracted.\n"
         holdfast(project, "extract", "--transcript", transcript, code=1)

@@ -269,7 +269,13 @@ def test_damage__of_a_document_or_the_facts__is_an_error_page(
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent to one process there")
 def test_command__until_ctrl_c__prints_the_link_once_and_serves(project: Path) -> None:
     command = [sys.executable, "-m", "holdfast", "--root", str(project), "web", "--no-open"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    # A shell that runs the tests in the background ignores SIGINT, and children inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with process:
         assert process.stdout
         lines = [process.stdout.readline() for _ in range(3)]
         link = lines[2].strip()
