@@ -1,7 +1,7 @@
-"""Leaving nothing of what was deleted or written over: what is current moves to a new issue, the older ones go.
+"""Remove deleted and overwritten data: current data moves to a new issue, and the older issues are removed.
 
-An issue is removed as a whole where the token's user is an administrator of the repository. Where not, its comments are
-deleted and its body is emptied; but the server keeps earlier bodies of an issue, and only removing it takes them away.
+If the token's user administers the repository, the whole issue is removed. Otherwise its comments are deleted and its
+body is emptied, but the server keeps an issue's earlier bodies until the issue is removed.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from holdfast_gitea.wire.faults import Closed
 
 logger = logging.getLogger(__name__)
 
-#: The title of an emptied issue, and of one whose body had held a text.
+#: The title of an emptied issue, and of an issue whose body held text.
 _EMPTIED: Final = PREFIX + "emptied"
 TO_REMOVE: Final = PREFIX + "to be removed by an administrator"
 
 
 def compact(log: Log, facts: Facts) -> None:
-    """Do it for all documents and the facts. The caller holds the lock of this machine.
+    """Compact all documents and the facts. The caller holds this machine's lock.
 
-    Raises: Unavailable when earlier bodies stay in the server's history, naming the issues; the rest is done then.
+    Raises: Unavailable when earlier bodies stay in the server's history, naming the issues, after doing the rest.
     """
     log.index.refresh(whole=True)
     for title in log.index.titles():
@@ -56,7 +56,7 @@ def _document(log: Log, title: str) -> None:
             return _remove_older(log, chain)
         chain = log.step(chain)
         if state_of(chain).text != text or chain.folded.accepted[-1].kind != NEXT:
-            continue  # somebody else wrote in between
+            continue  # another writer came first
         if text is None:
             return _remove_older(log, chain, all_of_them=True)
         chain, record_id = log.post(chain, VERSION, text, "The document, without its past.", root=1)
@@ -78,7 +78,7 @@ def _facts(log: Log, facts: Facts) -> None:
 
 
 def _has_past(chain: Chain) -> bool:
-    """Whether the log holds a text that is no part of the document any more."""
+    """Whether the log holds text that is no longer in the document."""
     kinds = [record.kind for record in chain.folded.accepted if record.kind != NEXT]
     return DELETED in kinds or VERSION in kinds[1:] or any(record.size for record in chain.folded.late)
 
@@ -89,7 +89,7 @@ def _is_fresh(chain: Chain) -> bool:
 
 
 def _remove_older(log: Log, chain: Chain, *, all_of_them: bool = False) -> None:
-    """Remove the issues of the log that are not read any more; with ``all_of_them`` all but the newest."""
+    """Remove the log's issues that are no longer read; with ``all_of_them`` all but the newest."""
     active = chain.active
     if active is None:
         return
@@ -111,8 +111,8 @@ def _removed(log: Log, number: int) -> bool:
 
 
 def _empty(log: Log, entry: Entry, goes_on_in: int) -> None:
-    """Take everything out of an issue, but for the way to the new one: another machine may still look here first. The
-    issue's new title tells what is left to do."""
+    """Empty an issue except for the reference to the new one, because another machine may still look here first. The
+    issue's new title names the remaining work."""
     repo, number = log.repo, entry.number
     before = repo.comments(number).values
     record_id = new_id()

@@ -1,4 +1,4 @@
-"""Facts as a log of operations. Whoever folds the log comes to the same facts, so nobody has to be first."""
+"""Facts as a log of operations. Every reader that folds the log gets the same facts, so no writer has to be first."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PART: Final = 256 << 10
 
 
 class Facts:
-    """The facts of one store."""
+    """One store's facts."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -78,7 +78,7 @@ class Facts:
 
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
-        """What is done inside is written at its end, in as few comments as hold it."""
+        """Write all changes of the block at its end, in as few comments as possible."""
         with self._log.writing():
             if self._batch is not None:
                 yield
@@ -137,15 +137,16 @@ class Facts:
         raise Unavailable("The facts are written by too many at once.", next_step="Try again.")
 
     def _room(self, chain: Chain) -> Chain:
-        """The log with room for a record. A new issue begins with all facts as they are, so nobody needs the old."""
+        """The log with room for a record. A new issue starts with all current facts, so readers do not need the old
+        issue."""
         if not chain.is_full:
             return chain
         chain = self._log.room(chain)
         return self.snapshot(chain)
 
     def snapshot(self, chain: Chain) -> Chain:
-        """Put all facts into the log's present issue, which is new. Should somebody write to it first, the older issues
-        go on being read."""
+        """Put all facts into the log's current issue, which is new. If another process writes to it first, the older
+        issues remain in use."""
         table = folded(chain)[0]
         parts = _packed([line_of_fact(fact) for fact in table], _PART) or [""]
         note = f"All {len(table)} facts."
@@ -158,7 +159,7 @@ class Facts:
 
 @attrs.define
 class _Batch:
-    """What a batch has done so far. ``table`` is the facts as they will be, read at its first call."""
+    """A batch's changes so far. ``table`` holds the resulting facts, read at the first call."""
 
     table: FactTable | None = None
     operations: list[Operation] = attrs.field(factory=list)
@@ -195,7 +196,7 @@ def _applied(table: FactTable, operation: Operation) -> Outcome:
 
 
 def _packed(lines: Sequence[str], most: int) -> list[str]:
-    """The lines in as few texts as hold them, each of ``most`` bytes at most, or of one line."""
+    """The lines joined into as few strings as possible, each at most ``most`` bytes or a single line."""
     texts: list[list[str]] = []
     size = most + 1
     for line in lines:

@@ -1,4 +1,4 @@
-"""The facts as they follow from operations in order: the same for everybody who applies the same ones."""
+"""The facts that result from operations in order. Every reader of the same operations gets the same facts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
 from holdfast.text import untrusted
 
-#: The fields of a fact that an update may change.
+#: A fact's fields that an update may change.
 CHANGEABLE: Final = ("content", "category", "confidence", "source")
 
 
@@ -32,7 +32,7 @@ class Put:
 
 @frozen(kw_only=True)
 class Change:
-    """Change the fields that are given, see :data:`CHANGEABLE`."""
+    """Change the passed fields, see :data:`CHANGEABLE`."""
 
     id: str
     fields: Mapping[str, Any]
@@ -46,7 +46,7 @@ class Remove:
 
 
 Operation: TypeAlias = Put | Change | Remove
-#: What an operation came to. An error is what it raised when it was applied; nothing was changed then.
+#: An operation's outcome: its result, or the error it raised without changing anything.
 Outcome: TypeAlias = AddResult | Fact | StorageError
 
 
@@ -58,7 +58,7 @@ class FactTable:
     _ids: dict[str, str] = field(factory=dict)
 
     def apply(self, operation: Operation) -> Outcome:
-        """Do it. Raises: Conflict, DuplicateFact, NotFound; nothing is changed then."""
+        """Apply the operation. Raises: Conflict, DuplicateFact, NotFound, without changing anything."""
         if isinstance(operation, Put):
             return self._put(operation.fact, operation.limit)
         if isinstance(operation, Change):
@@ -145,7 +145,7 @@ def line_of_fact(fact: Fact) -> str:
 
 
 def operations_in(text: str, url: str) -> list[Operation]:
-    """The operations of a record. Raises: Corrupt, naming the comment."""
+    """A record's operations. Raises: Corrupt, naming the comment."""
     try:
         return [_operation(untrusted.from_json(line)) for line in text.split("\n") if line]
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -153,7 +153,7 @@ def operations_in(text: str, url: str) -> list[Operation]:
 
 
 def facts_in(text: str, url: str) -> list[Fact]:
-    """The facts of a snapshot. Raises: Corrupt, naming the comment."""
+    """A snapshot's facts. Raises: Corrupt, naming the comment."""
     try:
         return [_fact(untrusted.from_json(line)) for line in text.split("\n") if line]
     except (ValueError, TypeError, KeyError, AttributeError) as error:

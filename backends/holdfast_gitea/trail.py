@@ -2,14 +2,14 @@
 
     [plugins.gitea_trail]
     server = "https://git.example.org"
-    repository = "owner/name"           # what `#12` means; the morning report looks here, too
-    repositories = ["owner/other"]      # further ones that the morning report looks at
-    operator = "ana"                    # who reads it; the token's own user unless given
+    repository = "owner/name"           # where `#12` refers to; included in the morning report
+    repositories = ["owner/other"]      # further repositories for the morning report
+    operator = "ana"                    # its reader; the token's own user by default
 
-The token is in ``HOLDFAST_GITEA_TOKEN`` or ``GITEA_TOKEN``, else in the system's keyring (``holdfast auth set gitea``),
-where it is kept for one server.
-One comment a flush and target: written once, found again by the hidden marker in its last line, and read back. A flush
-costs three requests for each target. What the server cannot take now waits in the outbox.
+The token is in ``HOLDFAST_GITEA_TOKEN`` or ``GITEA_TOKEN``, or in the system's keyring (``holdfast auth set gitea``),
+stored for a single server.
+Each flush leaves one comment per target, written once, identified by the hidden marker in its last line, and read back.
+A flush costs three requests per target. Comments that the server cannot take now wait in the outbox.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from holdfast_gitea.references import Target
     from holdfast_gitea.wire.client import Gitea
 
-#: Seconds for one wait, and for one call with its tries: a flush must not be held up, and nothing is lost by waiting.
+#: Seconds for one wait, and for one call with its tries. A flush must not be delayed, and the outbox loses nothing.
 TIMEOUT_S: Final = 5.0
 PATIENCE_S: Final = 3.0
 _KEYS: Final = frozenset({"server", "repository", "repositories", "operator", "timeout_s", "insecure_http"})
-#: Most targets whose state is asked for to check claims.
+#: Maximum targets to read when checking claims.
 MOST_CLAIMS: Final = 20
 
 
 class GiteaTrail(Forge):
-    """The plugin ``gitea_trail``. Nothing is asked before a flush has something to say."""
+    """The plugin ``gitea_trail``. Makes no request before a flush has something to publish."""
 
     title: ClassVar[str] = "Gitea"
     known_settings: ClassVar[frozenset[str]] = _KEYS
@@ -119,7 +119,7 @@ class GiteaTrail(Forge):
         )
 
     def activity(self, since: datetime, until: datetime) -> list[Activity]:
-        """Issues and pull requests that were opened, closed or merged, and comments. See :class:`Forge`."""
+        """Opened, closed and merged issues and pull requests, and comments. See :class:`Forge`."""
         from holdfast_gitea import happenings
 
         if not self._repositories:

@@ -1,9 +1,9 @@
 """A small client of Gitea and Forgejo: issues, comments and labels of one repository.
 
-It knows what these servers really do and their description does not say: comments of an issue are never paginated, a
-missing issue answers 500 there, an unknown label name unfilters a list, ``since`` is inclusive in whole seconds.
-Reading is tried again while what goes wrong may pass. A write is tried once, but for :meth:`Repo.publish`, which may be
-repeated safely because it looks for its record before every try. What a redirect names is never asked.
+It handles undocumented behaviour of these servers: an issue's comments are never paginated, a missing issue answers
+500 there, an unknown label name unfilters a list, ``since`` is inclusive in whole seconds. Reads are retried after
+transient errors. A write is tried once, except by :meth:`Repo.publish`, which is safe to repeat because it searches
+for its record before every try. Redirects are never followed.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: How far back a list is asked for what a lost try may have left: clocks of servers behind one address may differ, and
-#: a write may still be under way when its answer is given up.
+#: How far back to list when searching for the result of a lost try. Servers that share an address may have different
+#: clocks, and a write may still be in progress after its answer timed out.
 MARGIN: Final = timedelta(minutes=2)
-#: The kind of a comment on the work itself.
+#: The kind of comment on the work itself.
 TRAIL: Final = "trail"
 PAGE: Final = 50  # more is never sent
 PAGES: Final = 2000  # a list that does not end is an error
@@ -86,7 +86,7 @@ class Gitea:
         self._transport.close()
 
     def server_version(self) -> str:
-        """What the server calls its version, like ``1.26.3`` or ``11.0.1+gitea-1.22.0`` (Forgejo)."""
+        """The server's version, like ``1.26.3`` or ``11.0.1+gitea-1.22.0`` (Forgejo)."""
         answer = self._transport.patiently(lambda: self._transport.once("GET", "/version"))
         version = answer.data.get("version") if isinstance(answer.data, Mapping) else None
         if not isinstance(version, str):
@@ -94,14 +94,14 @@ class Gitea:
         return version
 
     def user(self) -> str:
-        """The login of the token's user; empty when the token may not ask (it takes `read:user`)."""
+        """The token user's login; empty when the token may not read it (that takes `read:user`)."""
         try:
             return models.login(self._transport.patiently(lambda: self._transport.once("GET", "/user")).data)
         except (Absent, Closed):
             return ""
 
     def repo(self, name: str) -> Repo:
-        """The repository ``owner/name``; nothing is asked yet. Raises: ConfigError for another form."""
+        """The repository ``owner/name``, without a request. Raises: ConfigError for another form."""
         if not _REPOSITORY.fullmatch(name):
             raise ConfigError(
                 f"storage.repository cannot be {name[:80]!r}.", next_step='Write it like "owner/repository".'
@@ -120,7 +120,7 @@ class Repo:
     def __init__(self, transport: Transport, name: str) -> None:
         self._transport = transport
         self.name = name
-        #: The login of the token's user, once an answer has shown it.
+        #: The token user's login, once an answer has contained it.
         self.user = ""
 
     def __repr__(self) -> str:
@@ -128,7 +128,7 @@ class Repo:
 
     @property
     def token_id(self) -> str:
-        """Tells one token from another without showing it."""
+        """Distinguishes tokens without revealing them."""
         return self._transport.token_id
 
     @property
@@ -171,7 +171,7 @@ class Repo:
         return self._transport.within(limit_s)
 
     def patiently(self, attempt: Callable[[], T]) -> T:
-        """Call ``attempt`` again, with pauses, while it raises Passing: for what is looked up before it is repeated."""
+        """Call ``attempt`` again, with pauses, while it raises Passing. For attempts that search before they write."""
         return self._transport.patiently(attempt)
 
     def check(self) -> None:
@@ -212,9 +212,9 @@ class Repo:
         kind: Literal["issues", "pulls", "all"] = "issues",
         since: datetime | None = None,
     ) -> list[Issue]:
-        """All issues, by ascending number; with ``since`` those that changed at or after that second.
+        """All issues, by ascending number; with ``since`` those changed at or after that second.
 
-        There is no filter by label: the server drops a name that it does not know and sends everything.
+        There is no filter by label, because the server ignores an unknown name and sends everything.
         """
         return self.issues_at(state=state, kind=kind, since=since)[0]
 
@@ -239,8 +239,8 @@ class Repo:
                 found.update((one.number, one) for one in some)
                 if not some or len(found) == answer.total:
                     break
-            # New ones come first and push others to the next page, which does no harm; one that is deleted meanwhile
-            # pulls one from the next page to this, where it is missed.
+            # New issues come first and push others to the next page, which is harmless. A deletion meanwhile pulls an
+            # issue from the next page to this one, where it would be missed.
             if answer.total is None or len(found) >= answer.total:
                 return [found[number] for number in sorted(found)], began
         raise garbled("the list of issues changes faster than it can be read")
@@ -263,7 +263,7 @@ class Repo:
         title: str | None = None,
         content_version: int | None = None,
     ) -> Issue:
-        """Change one field; the server would change several one after the other. A single try, and safe to repeat.
+        """Change one field, because the server would change several in sequence. A single try, and safe to repeat.
 
         Raises: Conflict when ``content_version`` is not the stored one (only where the server has it); NotFound.
         """
@@ -280,14 +280,15 @@ class Repo:
             raise self._no_issue(number) from error
 
     def delete_issue(self, number: int) -> None:
-        """Remove an issue with its comments and their histories; one that is gone is fine. Takes an admin's token."""
+        """Remove an issue with its comments and their histories. A missing issue is not an error. Takes an admin's
+        token."""
         self._remove(f"/issues/{number}")
 
     # --- comments
 
     def comments(self, number: int, *, since: datetime | None = None) -> Comments:
-        """All comments of an issue, by ascending id; with ``since`` those that were made or edited at or after that
-        second. Deletions do not show. Raises: NotFound when there is no such issue."""
+        """An issue's comments, by ascending id; with ``since`` those made or edited at or after that second. Deletions
+        do not show. Raises: NotFound when the issue does not exist."""
         return self._transport.patiently(lambda: self._comments(number, since))
 
     def comment(self, comment_id: int) -> Comment | None:
@@ -313,9 +314,9 @@ class Repo:
         raise garbled("the list of comments does not end")
 
     def create_comment(self, number: int, body: str) -> Comment:
-        """Add a comment. A single try: after an error nobody knows whether it was made; see :meth:`publish`.
+        """Add a comment in a single try. After an error it may exist or not; see :meth:`publish`.
 
-        Raises: NotFound when there is no such issue.
+        Raises: NotFound when the issue does not exist.
         """
         try:
             made = models.comment(self._once("POST", f"/issues/{number}/comments", {"body": body}).data)
@@ -330,17 +331,17 @@ class Repo:
             raise
 
     def delete_comment(self, comment_id: int) -> None:
-        """Remove a comment; one that is gone is fine."""
+        """Remove a comment. A missing comment is not an error."""
         self._remove(f"/issues/comments/{comment_id}")
 
     def publish(self, number: int, body: str, record_id: str) -> Comment:
-        """Add a comment once, however often this is called, and return it when it was read back whole.
+        """Add a comment once, however often this is called, and return it after reading it back whole.
 
-        ``record_id`` is the ``id`` in the marker that is the body's last line; make it before the first call. Before
-        every try the issue is searched for it, and when there are several the first one counts. What was published
-        before is returned as it stands now, edited by hand or not: compare the body.
-        Raises: NotFound when there is no such issue; Passing after ``patience_s``: call again, nothing is done twice;
-        Closed, Refused; Unavailable when the server keeps another text than it was sent.
+        ``record_id`` is the ``id`` in the marker on the body's last line; create it before the first call. Before every
+        try the issue is searched for that id, and the first comment with it counts. An existing comment is returned in
+        its current state, even if edited by a person: compare the body.
+        Raises: NotFound when the issue does not exist; Passing after ``patience_s``, when another call is safe; Closed,
+        Refused; Unavailable when the server stored a different text.
         """
         listed = self.comments(number)
         found = _first(listed, record_id)
@@ -351,8 +352,8 @@ class Repo:
         return found
 
     def _remove_doubles(self, listed: Comments) -> None:
-        """Delete all but the first of the comments with one id, text and author: a write that came through late, after
-        it was given up and repeated. Errors are only logged, since readers use the first anyway."""
+        """Delete all but the first of the comments with the same id, text and author. The others are writes that
+        arrived late, after a retry. Errors are only logged, because readers use the first anyway."""
         first: dict[str, Comment] = {}
         for comment in listed.values:
             found = marker.fields(comment.body) or {}
@@ -397,7 +398,7 @@ class Repo:
                 if relist or tries > 1:  # an earlier try may have come through meanwhile, before this one
                     now = self._comments(number, since)
                     found = _first(now, record_id, lambda login: counts(login, number))
-                # A list may be behind (a replica); the comment itself is asked for by its id.
+                # The list may come from a lagging replica, so the comment itself is read by its id.
                 found = found or self.comment(made.id)
             if found is None:
                 raise garbled("a comment was accepted and is not there")
@@ -426,7 +427,7 @@ class Repo:
         return models.label(self._once("POST", "/labels", send).data)
 
     def ensure_label(self, name: str) -> Label:
-        """The label of that name with the lowest id, made when there is none."""
+        """The label of that name with the lowest id, created if missing."""
         known = [one for one in self.labels() if one.name == name]
         return known[0] if known else self.create_label(name)
 
@@ -440,7 +441,7 @@ class Repo:
             self.check()
             raise self._no_issue(number) from error
         except Passing as error:
-            if error.status == 500 and self.issue(number) is None:  # so Gitea says that there is no such issue
+            if error.status == 500 and self.issue(number) is None:  # Gitea's answer for a missing issue
                 raise self._no_issue(number) from error
             raise
         values = sorted((models.comment(one) for one in models.many(answer.data)), key=lambda one: one.id)

@@ -1,6 +1,6 @@
-"""What goes wrong between here and the server, as storage errors: what may pass, and what will not.
+"""Network and server errors as storage errors: transient and permanent.
 
-No message holds the token, a text that was sent, or what the server wrote: it may quote either.
+No message holds the token, sent text, or the server's own words, which may quote either.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from holdfast.errors import ConfigError, Conflict, HoldfastError, Refused, Unava
 from holdfast.plugin.http import seconds
 from holdfast_keys import origins
 
-#: Answers that another try may turn into a good one. What was sent may have been done all the same.
+#: Answers that a retry may improve. The request may have been carried out nevertheless.
 PASSING: Final = frozenset({408, 425, 429, *range(500, 600)})
 _MOVED_TO: Final = re.compile(r"/api/v1/repos/([A-Za-z0-9._-]+/[A-Za-z0-9._-]+)")
 
 
 class Passing(Unavailable):
-    """No answer, or one that another try may better. Whether the server did what was asked is not known.
+    """No answer, or an answer that another try may improve. Whether the server carried out the request is unknown.
 
-    ``status`` is the HTTP status, 0 when there was none; ``retry_after_s`` what the server asks to wait, in seconds.
+    ``status`` is the HTTP status, 0 without an answer; ``retry_after_s`` is the wait the server requests, in seconds.
     """
 
     def __init__(self, message: str, *, next_step: str, status: int = 0, retry_after_s: float | None = None) -> None:
@@ -42,14 +42,14 @@ class Closed(Unavailable):
 
 
 class Absent(Unavailable):
-    """The server says that what the path names is not there. Callers who know what that means turn it into an answer;
-    for anybody else it is an error, never "empty"."""
+    """The server answers that the path does not exist. Callers that expect this handle it. For all others it is an
+    error, never "empty"."""
 
 
 def of_status(
     status: int, headers: Mapping[str, str], message: str, *, repository: str, is_json: bool
 ) -> HoldfastError:
-    """The error for an answer that is not a success. ``message`` is what the server said; it is only looked at."""
+    """The error for an unsuccessful answer. ``message`` is the server's text, which is examined and never quoted."""
     if status in PASSING or (status == 404 and not is_json):
         return _passing(status, headers, is_json=is_json)
     if 300 <= status < 400:
@@ -107,7 +107,7 @@ def overdue(requests: int) -> Passing:
 
 
 def untrusted() -> Closed:
-    """The error for a certificate that was not signed by anybody who is trusted here."""
+    """The error for a certificate without a trusted signature."""
     return Closed(
         "The certificate of the Gitea server is not trusted.",
         next_step="Name the file of the authority that signed it in SSL_CERT_FILE, or give the server a valid one.",
@@ -148,7 +148,8 @@ def _passing(status: int, headers: Mapping[str, str], *, is_json: bool) -> Passi
 
 
 def _moved(location: str, repository: str) -> Closed:
-    """A redirect is never followed: a redirected POST would become a GET, and the token may not go elsewhere."""
+    """The error for a redirect, which is never followed. A redirected POST would become a GET, and the token must not
+    go elsewhere."""
     found = _MOVED_TO.search(location.partition("?")[0])
     if found and found[1] != repository:
         return Closed(
@@ -185,7 +186,7 @@ def _forbidden(said: str, repository: str) -> Closed:
 
 
 def date(header: str | None) -> datetime | None:
-    """The time of an HTTP date, or None."""
+    """The time in an HTTP date, or None."""
     try:
         at = parsedate_to_datetime(header or "")
     except (ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""What the server tells, as values. Every field that is used is checked: an answer of another shape is no answer."""
+"""The server's answers as values. Every used field is checked, and an answer of another shape is an error."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ class Review:
 
 @frozen(kw_only=True)
 class Comment:
-    """A comment. Its ``id`` is the order in which comments were made, over the whole server; times are not.
+    """A comment. Ids rise in order of creation on the whole server; times need not.
 
-    ``issue`` is the number of the issue or pull request that it stands on.
+    ``issue`` is its issue's or pull request's number.
     """
 
     id: int
@@ -101,8 +101,8 @@ class Comment:
 
 @frozen(kw_only=True)
 class Comments:
-    """Comments by ascending id. ``total`` is how many the server says there are that fit the question; ``at`` its clock
-    as it answered, None when it does not tell."""
+    """Comments by ascending id. ``total`` is the server's count of matching comments; ``at`` is its clock in the
+    answer, None if missing."""
 
     values: tuple[Comment, ...]
     total: int
@@ -244,7 +244,7 @@ def _moment(table: Mapping[str, object], key: str) -> datetime:
 
 
 def login(user: object) -> str:
-    """The login of a user, empty when there is none."""
+    """A user's login, empty without a user."""
     found = cast("Mapping[str, object]", user).get("login") if isinstance(user, Mapping) else ""
     return found if isinstance(found, str) else ""
 

@@ -1,4 +1,4 @@
-"""One request and its answer: the only module that knows the HTTP library and the token."""
+"""A request and its answer. The only module that uses the HTTP library and the token."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: More than any answer that the backend's own limits allow for; the rest of a longer one is not read.
+#: Larger than any answer within the backend's own limits. The rest of a longer answer is not read.
 MAX_ANSWER_BYTES: Final = 64 << 20
 _FIRST_PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 5.0
@@ -138,7 +138,7 @@ class Transport:
         )
 
     def patiently(self, attempt: Callable[[], T]) -> T:
-        """Call ``attempt`` until it does not raise Passing, with growing pauses or those that the server asks for.
+        """Call ``attempt`` until it stops raising Passing, with growing pauses or those the server requests.
 
         Raises: the last Passing, when the next pause would end after ``patience_s``.
         """
@@ -175,7 +175,7 @@ class Transport:
                 client.close()
 
     def _connected(self) -> httpx2.Client:
-        """The client of this process: connections are not shared with a fork."""
+        """This process's client, because connections are not shared with a fork."""
         with self._mutex:
             if self._client is None or self._pid != os.getpid():
                 self._pid = os.getpid()
@@ -216,7 +216,7 @@ def check_server(server: str, what: str = "storage.server", *, insecure_http: bo
 
 
 def _is_distrust(error: BaseException | None) -> bool:
-    """Whether what lies at the bottom is a certificate that is not trusted."""
+    """Whether the cause is an untrusted certificate."""
     while error is not None and type(error).__name__ != "SSLCertVerificationError":  # without an import of ssl
         error = error.__cause__ or error.__context__
     return error is not None
