@@ -1,9 +1,9 @@
-"""A stand-in for a Gitea server: loopback, in memory, the standard library alone, and as odd as the real one.
+"""A stand-in for a Gitea server: loopback, in memory, standard library only, with the real server's quirks.
 
-For tests of anything that talks to Gitea. It is stateful, knows the calls that holdfast makes (issues, comments,
-labels, reactions, the repository, the user, the version), and copies what surprises people: comments that are never
-paginated, 500 where an issue is missing, titles cut at 255 characters, lists that come unfiltered when a label does not
-exist, whole seconds. It plays Gitea 1.26, Gitea 1.25 or Forgejo::
+For tests of Gitea clients. It is stateful, answers the calls that holdfast makes (issues, comments, labels, reactions,
+the repository, the user, the version), and copies surprising behaviour: comments are never paginated, a missing issue
+answers 500, titles are cut at 255 characters, an unknown label unfilters a list, times are whole seconds. It plays
+Gitea 1.26, Gitea 1.25 or Forgejo::
 
     from holdfast_gitea.standin import StandIn
 

@@ -1,5 +1,5 @@
-"""One request and one answer, and the checks that come before every handler, in the order of the real server:
-a wrong token, the scope, the repository, whether there is a token at all, the archive, the body."""
+"""A request and its answer, and the checks before every handler, in the real server's order: a wrong token, the scope,
+the repository, a missing token, the archive, the body."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from .state import Comment, Issue, Repository, Token, User, World
 
-#: What the server takes; ``labels`` is looked at where it is used, as two calls mean two things by it.
+#: The fields the server accepts. ``labels`` is checked by each call, because its meaning differs between two calls.
 FIELDS = {
     "title": "string", "body": "string", "state": "string", "content": "string",
     "name": "string", "color": "string", "description": "string",
@@ -66,15 +66,15 @@ class Call:
         return Stop(Answer(404, value))
 
     def broken(self) -> Stop:
-        """500. Only administrators are told why."""
+        """500. Only administrators see the reason."""
         return self.fail(500, "")
 
     # --- who calls -------------------------------------------------------------------------------------------------
 
     def authenticate(self) -> None:
-        """Find the token of the ``Authorization`` header. Raises: Stop 401 for one that is unknown.
+        """Find the token in the ``Authorization`` header. Raises: Stop 401 for an unknown token.
 
-        A header that cannot be read counts as none at all.
+        An unreadable header counts as missing.
         """
         scheme, _, value = self.headers.get("Authorization", "").partition(" ")
         candidates: list[str] = []
@@ -123,7 +123,7 @@ class Call:
 
     @property
     def repo(self) -> Repository:
-        """The repository of the path. Raises: Stop 404, also for a private one; 301 for one that was renamed."""
+        """The path's repository. Raises: Stop 404, also for a private repository; 301 for a renamed one."""
         name = f"{self.params['owner']}/{self.params['repo']}"
         found = self.world.repos.get(name.lower())
         if found is None:
@@ -147,7 +147,7 @@ class Call:
         return Stop(Answer(301, page.encode(), {"Location": place, "Content-Type": "text/html; charset=utf-8"}))
 
     def check_repo(self) -> None:
-        """Raises: Stop, as ``repo`` does, before anything else is looked at."""
+        """Raises: Stop, as ``repo`` does, before any other check."""
         _ = self.repo
 
     def live_repo(self) -> Repository:
@@ -178,8 +178,8 @@ class Call:
     # --- what comes along ------------------------------------------------------------------------------------------
 
     def form(self, *required: str) -> dict[str, Any]:
-        """The JSON body. Raises: Stop 422 for what is not JSON, a field of another type than the server's, or a
-        required field that is missing or empty. Fields that nobody knows are ignored."""
+        """The JSON body. Raises: Stop 422 for invalid JSON, a field of the wrong type, or a missing or empty required
+        field. Unknown fields are ignored."""
         if self.body and self.headers.get("Content-Type", "").partition(";")[0].strip() not in ("", "application/json"):
             raise self.fail(422, "[]: Unsupported Content-Type")
         try:
@@ -210,7 +210,7 @@ class Call:
             return 0
 
     def window(self) -> tuple[int, int | None]:
-        """``since`` and ``before`` in whole seconds, both inclusive. Raises: Stop 422 for what is not RFC 3339."""
+        """``since`` and ``before`` in whole seconds, both inclusive. Raises: Stop 422 for times not in RFC 3339."""
         since, before = (self._moment(name) for name in ("since", "before"))
         return since or 0, before
 

@@ -6,7 +6,7 @@ from . import shapes
 from .calls import Answer, Call, Stop
 from .state import Comment, Issue, Reaction
 
-#: What the server allows as shipped; anything else is 403.
+#: The reactions allowed by default; any other is 403.
 REACTIONS = ("+1", "-1", "laugh", "hooray", "confused", "heart", "rocket", "eyes")
 
 
@@ -19,7 +19,7 @@ def on_issue(call: Call) -> Answer:
 
 
 def in_repository(call: Call) -> Answer:
-    """Every comment of the repository: in pages from 1.26 on, before that only if a page is asked for."""
+    """The repository's comments, in pages from 1.26 on, before that only on request."""
     since, before = call.window()
     rows = (c for issue in call.repo.issues.values() for c in issue.comments())
     found = [c for c in rows if since <= c.updated and (before is None or c.updated <= before)]
@@ -33,7 +33,7 @@ def in_repository(call: Call) -> Answer:
 
 
 def timeline(call: Call) -> Answer:
-    """Comments and events in pages; the count is that of the page."""
+    """Comments and events in pages. The count is the page's."""
     issue = call.issue(otherwise=call.broken())
     since, before = call.window()
     rows = [r for r in issue.rows if since <= r.updated and (before is None or r.updated <= before)]

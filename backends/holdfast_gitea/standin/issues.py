@@ -1,4 +1,4 @@
-"""Issues and pull requests: a list that comes unfiltered, titles that are cut, the one compare-and-swap there is."""
+"""Issues and pull requests, with their quirks: an unfiltered list, cut titles, the only compare-and-swap."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .titles import stored
 
 
 def listing(call: Call) -> Answer:
-    """Open ones unless ``state`` says otherwise, issues and pull requests unless ``type`` does, newest first, in pages.
-    A label that does not exist is dropped from the filter; if none is left, there is no filter."""
+    """By default open issues and pull requests, newest first, in pages; ``state`` and ``type`` change that. A missing
+    label is dropped from the filter, and without labels there is no filter."""
     found = [i for i in call.repo.issues.values() if _wanted(call, i)]
     found.sort(key=lambda i: (i.created, i.id), reverse=True)
     return _paged(call, found, [shapes.issue(call.world, i, call.caller) for i in _slice(call, found)])

@@ -1,4 +1,4 @@
-"""Labels: names that need not be unique, and unknown ones that are dropped without a word."""
+"""Labels: names need not be unique, and unknown names are dropped silently."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .state import Label
 
 
 def of_repository(call: Call) -> Answer:
-    """By name; in pages always from 1.26 on, before that only if a page was asked for."""
+    """By name, in pages from 1.26 on, before that only on request."""
     found = sorted(call.repo.labels, key=lambda label: label.name)
     page, size = call.page()
     shown = found
@@ -22,7 +22,7 @@ def of_repository(call: Call) -> Answer:
 
 
 def create(call: Call) -> Answer:
-    """201. A name is not unique: a second label of one name is made without a word."""
+    """201. Names are not unique, so a second label with the same name is created silently."""
     if not call.repo.may_write(call.doer):
         raise call.fail(403, "user should have a permission to write to a repo")
     form = call.form("name", "color")

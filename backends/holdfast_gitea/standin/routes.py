@@ -88,7 +88,7 @@ ROUTES = (
 
 
 def answer(call: Call) -> Answer:
-    """Run the checks and the handler. The caller holds the lock of the world."""
+    """Run the checks and the handler. The caller holds the world's lock."""
     for route in ROUTES:
         match = route.pattern.fullmatch(call.path)
         if match is None:

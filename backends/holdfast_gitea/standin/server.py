@@ -1,4 +1,4 @@
-"""The stand-in on loopback: HTTP around the state, and a log of what was asked."""
+"""The stand-in on loopback: HTTP around the state, and a log of requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .state import World
 
 
 class Seen(NamedTuple):
-    """A request that was answered. ``path`` is without the query."""
+    """An answered request. ``path`` is without the query."""
 
     method: str
     path: str
@@ -26,7 +26,7 @@ class Seen(NamedTuple):
 
 
 class Server(ThreadingHTTPServer):
-    """Answers from ``world``; stopping it cuts the connections that are kept open, as a dying server would."""
+    """Answers from ``world``. Stopping it cuts open connections, as a dying server would."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -62,7 +62,7 @@ class Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is no error here."""
+        """Ignore a client that hangs up."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -105,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = _serve  # noqa: N815 - names that the base class looks for
 
     def date_time_string(self, timestamp: float | None = None) -> str:
-        """The ``Date`` header tells the clock of the world, skewed or not."""
+        """The ``Date`` header, from the world's clock, skewed or not."""
         with self.server.world.lock:
             return formatdate(self.server.world.now() if timestamp is None else timestamp, usegmt=True)
 

@@ -1,4 +1,4 @@
-"""What a test holds in its hands: a running stand-in, its address and token, and what people do to a server."""
+"""The interface for tests: a running stand-in, its address and token, and actions of people on the server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .server import Seen, Server
 from .state import Comment, Flavour, Issue, Label, Repository, Right, World
 from .titles import stored
 
-#: What the recommended token may do, and no more.
+#: The recommended token's exact permissions.
 LEAST = ("write:issue",)
 
 
@@ -52,12 +52,12 @@ class StandIn:
 
     @property
     def url(self) -> str:
-        """``http://127.0.0.1:PORT``, without a slash at the end; the API is under ``/api/v1``."""
+        """``http://127.0.0.1:PORT``, without a final slash. The API is under ``/api/v1``."""
         return self.world.url
 
     @property
     def requests(self) -> list[Seen]:
-        """What was answered since the start or since ``requests.clear()``, oldest first."""
+        """The requests answered since the start or since ``requests.clear()``, oldest first."""
         return self._seen
 
     def up(self) -> None:
@@ -69,13 +69,13 @@ class StandIn:
             self._server.start()
 
     def down(self) -> None:
-        """Die: open connections are cut, new ones refused, nothing that was written is lost."""
+        """Die: cut open connections and refuse new ones, without losing written data."""
         if self._server is not None:
             self._server.stop()
             self._server = None
 
     def skew(self, seconds: float) -> None:
-        """Set how far the server's clock is ahead of the world's (negative: behind)."""
+        """Set how far the server's clock is ahead of the world's (negative: slow)."""
         with self.world.lock:
             self.world.skew_s = seconds
 
@@ -138,7 +138,7 @@ class StandIn:
             self._issue(full_name, number).closed = self.world.now()
 
     def merge(self, full_name: str, number: int) -> None:
-        """Merge the pull request: it is closed by that."""
+        """Merge the pull request, which closes it."""
         with self.world.lock:
             issue = self._issue(full_name, number)
             issue.merged = issue.closed = issue.updated = self.world.now()
@@ -183,7 +183,7 @@ class StandIn:
             issue.updated = self.world.now()
 
     def edit_comment(self, full_name: str, comment_id: int, body: str) -> None:
-        """As somebody does in the browser: the time of the last change moves on, and nothing else tells."""
+        """As in the browser: only the time of the last change shows it."""
         with self.world.lock:
             row = self._row(full_name, comment_id)
             row.body, row.version, row.updated = body, row.version + 1, self.world.now()
@@ -226,7 +226,7 @@ class StandIn:
         return [body for _, body in self.comments(full_name, number)]
 
     def body(self, full_name: str, number: int) -> str:
-        """The body of the issue itself."""
+        """The issue's own body."""
         with self.world.lock:
             return self._issue(full_name, number).body
 

@@ -1,4 +1,4 @@
-"""What the stand-in remembers: users, tokens, repositories, issues, comments and labels, in memory behind one lock."""
+"""The stand-in's state: users, tokens, repositories, issues, comments and labels, in memory under a single lock."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class User:
 
 @dataclass(frozen=True)
 class Token:
-    """An access token: whose it is and what it may do, as ``write:issue`` or ``all``."""
+    """An access token: its owner and its scopes, such as ``write:issue`` or ``all``."""
 
     value: str
     user: User
@@ -118,7 +118,7 @@ class Repository:
         return f"{self.owner.login}/{self.name}"
 
     def right_of(self, user: User | None) -> Right | None:
-        """What the user may do here; None for a private repository that is not shared with them."""
+        """The user's permission; None for a private repository not shared with them."""
         if user and (user.admin or user is self.owner):
             return "admin"
         shared = self.rights.get(user.login) if user else None
@@ -154,7 +154,7 @@ class World:
         return next(self._ids)
 
     def user(self, login: str, *, admin: bool = False) -> User:
-        """The account of that name, made when there is none."""
+        """The account with that name, created if missing."""
         if login.lower() not in self.users:
             self.users[login.lower()] = User(self.new_id(), login, self.now(), admin)
         return self.users[login.lower()]
@@ -197,5 +197,5 @@ class World:
         return any(self.row(repo, row_id) for repo in self.repos.values())
 
     def row(self, repo: Repository, row_id: int) -> Comment | None:
-        """The row of that id if it is of this repository."""
+        """The row with that id, if it belongs to this repository."""
         return next((row for issue in repo.issues.values() for row in issue.rows if row.id == row_id), None)

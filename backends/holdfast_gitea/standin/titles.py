@@ -1,10 +1,10 @@
-"""What the server makes of a long title: it is cut without a word, and by width, not by length."""
+"""How the server cuts a long title: silently, and by width instead of length."""
 
 from __future__ import annotations
 
 import unicodedata
 
-#: In columns as they are guessed: Latin letters take one, most of what is beyond them takes two.
+#: In estimated columns: Latin letters take one, most others two.
 WIDEST = 255
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 #: The ellipsis is reckoned as three columns, and the last few characters are kept when they fit in its place.
