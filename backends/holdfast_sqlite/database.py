@@ -284,7 +284,7 @@ class Database:
             self._drop()
 
     def _is_same_file(self) -> bool:
-        """Whether the open file is still the file at its path. Merging the log changes the file, which is allowed for."""
+        """Whether the open file is still the file at its path. Merging the log changes the file and is allowed for."""
         known = self._identity
         if known is None or self.place.still(known):
             return known is not None
