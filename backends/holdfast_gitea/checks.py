@@ -23,7 +23,7 @@ _NAME = "gitea"
 
 
 def checks(memory: Holdfast) -> Iterator[Check]:
-    """Nothing for another backend; else a line for each thing that a person should know of, or that all is well."""
+    """Nothing for another backend. Otherwise a line for each finding, or a single line if all is well."""
     backend = memory.store.backend
     if not isinstance(backend, GiteaBackend):
         return

@@ -2,7 +2,7 @@
 
 Requests for one repository: 1 for each 50 changed issues, 1 for each 50 comments, 1 for releases, 1 for the timeline of
 each changed issue or pull request and 1 for the reviews of each changed pull request, at most :data:`MOST_DETAILED` of
-each. Verdicts of reviews and releases need the scope ``read:repository``; without it they are left out.
+each. Review verdicts and releases need the scope ``read:repository`` and are left out without it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _QUOTED: Final = re.compile(r"(?s)```.*?```|`[^`\n]*`|(?m:^>.*$)")
 
 
 def of(repo: Repo, since: datetime, until: datetime, operator: str = "") -> Iterator[Activity]:
-    """The events, in no particular order, each with at most one line of 200 characters.
+    """The events, in no particular order. Every string is one line of at most 200 characters.
 
     ``operator`` is the report reader's login, empty if unknown. Raises: Unavailable.
     """
@@ -44,7 +44,7 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "") -> Iter
     known: set[str] = set()
     for comment in repo.activity(since, until):
         found = (marker.fields(comment.body) or {}).get("id", "")
-        if found in known:  # written late, after its writer had given up and tried again: the first one counts
+        if found in known:  # a late duplicate from a writer that gave up and retried; only the first counts
             continue
         known |= {found} - {""}
         if _said(comment) and since <= comment.created_at <= until:

@@ -38,7 +38,7 @@ FACTS: Final = PREFIX + "facts"
 FRESH_S: Final = 60.0
 #: How long an answer is fresh enough for reads that share one view.
 HELD_S: Final = 15.0
-#: After so long the whole list is read again, since deleted issues do not show among the changed ones.
+#: Delay before the whole list is read again, because deleted issues do not appear among the changed issues.
 WHOLE: Final = timedelta(days=1)
 _FORMAT: Final = 2
 
@@ -76,12 +76,12 @@ class Entry:
 
 
 class Index:
-    """A store's issues by users whose records count. ``path`` is the path of the copy."""
+    """A store's issues by users whose records count. ``path`` locates the copy."""
 
     def __init__(self, repo: Repo, authors: Authors, path: str) -> None:
         #: Whether the last response is fresh enough, see :meth:`holdfast.storage.StorageBackend.reading`.
         self.held = False
-        #: Whether this machine has looked who can read the store.
+        #: Whether this machine has checked who can read the store.
         self.looked = False
         #: Other users' issues that look like the store's, by number, since the last whole list.
         self.foreign: dict[int, Issue] = {}
@@ -245,7 +245,7 @@ def _check_store(issue: Issue) -> None:
         said = untrusted.from_json(framed.text or "{}") if framed else {}
         newer = said["schema"] > SCHEMA or said["requires"]
     except (ValueError, TypeError, KeyError):
-        return  # manually edited, which is harmless: it is for people, and records describe themselves
+        return  # manually edited, which is harmless, because it is for people and records describe themselves
     if newer:
         raise Unsupported(
             f"The store in issue #{issue.number} is of a form that this version of holdfast does not know.",

@@ -119,7 +119,7 @@ class Chain:
 
 
 class Log:
-    """The logs of one store."""
+    """A store's logs."""
 
     def __init__(self, repo: Repo, authors: Authors, index: Index, place: Place) -> None:
         self.repo = repo
@@ -396,9 +396,8 @@ class Log:
     def show(self, chain: Chain, record_id: str, text: str, note: str) -> Chain:
         """Show ``text`` to people in the body of the record's issue. Returns the updated log.
 
-        Where the server guards bodies, this decides between two writers that could not see each other. The second
-        writer meets a newer body, and its record no longer counts. Other errors are only logged, because the body is
-        a copy.
+        Where the server guards bodies, this decides between two writers unable to see each other. The second writer
+        meets a newer body, and its record no longer counts. Other errors are only logged, because a body is a copy.
         """
         record = next(r for r in chain.folded.accepted if r.id == record_id)
         log = encoded(chain.title)

@@ -32,8 +32,8 @@ _TICKS: Final = re.compile(r"`+")
 class Framed:
     """A text with its marker, as read from a comment.
 
-    ``intact``: the text is unchanged since it was written. Otherwise it was edited, and ``text`` is the current content
-    between the fences, None when there are no fences left.
+    ``intact``: unchanged since it was written. Otherwise it was edited, and ``text`` is the current content between the
+    fences, None when there are no fences left.
     """
 
     fields: Mapping[str, str]
@@ -59,7 +59,7 @@ def line(**fields: str | int) -> str:
 
 
 def fields(body: str) -> dict[str, str] | None:
-    """The fields of the marker in a comment's last line, None when that line is not a marker."""
+    """The marker fields in a comment's last line, None when that line is not a marker."""
     last = body.rstrip().rsplit("\n", 1)[-1].strip()
     found = _LINE.fullmatch(last)
     if found is None:

@@ -6,12 +6,12 @@ updated by a search and never by a hook, and can be deleted at any time.
 - ``words``: words in questions and stored content
 - ``dates``: a day or a span of days in a question
 - ``texts``: searchable content, read from the store
-- ``index``: the SQLite file and how it is brought up to date
+- ``index``: the SQLite file and its updates
 - ``rank``: ranking of the matches
 - ``embedders``, ``table``, ``vectors``, ``distil``: vectors, where a plugin is enabled
-- ``served``: hits of a backend on a server that searches itself
+- ``served``: hits from a backend whose server does the searching
 - ``spelling``: typing errors in a question that finds nothing
-- ``excerpts``: the part that matched, and the lines around it
-- ``methods``: a question to hits
+- ``excerpts``: the matching part and the lines around it
+- ``methods``: from a question to hits
 - ``command``: ``holdfast search``
 """

@@ -22,18 +22,20 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
 
 
-#: Maximum length of a question, in characters. The rest of a pasted page adds nothing.
+#: Maximum question length, in characters. The rest of a pasted page adds nothing.
 _QUESTION: Final = 2_000
 
 
 @frozen(kw_only=True)
 class SearchHit:
-    """One text that may answer. ``kind`` is turn, note, decision, memory, fact or document. ``name`` is the session,
-    the document or empty, and ``place`` the message id, the line or the fact's id in it; ``where`` shows both to
-    people. ``at`` is None when no date is known; ``score`` is at most 1; ``text`` is all of it, ``excerpt``
-    the part that matched. ``before`` and ``after`` are a line each of the text around that part, which can be of the
-    neighbouring message or line; empty where there is none. ``corrected`` is the question that was searched instead,
-    when nothing matched the question as it was written."""
+    """A possible answer.
+
+    ``kind`` is turn, note, decision, memory, fact or document. ``name`` is the session, the document or empty, and
+    ``place`` the message id, the line or the fact's id in it. ``where`` shows both to people. ``at`` is None when no
+    date is known. ``score`` is at most 1. ``text`` is the whole content, ``excerpt`` the matching part. ``before`` and
+    ``after`` are a line each from around that part, possibly from the neighbouring message or line, or empty.
+    ``corrected`` is the question searched instead when nothing matched the question as written.
+    """
 
     kind: str
     name: str

@@ -20,7 +20,7 @@ from holdfast_recall.index import NUMBER, QUESTION, SELF, SOURCE, TIME, size
 _SCORED, _CANDIDATES, _AROUND = 400, 100, 2
 #: Number of candidates ranked because of their vectors.
 _NEAREST: Final = 50
-#: The number ranked among many texts. On LoCoMo 6 to 10, which are short, ranking 20 instead of 100 lost a hundredth.
+#: Number of candidates ranked in a large index. On LoCoMo 6 to 10, which is short, 20 instead of 100 lost a hundredth.
 _CANDIDATES_OF_MANY: Final = 40
 #: From this many entries on, common words are left out and fewer candidates are ranked.
 _MANY: Final = 5_000
@@ -32,7 +32,7 @@ _BODY, _DATED = 1.0, 0.6
 
 
 class Features(NamedTuple):
-    """The weight of each feature. A feature is between 0 and about 1, and ``speaker`` is -1, 0 or 1."""
+    """The features' weights. Each feature is between 0 and about 1, except ``speaker``, which is -1, 0 or 1."""
 
     own: float = 0.0  # BM25, relative to the best text
     before: float = 0.0  # BM25 of the turn before: all of it when that one asks something, else 0.4 of it
