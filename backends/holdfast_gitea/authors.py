@@ -2,7 +2,7 @@
 
 Records count from the token's own user, from the repository's owner (who can edit and delete everything anyway) and
 from the users named in ``[storage] authors``, which a project's own file cannot set before the user trusts it. A
-signature would need one more secret on each machine; the server already proves who wrote a comment.
+signature would need one more secret on each machine, and the server already proves who wrote a comment.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Authors:
 
     @property
     def own(self) -> str:
-        """The login of the token's user in lower case, as far as it is known."""
+        """The token user's login in lower case, if known."""
         return self._repo.user.casefold() or self.remembered
 
     def counts(self, login: str, number: int) -> bool:
         """Whether records by ``login`` count; ``number`` is the issue they are in.
 
-        Costs a request or two when the answer depends on the token's user and that is not certain: an earlier
+        Costs a request or two when the answer depends on the token's user and that user is uncertain. An earlier
         answer may be out of date, because users can change their login. Raises: ConfigError when the server does
         not show whose token it is and no authors are named; Unavailable.
         """

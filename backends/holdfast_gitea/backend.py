@@ -1,4 +1,4 @@
-"""The store in a repository's issues, behind the storage contract (docs/storage-contract.md, docs/gitea.md)."""
+"""The storage contract on a repository's issues (docs/storage-contract.md, docs/gitea.md)."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def from_options(
 class GiteaBackend(StorageBackend):
     """Documents and facts as comments in ``repository`` (``owner/name``) on ``server``, written as the token's user.
 
-    ``path`` is the folder under ``root`` whose ``state/`` holds the lock and the index of this machine. ``timeout_s``
-    bounds one wait for the server, ``patience_s`` one call with its tries, ``lock_timeout_s`` the wait for another
-    process of this machine, all in seconds. ``authors`` are logins of further users whose records count, besides the
-    token's user and the repository's owner. Nothing is asked of the server before the first call.
+    ``path`` is the folder under ``root`` whose ``state/`` holds this machine's lock and index. ``timeout_s`` limits one
+    wait for the server, ``patience_s`` one call with its retries, and ``lock_timeout_s`` the wait for another process
+    on this machine, all in seconds. ``authors`` are logins of further users whose records count, besides the token's
+    user and the repository's owner. No request is sent before the first call.
     """
 
     name: ClassVar[str] = "gitea"

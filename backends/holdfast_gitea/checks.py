@@ -1,4 +1,4 @@
-"""What ``holdfast doctor`` says of a store in issues: what people or other machines did that no reader would show."""
+"""The ``holdfast doctor`` checks for a store in issues, for changes by people or machines that no reader shows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAME = "gitea"
 
 
 def checks(memory: Holdfast) -> Iterator[Check]:
-    """Nothing for another backend; else a line for each thing that a person should know of, or that all is well."""
+    """Nothing for another backend. Otherwise a line for each finding, or a single line if all is well."""
     backend = memory.store.backend
     if not isinstance(backend, GiteaBackend):
         return
@@ -95,7 +95,7 @@ def _log(log: Log, title: str) -> Iterator[Check]:
             step = "" if approved else "Bring back what it was, or accept it; see docs/gitea.md."
             yield _warn(message, step)
     late = [record.url for record in chain.folded.late if record.kind == VERSION]
-    if late:  # routine: whoever wrote it was told so
+    if late:  # routine, because its writer was notified
         shown_late = ", ".join(late[:3]) + (", ..." if late[3:] else "")
         message = f"{shown(title)}: {len(late)} versions came later than another and do not count ({shown_late})"
         yield Check(name=_NAME, outcome=Outcome.OK, message=message)

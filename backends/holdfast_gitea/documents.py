@@ -14,12 +14,12 @@ from holdfast_gitea.index import PREFIX, Entry, decoded, encoded
 from holdfast_gitea.log import TRIES, Chain, Log
 
 TITLE: Final = PREFIX + "doc:"
-#: Bytes of UTF-8. A proxy before the server often takes no more than 1 MB, and JSON makes a text longer.
+#: Bytes of UTF-8. A proxy in front of the server often accepts at most 1 MB, and JSON escapes add to the length.
 MOST_OF_DOCUMENT: Final = 512 << 10
 MOST_OF_BLOCK: Final = 64 << 10
-#: What the body of an issue says above the text.
+#: The line above the text in an issue body.
 COPY: Final = "The newest version, as a copy: what counts are the comments."
-#: What a server keeps of a title, in bytes of UTF-8; the rest is cut without a word.
+#: Maximum length of a title, in bytes of UTF-8. Servers silently cut off the rest.
 _MOST_OF_TITLE: Final = 255
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 #: A marker alone on its line; only newlines end a line, with or without a CR.
@@ -29,7 +29,7 @@ _MARKER: Final = re.compile(rf"(?m)^{re.escape(_BEFORE_ID)}(.*){re.escape(_AFTER
 
 @frozen(kw_only=True)
 class State:
-    """A document as its log has it: ``text`` is None when there is none."""
+    """A document's state in its log. ``text`` is None when the document does not exist."""
 
     text: str | None
     blocks: frozenset[str]
@@ -40,7 +40,7 @@ class State:
 
 
 class Documents:
-    """The documents of one store."""
+    """A store's documents."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -125,25 +125,25 @@ class Documents:
             )
 
     def number(self, name: str) -> int | None:
-        """The issue that the document is in, as far as this machine knows."""
+        """The number of the document's issue, as far as this machine knows."""
         known = self._log.index.known(TITLE + name)
         return known[-1].number if known else None
 
     def _is_there(self, title: str, entries: tuple[Entry, ...]) -> bool:
         used = [entry for entry in entries if entry.comments]
         if not used:
-            return False  # whoever made the issue has not written anything yet
+            return False  # the issue was created, but nothing has been written to it yet
         last = used[-1]
         if not last.deleted:
             return True
-        # That is said before it is done, so it has to be looked at.
+        # The mark is set before the deletion, so it has to be checked.
         key = (last.number, last.comments, last.updated)
         known = self._looked.get(title)
         if known is None or known[0] != key:
             try:
                 there = state_of(self._log.load(title)).text is not None
             except Corrupt:
-                return True  # whoever reads it is told
+                return True  # reading it reports the damage
             known = self._looked[title] = (key, there)
         return known[1]
 
@@ -152,7 +152,7 @@ class Documents:
         full = chain.is_full
         chain = self._log.room(chain)
         if full and state_of(chain) != state:
-            return False  # somebody else wrote while there was made room
+            return False  # another writer was faster while this one made room
         note = "This is the document now." if state.text is None else "A new version."
         chain, record_id = self._log.post(chain, VERSION, text, note, root=1 if full else "")
         if not chain.accepts(record_id):
@@ -160,7 +160,7 @@ class Documents:
         return self._log.show(chain, record_id, text, COPY).accepts(record_id)
 
     def _close_past(self, name: str) -> None:
-        """Close the issues of the days before, when a new day begins. For people: nothing else looks at it."""
+        """Close the issues of earlier days when a new day begins. This is for people, and nothing else reads it."""
         day = _DAY.search(name)
         if day is None:
             return
@@ -174,7 +174,7 @@ class Documents:
 
 
 def state_of(chain: Chain) -> State:
-    """The document that a log holds. Raises: Corrupt when what it is made of was edited or deleted by hand."""
+    """The document in a log. Raises: Corrupt when its records were edited or deleted manually."""
     chain.check()
     accepted = chain.folded.accepted
     start = max((place for place, r in enumerate(accepted) if r.kind in (VERSION, DELETED)), default=0)
@@ -198,7 +198,7 @@ def state_of(chain: Chain) -> State:
 
 
 def check_text(text: str, name: str, most: int) -> None:
-    """Raises: Refused for a text that cannot be stored as it is, or is longer than ``most`` bytes."""
+    """Raises: Refused for a string that cannot be stored unchanged, or is longer than ``most`` bytes."""
     if "\0" in text:
         raise Refused(f"The text for {name!r} holds a NUL character.", next_step="Remove it.")
     try:
@@ -221,7 +221,7 @@ def _title(name: str) -> str:
 
 
 def _is_name(title: str) -> bool:
-    """Whether the title is one that a document can have: people may make issues of any title."""
+    """Whether a document can have this title. People may create issues with any title."""
     try:
         return bool(check_name(title.removeprefix(TITLE)))
     except Refused:

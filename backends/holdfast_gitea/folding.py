@@ -1,18 +1,18 @@
-"""The law by which comments become one history, the same for everybody who reads them.
+"""The rules that turn comments into one history, the same for every reader.
 
-A thing that is stored (a document, the facts) is the records in the comments of one or more issues, its segments, taken
-by ascending comment id. Each record names its ``base``, the last one that its writer had seen accepted.
+A stored log (a document or the facts) consists of the records in the comments of one or more issues, its segments,
+in ascending order of comment id. Each record names its ``base``, the last record its writer had seen accepted.
 
-- Of records with one id the first counts: the others are repeats of a write whose answer was lost.
+- Of several records with the same id, the first counts. The others repeat a write whose response was lost.
 - A *conditional* record (a new version, a deletion, the step to a new issue) is accepted if its base is the last
-  accepted record. Else somebody was quicker: it is *late*, kept and reported.
-- A block and an operation on facts are accepted wherever they come.
-- After an accepted step to another issue nothing more is accepted in the old one. What came there is repeated
-  in the new one, with its id.
-- Where the server guards the body of an issue, that decides between two conditional records with one base: the one that
-  the body names *overrules* those with a lower comment id, which became visible after it. The next record names them.
-- A record whose base is nowhere shows that a comment was deleted, or its marker: a *gap*.
-- An issue that begins a document once more, without a step from the issue before, is a *fork*.
+  accepted record. Otherwise another writer was faster, and the record is *late*: kept and reported.
+- A block or an operation on facts is accepted wherever it appears.
+- After an accepted step to another issue, the old issue accepts nothing more. Records that still arrive there are
+  repeated in the new issue under the same id.
+- Where the server guards issue bodies, the body decides between two conditional records with the same base. The record
+  it names *overrules* those with a lower comment id, which became visible later. The next record names them.
+- A record whose base is missing shows that a comment or its marker was deleted. This is a *gap*.
+- An issue that starts a document again, without a step from the previous issue, is a *fork*.
 """
 
 from __future__ import annotations
@@ -36,17 +36,20 @@ SNAPSHOT: Final = "snap"
 NEXT: Final = "next"
 KINDS: Final = frozenset({VERSION, BLOCK, DELETED, OPERATIONS, SNAPSHOT, NEXT})
 _CONDITIONAL: Final = frozenset({VERSION, DELETED, SNAPSHOT, NEXT})
-#: Kinds of records that are no history: copies for people.
+#: Kinds of records outside the history, which are copies for people.
 _COPIES: Final = frozenset({"copy", "store"})
-#: What a person writes as a comment to say that what was edited or deleted before it shall stay so.
+#: The comment by which a person accepts all earlier edits and deletions.
 ACCEPT: Final = "holdfast: accept"
 _NEVER: Final = (0, datetime.min.replace(tzinfo=UTC))
 
 
 @frozen(kw_only=True)
 class Segment:
-    """The comments of one issue by users whose records count, by ascending id; ``at`` is the server's clock as it
-    listed them, if it sent one. ``foreign`` are other users' records and acceptances, which are never folded."""
+    """One issue's comments by users whose records count, by ascending id.
+
+    ``at`` is the server's clock when it listed them, if it sent one. ``foreign`` are other users' records and
+    acceptances, which are never folded.
+    """
 
     number: int
     comments: tuple[Comment, ...] = ()
@@ -54,13 +57,13 @@ class Segment:
     foreign: tuple[Comment, ...] = ()
 
     def merged(self, newer: Iterable[Comment], foreign: Iterable[Comment] = ()) -> Segment:
-        """With the comments of a later list."""
+        """The segment updated with the comments from a later list."""
         return evolve(self, comments=_joined(self.comments, newer), foreign=_joined(self.foreign, foreign))
 
 
 @frozen(kw_only=True)
 class Record:
-    """A record with where it stands. ``text`` is None when the frame is broken; ``root``: nothing before it matters."""
+    """A record and its position. ``text`` is None when the frame is broken. A ``root`` makes earlier records moot."""
 
     id: str
     kind: str
@@ -78,12 +81,15 @@ class Record:
 
 @frozen(kw_only=True)
 class Folded:
-    """What the law makes of some segments.
+    """The result of applying the rules to segments.
 
-    ``known`` are the ids of all records that count; ``foreign`` maps the ids in other users' records to the comments
-    that hold them. ``forks`` are first records of issues that begin the same thing once more; ``overruled`` are ids
-    that do not count. ``head`` is the id of the last accepted record, empty when there is none; ``sealed`` maps a
-    segment to the one that follows it; ``approved`` up to which comment of a segment a person has accepted its state.
+    - ``known``: the ids of all records that count
+    - ``foreign``: ids in other users' records, mapped to the comments that hold them
+    - ``forks``: first records of issues that start the same log again
+    - ``overruled``: ids that do not count
+    - ``head``: the id of the last accepted record, empty if no record was accepted
+    - ``sealed``: each segment that has a successor, mapped to that successor
+    - ``approved``: the last comment of a segment up to which a person has accepted its state
     """
 
     accepted: tuple[Record, ...]
@@ -104,17 +110,17 @@ class Folded:
 
 
 def new_id() -> str:
-    """A new record's id: random, so that nobody else draws the same, and made before the first try to write it."""
+    """A new record's id, random so that it is unique, and drawn before the first attempt to write the record."""
     return uuid.uuid4().hex
 
 
 def number(text: str) -> int:
-    """A number in a marker; 0 for what is none."""
+    """A number in a marker, 0 for anything else."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
 
 
 def record_in(comment: Comment, segment: int) -> Record | None:
-    """The record in a comment, None when it holds none. Raises: Unsupported for one of a newer holdfast."""
+    """The record in a comment, None if it has none. Raises: Unsupported for a record from a newer holdfast."""
     framed = marker.framed(comment.body)
     if framed is None or framed.fields.get("kind") in _COPIES or not framed.id:
         return None
@@ -148,8 +154,10 @@ def records(segments: Iterable[Segment]) -> list[Record]:
 
 
 def fold(segments: Sequence[Segment], heads: Collection[str] = ()) -> Folded:
-    """Apply the law to ``segments``, which are all that there are, or the last ones from one with a root on. ``heads``
-    are the records that the guarded bodies of these issues name as the newest."""
+    """Apply the rules to ``segments``, either the whole log or its last segments starting with one that has a root.
+
+    ``heads`` are the records that these issues' guarded bodies name as the newest.
+    """
     found = records(segments)
     overruled = _overruled(found, heads)
     known = frozenset(record.id for record in found)
@@ -207,8 +215,10 @@ def fold(segments: Sequence[Segment], heads: Collection[str] = ()) -> Folded:
 
 
 def _overruled(found: Sequence[Record], heads: Collection[str]) -> frozenset[str]:
-    """Records that do not count although they come first, see the law above. What a named record builds on was decided
-    in the same way."""
+    """Records that do not count although they come first, see the rules above.
+
+    The records that a named record builds on were decided in the same way.
+    """
     gone = {one for record in found for one in record.fields.get("over", "").split("_") if one}
     by_id: dict[str, Record] = {}
     rivals: dict[tuple[str, int], list[Record]] = {}
@@ -229,7 +239,7 @@ def _overruled(found: Sequence[Record], heads: Collection[str]) -> frozenset[str
 
 
 def starts_whole(segment: Segment) -> bool:
-    """Whether the issue begins with a root that is there in all its parts, so that no other is needed."""
+    """Whether the issue begins with a root whose parts are all present, so no other issue is needed."""
     found = (record_in(comment, segment.number) for comment in segment.comments)
     first = next((record for record in found if record is not None), None)
     if first is None or not first.root:
@@ -249,7 +259,7 @@ def is_accept(comment: Comment) -> bool:
 
 
 def _approved(segment: Segment) -> tuple[int, datetime]:
-    """The last comment by which a person accepted the state of the issue: its id, and when it was written."""
+    """The id and time of the last comment in which a person accepted the issue's state."""
     said = [(c.id, c.created_at) for c in segment.comments if is_accept(c)]
     return said[-1] if said else _NEVER
 

@@ -2,7 +2,7 @@
 
 Requests for one repository: 1 for each 50 changed issues, 1 for each 50 comments, 1 for releases, 1 for the timeline of
 each changed issue or pull request and 1 for the reviews of each changed pull request, at most :data:`MOST_DETAILED` of
-each. Verdicts of reviews and releases need the scope ``read:repository``; without it they are left out.
+each. Review verdicts and releases need the scope ``read:repository`` and are left out without it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from holdfast_gitea.wire.models import Comment, Event, Issue, Review
 
 #: Issues and pull requests whose timeline is read, the newest first. Of others only the list's events are shown.
 MOST_DETAILED: Final = 50
-#: Comments of one issue that are shown one by one; more are counted in one line.
+#: Maximum number of comments shown individually for an issue. The rest are counted in one line.
 MOST_COMMENTS: Final = 5
 _LONGEST: Final = 200
 #: Title prefix of a store's issues, which are not work.
@@ -32,8 +32,10 @@ _QUOTED: Final = re.compile(r"(?s)```.*?```|`[^`\n]*`|(?m:^>.*$)")
 
 
 def of(repo: Repo, since: datetime, until: datetime, operator: str = "") -> Iterator[Activity]:
-    """In no order. Texts are one line of 200 characters at most. ``operator`` is the login of the person who reads the
-    report; empty: unknown. Raises: Unavailable."""
+    """The events, in no particular order. Every string is one line of at most 200 characters.
+
+    ``operator`` is the report reader's login, empty if unknown. Raises: Unavailable.
+    """
     issues = [one for one in repo.issues(kind="all", since=since) if not one.title.startswith(_STORE)]
     detailed = {one.number for one in sorted(issues, key=lambda one: one.updated_at, reverse=True)[:MOST_DETAILED]}
     for issue in issues:
@@ -42,7 +44,7 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "") -> Iter
     known: set[str] = set()
     for comment in repo.activity(since, until):
         found = (marker.fields(comment.body) or {}).get("id", "")
-        if found in known:  # written late, after its writer had given up and tried again: the first one counts
+        if found in known:  # a late duplicate from a writer that gave up and retried; only the first counts
             continue
         known |= {found} - {""}
         if _said(comment) and since <= comment.created_at <= until:
@@ -85,7 +87,7 @@ def _of_issue(
 
 
 def _of_event(event: Event, issue: Issue, operator: str) -> tuple[str, str] | None:
-    """What an event says, and who waits for whom; None for events that are not reported."""
+    """An event's description and who waits for whom, None for events that are not reported."""
     who = event.assignee
     if event.kind in ("close", "reopen", "merge_pull"):
         word = {"close": "closed", "reopen": "reopened", "merge_pull": "merged"}[event.kind]
@@ -159,7 +161,7 @@ def _is_trail(comment: Comment) -> bool:
 
 
 def _said(comment: Comment) -> str:
-    """What a comment says to people; nothing for a record of a store."""
+    """A comment's text for people, empty for a store's record."""
     found = marker.fields(comment.body)
     if found is None:
         return _line(comment.body)

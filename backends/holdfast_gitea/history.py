@@ -1,4 +1,4 @@
-"""Events, reviews and releases of a repository: what the morning report reads besides issues and comments."""
+"""A repository's events, reviews and releases, which the morning report reads besides issues and comments."""
 
 from __future__ import annotations
 

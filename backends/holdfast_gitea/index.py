@@ -1,8 +1,8 @@
-"""Which issue holds what: titles to numbers, kept up to date by asking for what changed.
+"""The index of issues: titles mapped to numbers, kept current by requesting only changes.
 
-It tells where things are, never what they say: what is read or decided upon always comes from the server. A copy in the
-private folder spares a new process the whole list; it holds titles, numbers and ids, and no text. It also remembers the
-last record that was seen of each thing, so that one that is deleted by hand is missed.
+It locates content but never supplies it. Everything read or decided on comes from the server. A copy in the private
+folder saves a new process from requesting the whole list. The copy holds titles, numbers and ids, but no content. It
+also remembers the last record seen in each log, so that a manual deletion is noticed.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from holdfast_gitea.wire.models import Issue
 
 logger = logging.getLogger(__name__)
 
-#: Issues of other titles are nobody's business here.
+#: Issues with other titles are ignored.
 PREFIX: Final = "holdfast:"
-#: The issue that says what the repository is, and the newest form of a store that this version knows.
+#: The title of the issue that describes the repository, and the newest store format that this version supports.
 STORE: Final = PREFIX + "store"
 SCHEMA: Final = 1
 FACTS: Final = PREFIX + "facts"
-#: How long this process goes on without asking which issues are new. What is in a known issue is asked every time.
+#: How long this process relies on its list of issues before checking for new ones. Known issues are always queried.
 FRESH_S: Final = 60.0
 #: How long an answer is fresh enough for reads that share one view.
 HELD_S: Final = 15.0
-#: After so long the whole list is read again, since deleted issues do not show among the changed ones.
+#: Delay before the whole list is read again, because deleted issues do not appear among the changed issues.
 WHOLE: Final = timedelta(days=1)
 _FORMAT: Final = 2
 
 
 class Tail(NamedTuple):
-    """The last record that was seen of a thing: its id, its comment's and the issue's number."""
+    """The last record seen in a log: its id, its comment's id and its issue's number."""
 
     record: str
     comment: int
@@ -76,12 +76,12 @@ class Entry:
 
 
 class Index:
-    """The issues of one store by users whose records count. ``path`` is where the copy is kept."""
+    """A store's issues by users whose records count. ``path`` locates the copy."""
 
     def __init__(self, repo: Repo, authors: Authors, path: str) -> None:
-        #: Whether what was just asked for is fresh enough, see :meth:`holdfast.storage.StorageBackend.reading`.
+        #: Whether the last response is fresh enough, see :meth:`holdfast.storage.StorageBackend.reading`.
         self.held = False
-        #: Whether this machine has looked who can read the store.
+        #: Whether this machine has checked who can read the store.
         self.looked = False
         #: Other users' issues that look like the store's, by number, since the last whole list.
         self.foreign: dict[int, Issue] = {}
@@ -91,7 +91,7 @@ class Index:
         self._entries: dict[int, Entry] = {}
         self._tails: dict[str, Tail] = {}
         self._at: datetime | None = None  # the server's clock as the last list began
-        self._whole_at: datetime | None = None  # the same of the last list that was whole
+        self._whole_at: datetime | None = None  # the same for the last complete list
         self._asked = 0.0  # monotonic
         self._loaded = False
         self._changed = False
@@ -129,7 +129,7 @@ class Index:
             self._whole_at = at
 
     def segments(self, title: str) -> tuple[Entry, ...]:
-        """The issues of that title by ascending number. Asks the server unless it has just told of one."""
+        """The issues with that title by ascending number. Queries the server unless it has just listed one."""
         if not self._asked:
             self._load()
         found = self._of(title)
@@ -146,7 +146,7 @@ class Index:
         return {title: tuple(entries) for title, entries in found.items()}
 
     def known(self, title: str) -> tuple[Entry, ...]:
-        """The same as :meth:`segments` without asking anybody."""
+        """Like :meth:`segments`, without querying the server."""
         self._load()
         return self._of(title)
 
@@ -208,7 +208,7 @@ class Index:
             logger.warning("the index of issues could not be kept: %s", error)
 
     def _load(self) -> None:
-        """Read the copy, once. One that cannot be used is made anew from the server."""
+        """Read the copy, once. An unusable copy is rebuilt from the server."""
         if self._loaded:
             return
         self._loaded = True
@@ -245,7 +245,7 @@ def _check_store(issue: Issue) -> None:
         said = untrusted.from_json(framed.text or "{}") if framed else {}
         newer = said["schema"] > SCHEMA or said["requires"]
     except (ValueError, TypeError, KeyError):
-        return  # edited by hand: it is for people, and the records say by themselves what they are
+        return  # manually edited, which is harmless, because it is for people and records describe themselves
     if newer:
         raise Unsupported(
             f"The store in issue #{issue.number} is of a form that this version of holdfast does not know.",
@@ -259,10 +259,10 @@ def numbers(entries: Iterable[Entry]) -> list[int]:
 
 
 def entry_of(issue: Issue, before: Entry | None = None) -> Entry | None:
-    """The index's entry for an issue, None for one that is not of a store.
+    """The index entry for an issue, None for an issue outside the store.
 
-    The marker in the body says which log the issue belongs to. Without one the title does, and if that is not a
-    store's title either, the entry from ``before`` the change.
+    The marker in the body names the issue's log. Without a marker the title names it, and if that is not a store's
+    title either, the entry from ``before`` the change.
     """
     said: Mapping[str, str] = marker.fields(issue.body) or {}
     named = STORE if said.get("kind") == "store" else decoded(said.get("log", ""))

@@ -1,7 +1,7 @@
-"""An append-only log on issues: what a document and the facts have in common.
+"""An append-only log on issues, shared by documents and facts.
 
-A log has a title. Its records are comments on the issues of that title; :mod:`holdfast_gitea.folding` says which of
-them count. Every call asks the server, so what it returns is what everybody sees.
+A log has a title. Its records are comments on the issues with that title, and :mod:`holdfast_gitea.folding` decides
+which of them count. Every call queries the server, so every reader sees the same result.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _MISSING: Final = (
 
 @frozen(kw_only=True)
 class Chain:
-    """A log as of a moment. ``segments`` may begin in the middle, with one that starts from a root."""
+    """A log at a point in time. ``segments`` may start partway, with a segment that begins with a root."""
 
     title: str
     segments: tuple[Segment, ...]
@@ -62,7 +62,7 @@ class Chain:
 
     @property
     def active(self) -> int | None:
-        """The number of the issue that the next record goes to; None when there is none yet."""
+        """The issue number for the next record, None before the log has an issue."""
         folded = self.folded
         used = {r.segment for r in (*folded.accepted, *folded.late)} | set(folded.sealed.values())
         there = [s.number for s in self.segments]
@@ -108,7 +108,7 @@ class Chain:
             )
 
     def check_text(self, record: Record) -> str:
-        """The record's text. Raises: Corrupt when it was edited and nobody has accepted that."""
+        """The record's text. Raises: Corrupt when it was edited and the edit has not been accepted."""
         if record.text is None or not (record.intact or self.approves(record)):
             raise Corrupt(f"An entry of {shown(self.title)} was edited by hand: {record.url}", next_step=_RESTORE)
         return record.text
@@ -119,14 +119,14 @@ class Chain:
 
 
 class Log:
-    """The logs of one store."""
+    """A store's logs."""
 
     def __init__(self, repo: Repo, authors: Authors, index: Index, place: Place) -> None:
         self.repo = repo
         self.authors = authors
         self.index = index
         self._place = place
-        self._told: set[str] = set()  # late records that were reported
+        self._told: set[str] = set()  # late records already reported
         self._settled = 0  # the comment by which a user accepted that earlier facts are gone
         self._noted = False
         self._missed: set[str] = set()  # records before which one is missing, after a second look
@@ -138,7 +138,7 @@ class Log:
 
     @contextmanager
     def sharing(self) -> Iterator[None]:
-        """Logs read inside the block are read once; the index is kept at its end, also on a machine that only reads."""
+        """Read each log at most once inside the block, and save the index at its end, even on a read-only machine."""
         if self.index.held:
             yield
             return
@@ -151,7 +151,7 @@ class Log:
             self.keep()
 
     def keep(self) -> None:
-        """Keep the index, unless another process is writing: that one keeps its own."""
+        """Save the index, unless another process is writing, because that process saves its own."""
         with suppress(Unavailable), self._place.writing(timeout_s=0):
             self.index.save()
 
@@ -230,7 +230,7 @@ class Log:
         chain = self._chain(title, segments, entries)
         there = {s.number for s in segments} | set(waiting)
         if any(number not in there for number in chain.folded.sealed.values()):
-            # It goes on in an issue that somebody else made meanwhile.
+            # It continues in an issue that another writer has created meanwhile.
             self.index.refresh()
             newer = self.index.segments(title)
             if numbers(newer) != numbers(entries):
@@ -314,7 +314,7 @@ class Log:
         last = chain.folded.accepted[-1] if chain.folded.accepted else None
         self.index.set_tail(chain.title, Tail(last.id, last.comment, last.segment) if last else None)
 
-    # --- writing; the caller holds the lock of this machine
+    # --- writing (the caller holds this machine's lock)
 
     def post(
         self,
@@ -327,13 +327,15 @@ class Log:
         language: str = "markdown",
         **fields: str | int,
     ) -> tuple[Chain, str]:
-        """Add a record and read it back, with whatever came in between. Returns the log as it is then, and the record's
-        id; ask the log whether it accepts it. ``record_id`` is that of a record which came too late to an old issue.
+        """Add a record and read it back, along with any records that arrived in between.
 
-        Costs a POST and a list of what is new; a log without an issue gets one first.
+        Returns the updated log and the record's id. Check with the log whether it accepts the record. Pass
+        ``record_id`` to repeat a record that reached an old issue too late.
+
+        Costs a POST and a list of new comments. A log without an issue gets one first.
         """
         self._shared.pop(chain.title, None)
-        base = chain.folded.head  # what the caller has seen, whatever there is in an issue that is only found now
+        base = chain.folded.head  # the caller's last seen record, even if another issue is found now
         if chain.active is None:
             chain = self._begin(chain.title)
         number = chain.active
@@ -353,7 +355,7 @@ class Log:
         return chain, record_id
 
     def room(self, chain: Chain) -> Chain:
-        """The log with room for a record: a new issue when the present one is full. Raises: Unavailable."""
+        """The log with room for a record, in a new issue when the current one is full. Raises: Unavailable."""
         for _ in range(TRIES):
             if not chain.is_full:
                 return chain
@@ -361,14 +363,14 @@ class Log:
         raise Unavailable(f"{shown(chain.title)} is written by too many at once.", next_step="Try again.")
 
     def step(self, chain: Chain) -> Chain:
-        """Go on in a new issue, unless somebody else is quicker: then the log as they left it."""
+        """Continue in a new issue. If another writer was faster, return the log as that writer left it."""
         old = chain.active
         assert old is not None
         spare = [e for e in self.index.known(chain.title) if e.number > old and not e.comments]
         number = spare[0].number if spare else self._make(chain.title, _about(chain.title, old))
         chain, record_id = self.post(chain, NEXT, "", f"This goes on in issue {number}.", to=number)
         if chain.accepts(record_id) and any(r.kind == VERSION for r in chain.folded.accepted):
-            # The guarded body decides here, too: a version may be on its way to the old issue.
+            # The guarded body decides here, too, because a version may be on its way to the old issue.
             chain = self.show(chain, record_id, "", f"This goes on in issue {number}.")
         if not chain.accepts(record_id):
             return self.load(chain.title)
@@ -379,8 +381,11 @@ class Log:
         return self._take_along(chain, old)
 
     def _take_along(self, chain: Chain, old: int) -> Chain:
-        """Repeat in the new issue what came to the old one after the step. Its writer does the same, if it has seen the
-        step; where comments become visible out of order it may not have, and have been told yes."""
+        """Repeat in the new issue the records that reached the old one after the step.
+
+        Their writer does the same if it has seen the step. Where comments become visible out of order, it may have
+        missed the step and taken its record as accepted.
+        """
         for record in chain.folded.late:
             if record.segment == old and record.kind in (BLOCK, OPERATIONS) and record.intact:
                 more = {key: value for key, value in record.fields.items() if key in ("block", "top")}
@@ -389,10 +394,10 @@ class Log:
         return chain
 
     def show(self, chain: Chain, record_id: str, text: str, note: str) -> Chain:
-        """Let the body of the record's issue show ``text`` to people. Returns the log as it is then.
+        """Show ``text`` to people in the body of the record's issue. Returns the updated log.
 
-        Where the server guards bodies, this decides between two writers that could not see each other: the second one
-        meets a newer body, and its record no longer counts. Other errors are only logged, because it is a copy.
+        Where the server guards bodies, this decides between two writers unable to see each other. The second writer
+        meets a newer body, and its record no longer counts. Other errors are only logged, because a body is a copy.
         """
         record = next(r for r in chain.folded.accepted if r.id == record_id)
         log = encoded(chain.title)
@@ -419,8 +424,10 @@ class Log:
         return chain
 
     def mark_deleted(self, chain: Chain) -> None:
-        """Let the list of issues tell that the document of this log is deleted: whoever lists names then looks. Called
-        before it is deleted, so that no deleted document is without the mark. Raises: Unavailable."""
+        """Mark this log's document as deleted in the list of issues, so that listing names checks it.
+
+        Called before the deletion, so every deleted document has the mark. Raises: Unavailable.
+        """
         last = chain.folded.accepted[-1]
         assert chain.active is not None
         head = last.id if last.segment == chain.active else ""
@@ -428,13 +435,13 @@ class Log:
         self._edit_body(chain.active, f"This was deleted.\n\n{said}")
 
     def unmark(self, title: str) -> None:
-        """Take the mark away from a document that is there again. Raises: Unavailable."""
+        """Remove the mark from a document that exists again. Raises: Unavailable."""
         for entry in self.index.known(title):
             if entry.deleted:
                 self._edit_body(entry.number, _about(title))
 
     def close(self, number: int) -> None:
-        """Close an issue, for people; what goes wrong is only logged."""
+        """Close an issue, as a signal to people. Errors are only logged."""
         try:
             self.index.saw(self.repo.edit_issue(number, state="closed"))
         except StorageError as error:
@@ -444,7 +451,7 @@ class Log:
         self.index.saw(self.repo.patiently(lambda: self.repo.edit_issue(number, body=body)))
 
     def _begin(self, title: str) -> Chain:
-        """The log with its first issue, made unless somebody has just made it."""
+        """The log with its first issue, created unless another writer has just created it."""
         if not self.index.known(STORE):
             self._make(STORE, _store())
         if not self.index.known(title):
@@ -456,7 +463,7 @@ class Log:
         return self._chain(title, [Segment(number=entries[0].number)], entries)
 
     def _make(self, title: str, body: str) -> int:
-        """Make an issue, once: after a lost answer it is looked for."""
+        """Create an issue exactly once. After a lost response, look for the issue before creating another."""
         before = set(numbers(self.index.known(title)))
         first = True
 
@@ -476,17 +483,17 @@ class Log:
 
 
 def shown(title: str) -> str:
-    """A title as messages name it: a document by its own name."""
+    """A title as shown in messages. A document appears under its own name."""
     return repr(title.removeprefix(PREFIX).removeprefix("doc:"))
 
 
 def _about(title: str, prev: int | str = "") -> str:
-    """The body of a new issue."""
+    """Body text for a new issue."""
     about = "holdfast keeps its memory here, in comments. Please do not edit or delete them."
     return f"{about}\n\n{marker.line(kind='copy', log=encoded(title), prev=prev)}"
 
 
 def _store() -> str:
-    """The body of the issue that says what this repository is."""
+    """Body text for the issue that describes the repository."""
     what = {"schema": SCHEMA, "store": folding.new_id(), "requires": []}
     return marker.frame(_STORE_NOTE, json.dumps(what, indent=2), language="json", kind="store")

@@ -1,4 +1,4 @@
-"""The hidden last line by which a record is known in a comment, and the fence that its text stands in.
+"""The hidden last line that identifies a record in a comment, and the fence around the record's text.
 
 A comment of ours reads::
 
@@ -9,8 +9,8 @@ A comment of ours reads::
     ```
     <!-- hf:rec id=0192... kind=ver base=0191... sha256=... n=8 -->
 
-Inside a fence nothing makes references or mentions; the fence is longer than any run of backticks in the text. ``n`` is
-the length of the text in bytes of UTF-8 and ``sha256`` its digest.
+Inside a fence, references and mentions have no effect. The fence is longer than any run of backticks in the text. ``n``
+is the text's length in bytes of UTF-8 and ``sha256`` its digest.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _TICKS: Final = re.compile(r"`+")
 class Framed:
     """A text with its marker, as read from a comment.
 
-    ``intact``: the text is the one that was written. Else somebody edited it, and ``text`` is what stands between the
-    fences now, None when there are none left.
+    ``intact``: unchanged since it was written. Otherwise it was edited, and ``text`` is the current content between the
+    fences, None when there are no fences left.
     """
 
     fields: Mapping[str, str]
@@ -59,7 +59,7 @@ def line(**fields: str | int) -> str:
 
 
 def fields(body: str) -> dict[str, str] | None:
-    """What the marker in the last line of a comment says, or None when the last line is not one."""
+    """The marker fields in a comment's last line, None when that line is not a marker."""
     last = body.rstrip().rsplit("\n", 1)[-1].strip()
     found = _LINE.fullmatch(last)
     if found is None:
@@ -68,7 +68,7 @@ def fields(body: str) -> dict[str, str] | None:
 
 
 def frame(note: str, text: str, *, language: str = "markdown", **more: str | int) -> str:
-    """The body of a comment: a line for people, the text in its fence, the marker."""
+    """A comment body with a line for people, the text in its fence and the marker."""
     longest = max((len(run) for run in _TICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
     marker = line(**more, sha256=digest(text), n=len(text.encode("utf-8")))

@@ -1,4 +1,4 @@
-"""The private folder on this machine: the lock by which its processes take turns, and the file of the index."""
+"""The private folder on this machine, with the lock that its processes share and the index file."""
 
 from __future__ import annotations
 
@@ -43,8 +43,10 @@ class Place:
 
     @contextlib.contextmanager
     def writing(self, *, timeout_s: float | None = None) -> Iterator[bool]:
-        """Keeps other threads and the other processes of this machine out. May be entered again inside; tells whether
-        this is the outermost time."""
+        """Exclude other threads and other processes on this machine. Reentrant.
+
+        Yields whether this is the outermost entry.
+        """
         with self._mutex:
             if self._held:
                 yield False

@@ -1,7 +1,7 @@
-"""What a Gitea server takes for a reference to work, and how a text says such a thing without making one.
+"""References that a Gitea server recognizes, and how to quote them without triggering them.
 
-``#12``, ``!12``, ``owner/repo#12``, ``@name`` and addresses of issues in a comment make events on that work, mentions
-and mails, unless they stand in a code span. So what somebody merely said is put into one.
+In a comment, ``#12``, ``!12``, ``owner/repo#12``, ``@name`` and issue addresses cause events on that work, mentions
+and mails, unless they are in a code span. So quoted references are put into a code span.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def quiet(text: str, *, server: str, repository: str, keep: Collection[str] = ()
     """``text`` (one line) without references but for the targets in ``keep``, written like ``owner/repo#12``."""
     pieces = _TICKS.split(text)
     if "\\`" in text or not _paired(pieces):
-        pieces = [text.replace("`", "'")]  # nobody can tell where code begins
+        pieces = [text.replace("`", "'")]  # the start of code is ambiguous
 
     def covered(found: re.Match[str]) -> str:
         told = found[0].lstrip("\\")  # a backslash would spoil the code span, and is not needed in one
         named = target_of(told, server=server, repository=repository)
         if named is not None and str(named) in keep:
             return told
-        # Two code spans side by side would be read as one of other borders.
+        # Two adjacent code spans would be parsed as a single span with different borders.
         before = " " if found.start() == 0 else ""
         after = " " if found.end() == len(found.string) else ""
         return f"{before}`{told}`{after}"
@@ -85,9 +85,9 @@ def _address(server: str) -> str:
 
 
 def _pattern(server: str) -> re.Pattern[str]:
-    """Wider than what the server looks for, up to the end of the word: what is covered in vain does no harm.
+    """A wider pattern than the server's, extending to the end of the word, because covering too much does no harm.
 
-    Addresses come with a name before the host or a slash too many, and in ``_#1_`` the first character is no letter.
+    Addresses may have a name before the host or an extra slash, and in ``_#1_`` the first character is not a letter.
     """
     host = re.escape(urlsplit(server).netloc)
     address = rf"https?://(?:[^\s`/]*@)?{host}/[^\s`]*?(?:issues|pulls)/[0-9]"

@@ -44,7 +44,7 @@ class Address:
 
     @property
     def is_local(self) -> bool:
-        """Whether every host is this machine: a socket, or the loopback."""
+        """Whether every host is this machine, through a socket or the loopback."""
         return all(_is_local(host) for host in self._hosts)
 
     def encryption(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The PostgreSQL store behind the storage contract (docs/storage-contract.md)."""
+"""The storage contract on PostgreSQL (docs/storage-contract.md)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _password(env: Mapping[str, str], server: str, root: str | os.PathLike[str])
     try:
         origin = origins.of(server, "storage.server")
     except ConfigError:
-        return ""  # a socket: it has no origin
+        return ""  # a socket has no origin
     try:
         return secrets.get("postgres", env, origin=origin, root=root, settings=("storage.server",)) or ""
     except secrets.AddressNotTrusted:
@@ -67,9 +67,9 @@ def _password(env: Mapping[str, str], server: str, root: str | os.PathLike[str])
 class PostgresBackend(StorageBackend):
     """Documents and facts of ``namespace`` in the database that ``server`` names.
 
-    ``server`` is a URL without a password; ``password`` is called for it when connecting. ``timeout_s`` bounds
-    connecting and one call, in seconds. ``connections`` is the maximum number of connections of this process; further
-    threads wait. Nothing is asked of the server before the first call, and reading creates nothing.
+    ``server`` is a URL without a password, which calling ``password`` supplies when connecting. ``timeout_s`` limits
+    connecting and one call, in seconds. ``connections`` is this process's maximum number of connections, and further
+    threads wait. No request is sent before the first call, and reading creates nothing.
     """
 
     name: ClassVar[str] = "postgres"

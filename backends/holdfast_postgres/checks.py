@@ -1,4 +1,4 @@
-"""What ``holdfast doctor`` says of a PostgreSQL store: the server, its encryption, and who may read the namespace."""
+"""The ``holdfast doctor`` checks for PostgreSQL: server, encryption, and who may read the namespace."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def checks(memory: Holdfast) -> Iterator[Check]:
 
 
 def inspect(database: Database) -> Iterator[Check]:
-    """The checks of one namespace. Raises: Unavailable."""
+    """Checks for one namespace. Raises: Unavailable."""
     version, role, bypasses = database.run((_ROLE, ()))[0][0]
     yield Check(name=_NAME, outcome=Outcome.OK, message=f"{database.server} runs PostgreSQL {version}")
     if database.is_encrypted() or database.address.is_local:

@@ -1,7 +1,7 @@
 """The server and one namespace in it. Each call is one transaction in one round trip, and is safe to repeat.
 
-Nothing depends on the state of a connection (no prepared statements, no session settings), so PgBouncer in transaction
-mode may stand between.
+Nothing depends on connection state (no prepared statements, no session settings), so the connection may go through
+PgBouncer in transaction mode.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ Row = tuple[Any, ...]
 _TRIES: Final = 3
 _TRIES_AGAINST_OTHERS: Final = 30
 _SHORTEST_S: Final = 0.05
-#: Access denied, and the namespace's row missing: then nobody wrote yet, or the namespace is another role's.
+#: Access denied. If the namespace's row is missing, nothing was written yet or another role owns the namespace.
 _DENIED, _NO_ROW = "42501", "HF001"
-#: No such schema, table, column or function: nothing was made yet, or an earlier holdfast made it, or it is damaged.
+#: Missing schema, table, column or function. It was never created, is from an earlier holdfast, or is damaged.
 _MISSING: Final = ("3F000", "42P01", "42703", "42883")
 
 
 class Database:
-    """The server, and the namespace of one project. Opened by the first call, usable from any thread.
+    """The server and a project's namespace. Opened by the first call, usable from any thread.
 
-    ``connections`` is the maximum number of connections of this process.
+    ``connections`` is this process's maximum number of connections.
     """
 
     def __init__(
@@ -71,13 +71,18 @@ class Database:
         return getattr(self._local, "tries", 1) > 1
 
     def run(self, *statements: Statement, after: Sequence[Statement] = ()) -> list[list[Row]]:
-        """The rows of each statement, all in one transaction; then those of ``after``, in a transaction begun after the
-        first one was committed. All in one round trip. Raises: Unavailable, Refused, Conflict, Corrupt."""
+        """The rows from each statement, all in one transaction, then those from ``after``.
+
+        ``after`` runs in a second transaction, started after the first has committed. All in one round trip.
+        Raises: Unavailable, Refused, Conflict, Corrupt.
+        """
         return self._repeated(lambda connection: self._sent(connection, statements, after))
 
     def call(self, query: str, values: Sequence[object]) -> Row:
-        """The row of one function call that itself limits its locks, by the last of its arguments. The cheapest way to
-        ask: without a pipeline for the limits. Raises: as :meth:`run`."""
+        """The row from a function call that limits its own locks, through its last argument.
+
+        This is the cheapest query, because it needs no pipeline for the limits. Raises: as :meth:`run`.
+        """
 
         def called(connection: Connection) -> Row:
             row = connection.execute(query, (*values, self.patience())).fetchone()
@@ -163,7 +168,7 @@ class Database:
         return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
 
     def _limit(self, execute: Callable[..., object]) -> None:
-        """Limits for this transaction alone: a setting of the session would outlive it behind PgBouncer."""
+        """Limits for this transaction alone. With PgBouncer, a session setting would outlive the transaction."""
         ms = self.patience()
         execute("SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)", (ms, ms))
 

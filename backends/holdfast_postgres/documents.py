@@ -27,7 +27,7 @@ _VERSIONS: Final = """SELECT at, body, revision FROM holdfast.versions
 
 
 class Documents:
-    """The documents of one namespace."""
+    """A namespace's documents."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -77,7 +77,7 @@ class Documents:
         query = "DELETE FROM holdfast.documents WHERE namespace = %s AND name = %s RETURNING 1"
         versions = "DELETE FROM holdfast.versions WHERE namespace = %s AND name = %s"
         gone = reading(lambda: self._database.run((query, (space, name)), (versions, (space, name)))[0])
-        if not gone and not self._database.was_repeated:  # repeated: the answer of the try that removed it was lost
+        if not gone and not self._database.was_repeated:  # a repeat means that the response to the deletion was lost
             raise NotFound(f"There is no document {name!r}.", next_step="List the documents with `holdfast show`.")
 
     def names(self, prefix: str) -> list[str]:

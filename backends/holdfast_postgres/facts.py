@@ -1,4 +1,4 @@
-"""Facts as rows: duplicates by a unique index, the weakest by another, under the lock of the namespace's row."""
+"""Facts as rows, locked by the namespace's row. A unique index finds duplicates, another index the weakest fact."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ADD: Final = """SELECT kind, id, content, category, confidence, created_us, sou
 
 
 class Facts:
-    """The facts of one namespace."""
+    """A namespace's facts."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -66,7 +66,7 @@ class Facts:
             return None
         if kind == _TWIN:
             twin = _fact(columns)
-            if twin.id != fact.id or not self._database.was_repeated:  # else the answer of the first try was lost
+            if twin.id != fact.id or not self._database.was_repeated:  # otherwise the first response was lost
                 return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
         return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=tuple(gone or ()))
 
@@ -133,8 +133,10 @@ class Facts:
         return int(rows[0][0]) if rows else 0
 
     def search(self, query: str, limit: int) -> list[Hit]:
-        """Facts, then documents, that hold all words of ``query``, the last one as a beginning; each group with the
-        most occurrences first."""
+        """Facts, then documents, that contain all words of ``query``, of which the last is a prefix.
+
+        Each group is sorted by occurrences, most first.
+        """
         wanted = split(query) if _is_storable(query) else []
         if not wanted or limit < 1:
             return []

@@ -1,4 +1,4 @@
-"""The server's errors as holdfast's, each with a next step. No message quotes what was sent."""
+"""Translate the server's errors into holdfast's, each with a next step. No message quotes the sent data."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The tables, as the steps that led to them.
 
-Every table begins with the namespace, which is the distribution key: no statement and no transaction crosses it. Row
+Every table begins with the namespace, which is the distribution key. No statement or transaction crosses it. Row
 security ties a namespace to the role that owns it, so a project cannot read another role's. A released step never
 changes again.
 """
@@ -54,7 +54,7 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
     (_read("step2.sql"), *_secured("versions", _VISIBLE.format(table="versions"))),
 )
 LATEST: Final = len(STEPS)
-#: The key of the advisory lock under which the schema is created and upgraded: "hold" in ASCII.
+#: Key for the advisory lock held while creating and upgrading the schema ("hold" in ASCII).
 LOCK: Final = 0x686F6C64
 VERSION: Final = "SELECT max(version) FROM holdfast.version"
 BEGIN: Final = (

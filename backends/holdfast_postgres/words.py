@@ -15,12 +15,12 @@ _CJK: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff
 _RUN: Final = re.compile(rf"([{_CJK}]+)|[^\W{_CJK}]+")
 #: A word's maximum length in the index, in characters. Longer words are found by their beginning, then compared.
 _LONGEST: Final = 60
-#: Maximum size of all words of a text, in bytes; a tsvector holds less than 1 MB.
+#: Maximum size of all words in a string, in bytes. A tsvector holds less than 1 MB.
 _MOST: Final = 400_000
 
 
 def lexemes(text: str) -> list[str] | None:
-    """The distinct words of a text, for the index. None for a text with too many; every query then reads it."""
+    """A string's distinct words, for the index. None if there are too many, and every query then reads the string."""
     found: set[str] = set()
     for run in _RUN.finditer(text.casefold()):
         word = run[0]
@@ -32,13 +32,15 @@ def lexemes(text: str) -> list[str] | None:
 
 
 def split(query: str) -> list[tuple[str, bool]]:
-    """The words of a query, each with whether it is Chinese, Japanese or Korean."""
+    """A query's words, each with whether it is Chinese, Japanese or Korean."""
     return [(run[0], bool(run[1])) for run in _RUN.finditer(query.casefold())]
 
 
 def tsquery(words: Sequence[tuple[str, bool]]) -> str:
-    """A condition that each text with all ``words`` satisfies, the last one as a beginning. It holds no sign of the
-    query language except ours, because words consist of letters, digits and underscores."""
+    """A condition that matches content with all ``words``, of which the last is a prefix.
+
+    It holds no query syntax except ours, because words consist of letters, digits and underscores.
+    """
     parts: list[str] = []
     for number, (word, is_cjk) in enumerate(words, start=1):
         if is_cjk and len(word) > 1:

@@ -1,4 +1,4 @@
-"""The SQLite store behind the storage contract (docs/storage-contract.md)."""
+"""The storage contract on SQLite (docs/storage-contract.md)."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """The connection for a read outside a transaction. None when there is no store yet.
+        """The connection for a read outside a transaction. None when the store does not exist yet.
 
         Other threads wait until the block ends. SQLite errors are raised as storage errors.
         """
@@ -138,7 +138,7 @@ class Database:
     def snapshot(self) -> sqlite3.Connection | None:
         """A separate connection in a read transaction, whose view stays as of now. The caller closes it.
 
-        None when there is no store yet, or when it would not see the current batch.
+        None when the store does not exist yet, or when the connection would not see the current batch.
         """
         with self.reading() as sql:
             if sql is None or self._change is not None:
@@ -169,13 +169,13 @@ class Database:
                 )
 
     def missing(self) -> bool:
-        """Whether there is no store yet. Raises: Corrupt, Refused, Unavailable."""
+        """Whether the store is yet to be created. Raises: Corrupt, Refused, Unavailable."""
         return self.place.look() is None
 
     def confirm(self) -> None:
         """Make sure that the data just read would survive a power cut, before answering "already there".
 
-        It may come from a process that was killed between writing to the log and flushing it.
+        Another process may have written it and been killed before flushing the log.
         """
         if not self._flushed and not self._batching:
             with self.reading():
@@ -184,8 +184,8 @@ class Database:
                 self._flushed = True
 
     def lost(self) -> int:
-        """How many facts were stored and neither are there nor left by a call."""
-        noted = mark.read(self._mark)  # before the store, so that the store has at least what the mark shows
+        """The number of stored facts that are missing although no call removed them."""
+        noted = mark.read(self._mark)  # read before the store, which then has at least the facts in the mark
         with self.reading() as sql:
             if sql is None:
                 return noted.stored - noted.removed
@@ -204,7 +204,7 @@ class Database:
             self._note()
 
     def _known(self, stored: int, removed: int) -> mark.Mark:
-        """The mark of this store, including facts from before it was replaced or lost rows."""
+        """This store's mark, including facts from before it was replaced or lost rows."""
         before = self._before or mark.Mark()
         return mark.Mark(stored + before.stored, removed + before.removed)
 
@@ -221,7 +221,7 @@ class Database:
             return faults.surrogate()
         if faults.cannot_open(error):
             with self._mutex:
-                self._drop()  # perhaps opened read-only; the next call checks whether it still is
+                self._drop()  # perhaps opened read-only, which the next call checks again
         return faults.translate(error, self.place.file, self._timeout_s)
 
     def close(self) -> None:
@@ -233,7 +233,7 @@ class Database:
             self._closed = True
             self._drop()
 
-    # --- transactions; the mutex is held
+    # --- transactions (the caller holds the mutex)
 
     def _start(self, sql: sqlite3.Connection | None) -> Change:
         """Begin a write transaction. A connection that turns out to be read-only is opened again, once."""
@@ -284,7 +284,7 @@ class Database:
             self._drop()
 
     def _is_same_file(self) -> bool:
-        """Whether the open file is still the one at its path. Merging the log changes the file, which is remembered."""
+        """Whether the open file is still the file at its path. Merging the log changes the file and is allowed for."""
         known = self._identity
         if known is None or self.place.still(known):
             return known is not None
@@ -338,7 +338,7 @@ class Database:
             if change.sql.in_transaction:
                 change.sql.execute("RELEASE part")
 
-    # --- the connection; the mutex is held
+    # --- the connection (the caller holds the mutex)
 
     def _begin_anew(self) -> None:
         """Prepare a forked child, because SQLite's locks belong to the process that took them.

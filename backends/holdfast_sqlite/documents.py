@@ -98,7 +98,7 @@ class Documents:
         else:
             made = change.sql.execute("INSERT INTO documents (name, revision) VALUES (?, ?)", (name, revision))
             document = _rowid(made)
-            self._empty(change, document)  # pieces may remain of a row that was deleted manually
+            self._empty(change, document)  # pieces of a manually deleted row may remain
         if added:
             piece = change.sql.execute("INSERT INTO pieces (document, text) VALUES (?, ?)", (document, added))
             self._index.piece_added(change, _rowid(piece), added)

@@ -7,7 +7,7 @@ from typing import Final
 
 from holdfast.errors import Corrupt, HoldfastError, Refused, Unavailable
 
-#: Primary result codes; the low byte of an extended one. Source: https://www.sqlite.org/rescode.html
+#: Primary result codes, the low byte of extended codes. Source: https://www.sqlite.org/rescode.html
 _ERROR, _PERM, _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL, _CANTOPEN = 1, 3, 5, 6, 8, 10, 11, 13, 14
 _TOOBIG, _NOTADB = 18, 26
 _IOERR_CORRUPTFS: Final = _IOERR | (33 << 8)
@@ -29,12 +29,12 @@ def code_of(error: sqlite3.Error) -> int:
 
 
 def is_primary(error: sqlite3.Error, *codes: int) -> bool:
-    """Whether the error has one of these primary codes."""
+    """Whether the error's primary code is among these codes."""
     return code_of(error) & 0xFF in codes
 
 
 def cannot_open(error: sqlite3.Error) -> bool:
-    """Whether the file, or one of its companion files, could not be opened."""
+    """Whether the file or a companion file could not be opened."""
     return is_primary(error, _CANTOPEN, _READONLY, _PERM)
 
 
@@ -55,7 +55,7 @@ def translate(error: sqlite3.Error, file: str, timeout_s: float) -> HoldfastErro
     if primary in (_CORRUPT, _NOTADB) or code == _IOERR_CORRUPTFS:
         what = "is not a SQLite database" if primary == _NOTADB else "is damaged"
         return Corrupt(f"{file!r} {what} ({error}).", next_step=RESTORE)
-    if primary == _ERROR or (code == 0 and "decode" in str(error)):  # a table is missing, a text is not UTF-8
+    if primary == _ERROR or (code == 0 and "decode" in str(error)):  # a missing table, or a string that is not UTF-8
         return Corrupt(f"{file!r} does not hold what it should ({_first_words(error)}).", next_step=RESTORE)
     if primary == _TOOBIG or isinstance(error, sqlite3.DataError):
         return Refused("The text is too large for one SQLite value.", next_step="Split it.")

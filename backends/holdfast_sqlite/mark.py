@@ -14,7 +14,7 @@ from holdfast.fs import safeopen
 
 
 def path_of(root: str, folder: str, file: str) -> str:
-    """The path of the mark for the database ``file``, in the private folder below the store's ``folder``."""
+    """The mark's path for the database ``file``, in the private folder below the store's ``folder``."""
     inside = "state" if folder != root else os.path.join(".holdfast", "state")
     return os.path.join(folder, inside, f"{file}.mark")
 

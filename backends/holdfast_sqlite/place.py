@@ -85,7 +85,7 @@ class Place:
             raise Refused(f"{self.file!r} is a symbolic link.", next_step="Replace the link by the file itself.")
         if not stat.S_ISREG(found.st_mode):
             raise Corrupt(f"What lies at {self.file!r} is not a file.", next_step=_MOVE)
-        if found.st_size == 0:  # were it opened, SQLite would remove the log beside it, in which all may still be
+        if found.st_size == 0:  # opening it would make SQLite remove its log, which may hold all data
             raise Corrupt(f"{self.file!r} is empty: it was cut off.", next_step=_MOVE)
         return Identity(*_of_stat(found))
 

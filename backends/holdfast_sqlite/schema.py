@@ -16,7 +16,7 @@ APPLICATION_ID: Final = 0x686F6C64
 
 STEPS: Final[tuple[tuple[str, ...], ...]] = (
     (
-        # A document is its pieces in order, joined: an append adds a row and rewrites nothing.
+        # A document is its pieces joined in order, so an append adds a row and rewrites nothing.
         "CREATE TABLE documents (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, revision TEXT NOT NULL)",
         """CREATE TABLE pieces (
             id INTEGER PRIMARY KEY, document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
@@ -36,9 +36,9 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
     ),
     (
         "CREATE INDEX facts_strongest ON facts (confidence DESC)",
-        # The last seq that the full-text index knows; -1: there is no index, or one that cannot be trusted.
+        # The last seq in the full-text index, -1 when the index is missing or untrusted.
         "ALTER TABLE state ADD COLUMN indexed INTEGER NOT NULL DEFAULT -1",
-        # Facts that were evicted and are still in the full-text index.
+        # Evicted facts still in the full-text index.
         "CREATE TABLE unindexed (seq INTEGER PRIMARY KEY, content TEXT NOT NULL)",
     ),
     (

@@ -1,11 +1,11 @@
-"""Full-text search over facts and documents with FTS5, kept in the same transactions as what it indexes.
+"""Full-text search over facts and documents with FTS5, updated in the same transactions as the indexed data.
 
 Indexing one short string costs FTS5 as much as storing it, and sixty-four cost little more than one. So facts enter the
 index in batches, and facts after ``state.indexed`` are searched one by one meanwhile. An evicted fact waits in
 ``unindexed`` for the next batch. Results are looked up in ``facts``, so it is never shown. A SQLite without FTS5 marks
 the index as untrusted (``indexed = -1``), and the next writer with FTS5 rebuilds it.
 
-The tokenizer ``unicode61`` defines words: a search finds whole words or beginnings of words, in any case, with or
+The tokenizer ``unicode61`` defines words. A search finds whole words or beginnings of words, in any case, with or
 without accents. A run of Chinese or Japanese characters is one word.
 """
 
@@ -176,7 +176,7 @@ def _folded(text: str) -> str:
 
 
 def _recent_facts(sql: sqlite3.Connection, words: str) -> list[tuple[float, str, str]]:
-    """The matches among the few facts that are not indexed yet."""
+    """The matches among the few facts not indexed yet."""
     sql.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.recent USING fts5 (id UNINDEXED, content, {_TOKENIZE})")
     sql.execute("DELETE FROM temp.recent")
     sql.execute("INSERT INTO temp.recent SELECT id, content FROM facts WHERE seq > (SELECT indexed FROM state)")

@@ -1,17 +1,17 @@
-"""Search: find what was said. ``memory.search()``, ``holdfast search`` and the MCP tools ``search`` and ``open``.
+"""Search past sessions: ``memory.search()``, ``holdfast search`` and the MCP tools ``search`` and ``open``.
 
 The index is an SQLite file with FTS5 in the private folder, derived from journals, notes, facts and documents. It is
 updated by a search and never by a hook, and can be deleted at any time.
 
-- ``words``: words of questions and texts
+- ``words``: words in questions and stored content
 - ``dates``: a day or a span of days in a question
-- ``texts``: the searchable content, read from the store
-- ``index``: the SQLite file and how it is brought up to date
-- ``rank``: the order of the matches
-- ``embedders``, ``table``, ``vectors``, ``distil``: vectors of texts, where a plugin is enabled
-- ``served``: hits of a backend on a server that searches itself
+- ``texts``: searchable content, read from the store
+- ``index``: the SQLite file and its updates
+- ``rank``: ranking of the matches
+- ``embedders``, ``table``, ``vectors``, ``distil``: vectors, where a plugin is enabled
+- ``served``: hits from a backend whose server does the searching
 - ``spelling``: typing errors in a question that finds nothing
-- ``excerpts``: the part that matched, and the lines around it
-- ``methods``: a question to hits
+- ``excerpts``: the matching part and the lines around it
+- ``methods``: from a question to hits
 - ``command``: ``holdfast search``
 """

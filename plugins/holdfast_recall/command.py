@@ -1,4 +1,4 @@
-"""``holdfast search``: find what was said, decided and noted."""
+"""``holdfast search``: find statements, decisions and notes."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _show(out: Term, found: Found, question: str, now: datetime, kept: str) -> N
 
 
 def _when(hit: SearchHit, now: datetime) -> str:
-    """The time of a turn or fact and how long ago it was; of a line the day of its document."""
+    """When a turn or fact was recorded and how long ago; for a line, its document's day."""
     if hit.at is None:
         return ""
     if hit.kind in ("turn", "fact"):
@@ -148,7 +148,7 @@ def _when(hit: SearchHit, now: datetime) -> str:
 
 
 def _marked(out: Term, line: str, stems: set[str]) -> str:
-    """``line`` with the words of the question in bold, where there is colour."""
+    """``line`` with the question's words in bold, where colour is on."""
     if not out.colour:
         return line
     from holdfast_recall import words

@@ -1,7 +1,7 @@
 """Days in questions, and days as the words that the index has of them.
 
-A question of "in March" or "last Tuesday" finds texts of that time by words (``March``, ``Tuesday``) and, where it
-names one span, those in it first.
+A question with "in March" or "last Tuesday" finds content from that time by words (``March``, ``Tuesday``). If it names
+one span, content from that span comes first.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def in_words(at: datetime) -> str:
 def of(question: str, now: datetime) -> Span | None:
     """The one span of days that a question names; None when it names none or several. ``now`` is in the zone of days.
 
-    A month without a year is the last one that has begun.
+    A month without a year means the most recently started month of that name.
     """
     try:
         found = [*_dates(question, now), *_relative(question, now)]

@@ -1,9 +1,8 @@
-"""Vectors of texts: the interface, and three plugins that make them. All are off by default, because words alone find
-most.
+"""The interface for vectors, and three plugins that make them. All are off by default, because words alone find most.
 
 - ``word_vectors``: a table of word vectors in a file (:mod:`holdfast_recall.table`). Needs numpy.
 - ``embeddings``: a server's OpenAI-compatible ``/embeddings``. Needs numpy.
-- ``sentence_transformers``: a model on this machine. Needs the library of that name.
+- ``sentence_transformers``: a model on this machine. Needs the ``sentence_transformers`` library.
 
 Plugins are loaded at every agent event, so everything else is imported in the calls.
 """
@@ -32,7 +31,7 @@ class Embedder(ABC):
     """A plugin that offers vectors to the search. Third-party plugins subclass it. The first enabled one by name is
     used."""
 
-    #: How much similarity counts in the ranking; a text's own words count 2. Fitted on LoCoMo 1 to 5.
+    #: Weight of similarity in the ranking, where a candidate's own words weigh 2. Fitted on LoCoMo 1 to 5.
     weight: ClassVar[float] = 3.0
     #: It offers this interface instead of hooks.
     without_hooks: ClassVar[bool] = True
@@ -65,9 +64,9 @@ class Embedder(ABC):
 
     @abstractmethod
     def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """A vector for each text, in order, all of one length. Their lengths (norms) do not matter.
+        """A vector for each string, in order, all with the same number of dimensions. Their norms do not matter.
 
-        Raises: HoldfastError; the search then uses words alone and shows a warning.
+        Raises: HoldfastError, after which the search uses words alone and shows a warning.
         """
 
 
@@ -172,7 +171,7 @@ class Embeddings(Embedder):
             ) from None
 
     def _key(self, origin: str) -> str:
-        """The key for the address; a custom one may need none. Raises: HoldfastError."""
+        """The key for the address. A custom address may need no key. Raises: HoldfastError."""
         from holdfast_keys import secrets
 
         own = origins_of_own(self.address, origin)
@@ -190,7 +189,7 @@ class Embeddings(Embedder):
 
 #: Seconds for one request, without a setting.
 _TIMEOUT_S: Final = 30.0
-#: Longest answer that is read: 64 texts of 4,096 numbers.
+#: Maximum response size, in bytes, enough for 64 vectors of 4,096 numbers.
 _MOST_BYTES: Final = 16_000_000
 
 

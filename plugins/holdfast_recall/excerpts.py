@@ -1,4 +1,4 @@
-"""The part of a text that matched, and a line before and after it."""
+"""The matching excerpt, with a line before and after it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast_recall import words
 #: Maximum characters of the part that matched, and of each line around it.
 _MATCH: Final = 240
 _AROUND: Final = 120
-#: Characters between the beginnings of two parts that are compared.
+#: Distance between the starts of two compared excerpts, in characters.
 _STEP: Final = 60
 
 

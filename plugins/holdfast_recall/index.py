@@ -1,7 +1,7 @@
-"""The index: one SQLite file, derived from the store and updated by each search.
+"""The index, an SQLite file derived from the store and updated by each search.
 
-It remembers a stamp of each source and how far it has read a journal, so what did not change costs a comparison. A file
-of another version, or one that SQLite cannot read, is made anew.
+It remembers a stamp of each source and how far it has read a journal, so an unchanged source costs one comparison. A
+file with another version, or a file that SQLite cannot read, is rebuilt.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: The file, in the private folder. Every purge removes that folder's ``derived``.
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
-#: Changes with the tables, the tokens and the marks: a file of another version is made anew.
+#: Changes with the tables, the tokens and the marks. A file with another version is rebuilt.
 VERSION: Final = 5
 _TABLES: Final = f"""
 CREATE TABLE source (
@@ -43,20 +43,23 @@ CREATE VIRTUAL TABLE term USING fts5vocab(found, row);
 #: Bits of ``marks``.
 QUESTION, SELF, TIME, NUMBER = 1, 2, 4, 8
 _WAIT_S: Final = 60.0
-#: Texts that are inserted with one call.
+#: Number of rows inserted per call.
 _BATCH: Final = 1_000
 #: Sources that are read in one transaction.
 _TOGETHER: Final = 64
 _ACTIVITY: Final = "Updating the search index"
 #: Where a row of ``text`` has the date in words.
 _DATED: Final = 4
-#: The id of a text is its source's id and its number in it, so that neighbours are found without looking them up.
+#: Bits for an entry's number in its source. Its id is the source's id and that number, so neighbours need no lookup.
 SOURCE: Final = 32
 
 
 class Index(NamedTuple):
-    """The open index. ``texts`` is their number; ``unread`` names what was damaged, so that it could not be read whole
-    and is tried again by the next search."""
+    """The open index.
+
+    ``texts`` is the number of indexed entries. ``unread`` names damaged sources that could not be read completely.
+    The next search tries them again.
+    """
 
     db: sqlite3.Connection
     texts: int
@@ -81,7 +84,7 @@ def opened(memory: Holdfast) -> Iterator[Index]:
         return
     private.make(state, private.DERIVED)
     path = os.path.join(state, FILE)
-    # Also while it is read: a reader of a file that was removed would take the new file's journal for its own.
+    # Even while reading, because a reader of a removed file would mistake the new file's journal for its own.
     with private.lock(path, timeout_s=_WAIT_S):
         db, unread = _up_to_date(path, memory)
         with closing(db):
@@ -157,7 +160,7 @@ def _unavailable(error: sqlite3.DatabaseError) -> Unavailable:
 
 
 def size(db: sqlite3.Connection) -> int:
-    """The number of texts."""
+    """The number of indexed entries."""
     texts_: int = db.execute("SELECT coalesce(sum(texts), 0) FROM source").fetchone()[0]
     return texts_
 
@@ -201,8 +204,10 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def _read(db: sqlite3.Connection, memory: Holdfast, source: Source) -> bool:
-    """Index what is new in one source. A journal that only grew is read from where the last reading ended. Returns
-    whether all of it could be read."""
+    """Index new content from a source. Returns whether all of it could be read.
+
+    A journal that only grew is read from the end of the last reading.
+    """
     row = db.execute(
         "SELECT id, origin, place, texts FROM source WHERE kind = ? AND name = ?", (source.kind, source.name)
     ).fetchone()
@@ -226,8 +231,10 @@ def _read(db: sqlite3.Connection, memory: Holdfast, source: Source) -> bool:
 def _add(
     db: sqlite3.Connection, memory: Holdfast, source_id: int, source: Source, place: int, number: int
 ) -> tuple[int, int, bool]:
-    """Index the texts of a source from ``place`` on. Returns where to read on, the number of texts, and whether all of
-    them could be read."""
+    """Index a source's entries from ``place`` on.
+
+    Returns the position to continue from, the number of entries, and whether all of them could be read.
+    """
     zone = memory.config.tz
     pending: list[Any] = []
     tokens: list[Any] = []
@@ -267,7 +274,7 @@ def _insert(db: sqlite3.Connection, rows: list[Any], tokens: list[Any]) -> None:
 
 
 def _forget(db: sqlite3.Connection, source_id: int) -> None:
-    """Remove the texts of a source. A contentless table needs the old values to delete a row."""
+    """Remove a source's entries. A contentless table needs the old values to delete a row."""
     span = (source_id << SOURCE, (source_id + 1) << SOURCE)
     rows = db.execute("SELECT id, body, dated FROM text WHERE id >= ? AND id < ?", span).fetchall()
     db.executemany(

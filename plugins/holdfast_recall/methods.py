@@ -22,18 +22,20 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
 
 
-#: Characters of a question that are read. The rest of a pasted page adds nothing.
+#: Maximum question length, in characters. The rest of a pasted page adds nothing.
 _QUESTION: Final = 2_000
 
 
 @frozen(kw_only=True)
 class SearchHit:
-    """One text that may answer. ``kind`` is turn, note, decision, memory, fact or document. ``name`` is the session,
-    the document or empty, and ``place`` the message id, the line or the fact's id in it; ``where`` shows both to
-    people. ``at`` is None when no date is known; ``score`` is at most 1; ``text`` is all of it, ``excerpt``
-    the part that matched. ``before`` and ``after`` are a line each of the text around that part, which can be of the
-    neighbouring message or line; empty where there is none. ``corrected`` is the question that was searched instead,
-    when nothing matched the question as it was written."""
+    """A possible answer.
+
+    ``kind`` is turn, note, decision, memory, fact or document. ``name`` is the session, the document or empty, and
+    ``place`` the message id, the line or the fact's id in it. ``where`` shows both to people. ``at`` is None when no
+    date is known. ``score`` is at most 1. ``text`` is the whole content, ``excerpt`` the matching part. ``before`` and
+    ``after`` are a line each from around that part, possibly from the neighbouring message or line, or empty.
+    ``corrected`` is the question searched instead when nothing matched the question as written.
+    """
 
     kind: str
     name: str
@@ -51,9 +53,11 @@ class SearchHit:
 
 @frozen(kw_only=True)
 class Found:
-    """Hits, best first; the number of texts that were searched; and the names of damaged sources, of which only what
-    comes before the damage was searched. ``corrected`` is as in the hits. ``warning`` is a sentence when a plugin
-    for vectors failed, so only words were searched."""
+    """Hits, best first, with the number of searched entries and the names of damaged sources.
+
+    Damaged sources were searched only up to the damage. ``corrected`` is as in the hits. ``warning`` is a sentence when
+    a vector plugin failed, so only words were searched.
+    """
 
     hits: list[SearchHit]
     texts: int
@@ -82,12 +86,12 @@ def find(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> Found:
-    """What may answer ``question``, best first, with what was searched: words or a sentence, in any language.
+    """Possible answers to ``question``, best first, and the extent of the search.
 
-    ``kinds`` are turn, note, decision, memory, fact, document (none: all). ``since`` and ``until`` (without it) are
-    aware times; texts without a date are then left out.
-    Damaged sources are searched up to the damage and named in the log and in the result.
-    Raises: BadValue for arguments that cannot be used; Unavailable.
+    ``question`` is words or a sentence, in any language. ``kinds`` are turn, note, decision, memory, fact, document
+    (none: all). ``since`` (inclusive) and ``until`` (exclusive) are aware times, and either leaves out undated content.
+    Damaged sources are searched up to the damage. The log and the result name them.
+    Raises: BadValue for unusable arguments; Unavailable.
     """
     chosen = _checked(question, limit, kinds)
     conditions: list[tuple[str, tuple[object, ...]]] = []
@@ -163,7 +167,7 @@ def _checked(question: str, limit: int, kinds: Iterable[str]) -> tuple[str, ...]
 
 
 def _hits(memory: Holdfast, db: sqlite3.Connection, ranked: list[rank.Ranked], question: str) -> list[SearchHit]:
-    """The found texts as they may leave: masked, in a few calls of the validators."""
+    """The found content, masked for output with a few validator calls."""
     wanted = {one.id + offset for one in ranked for offset in (-1, 0, 1)}
     rows = {
         row[0]: row[1:]

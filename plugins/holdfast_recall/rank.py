@@ -1,4 +1,4 @@
-"""Ranks the matching texts: a linear model over BM25 scores of a text and its neighbours.
+"""Rank the matches with a linear model over the BM25 scores of each candidate and its neighbours.
 
 The weights of turns were fitted on conversations 1 to 5 of LoCoMo (benchmarks/recall). The features of neighbours
 and speakers suit two people who talk, so other kinds of text have weights of their own.
@@ -16,24 +16,23 @@ from holdfast_recall import texts, words
 from holdfast_recall.dates import Span
 from holdfast_recall.index import NUMBER, QUESTION, SELF, SOURCE, TIME, size
 
-#: Texts whose BM25 score is known, how many of them are ranked, and how many neighbours on each side with them.
+#: Number of candidates with a BM25 score, how many of them are ranked, and their neighbours on each side.
 _SCORED, _CANDIDATES, _AROUND = 400, 100, 2
-#: Texts ranked because of their vectors.
+#: Number of candidates ranked because of their vectors.
 _NEAREST: Final = 50
-#: The number ranked among many texts. On LoCoMo 6 to 10, which are short, ranking 20 instead of 100 lost a hundredth.
+#: Number of candidates ranked in a large index. On LoCoMo 6 to 10, which is short, 20 instead of 100 lost a hundredth.
 _CANDIDATES_OF_MANY: Final = 40
-#: From this many texts on, words that many texts have are left out, and fewer texts are ranked.
+#: From this many entries on, common words are left out and fewer candidates are ranked.
 _MANY: Final = 5_000
-#: A word is informative when fewer than a tenth of the texts have it. The two rarest words are always searched.
+#: A word is informative when fewer than a tenth of the entries have it. The two rarest words are always searched.
 _INFORMATIVE: Final = math.log(10)
 _KEPT: Final = 2
-#: BM25 weights of the two columns: the words, and the date in words.
+#: BM25 weights for the two columns, the words and the date in words.
 _BODY, _DATED = 1.0, 0.6
 
 
 class Features(NamedTuple):
-    """The weight of each feature of a text for a question. A feature is between 0 and about 1; ``speaker`` is -1, 0 or
-    1."""
+    """The features' weights. Each feature is between 0 and about 1, except ``speaker``, which is -1, 0 or 1."""
 
     own: float = 0.0  # BM25, relative to the best text
     before: float = 0.0  # BM25 of the turn before: all of it when that one asks something, else 0.4 of it
@@ -73,8 +72,7 @@ class Ranked(NamedTuple):
 
 
 class Similar(NamedTuple):
-    """Similarity of texts to the question by vectors, from 0 (the median text) to 1, the nearest first, and its weight
-    among the features."""
+    """Vector similarity to the question, from 0 (the median) to 1, nearest first, and its weight among the features."""
 
     of: Mapping[int, float]
     weight: float
@@ -97,8 +95,11 @@ def rank(
     similar: Similar = NOTHING_SIMILAR,
     by_words: bool = True,
 ) -> list[Ranked]:
-    """The texts that may answer, best first. ``where`` is a condition on the table ``text`` with the values
-    ``given``. ``similar`` is from vectors. Without ``by_words`` it alone can find."""
+    """Possible answers, best first.
+
+    ``where`` is a condition on the table ``text`` with the values ``given``. ``similar`` is from vectors. Without
+    ``by_words``, only ``similar`` finds candidates.
+    """
     asked = words.asked(question)
     total = size(db)
     weights = _idf(db, asked, total)
@@ -109,18 +110,18 @@ def rank(
     most = _CANDIDATES_OF_MANY if total >= _MANY else _CANDIDATES
     chosen = [one for one, _ in scores[:most]] + list(islice(similar.of, _NEAREST))
     rows = _with_neighbours(db, chosen, where, given)
-    # Equal scores: the newest first. Ids depend on the order of reading, which differs in a rebuilt index.
+    # Newest first for equal scores. Ids depend on the order of reading, which differs in a rebuilt index.
     ranked = sorted(_ranked(question, rows, dict(scores), weights, span, similar))
     return [Ranked(one, place, -worse) for worse, _, place, one in ranked]
 
 
 _TOTALS: Final = {kind: sum(weight for weight in weights if weight > 0) for kind, weights in WEIGHTS.items()}
-#: The bits of an id that are zero in the first text of a source.
+#: Mask for the id bits that are zero in a source's first entry.
 _FIRST: Final = (1 << SOURCE) - 1
 
 
 def _idf(db: sqlite3.Connection, asked: list[str], total: int) -> dict[str, float]:
-    """The inverse document frequency of each word among ``total`` texts; of its rarest token."""
+    """Each word's inverse document frequency among ``total`` entries, taken from its rarest token."""
     terms = words.terms(db, asked)
     return {
         word: math.log((total + 1) / (min((count for _, count in terms.get(word, ())), default=0) + 0.5))
@@ -131,7 +132,7 @@ def _idf(db: sqlite3.Connection, asked: list[str], total: int) -> dict[str, floa
 def _scores(
     db: sqlite3.Connection, searched: list[str], where: str, given: tuple[object, ...]
 ) -> list[tuple[int, float]]:
-    """The best texts by BM25 and their scores, best first."""
+    """The best matches by BM25 and their scores, best first."""
     table = f"found JOIN text ON text.id = found.rowid AND ({where})" if where else "found"
     query = " OR ".join(f'"{word}"' for word in searched)
     found: list[tuple[int, float]] = db.execute(
@@ -149,7 +150,7 @@ def _informative(asked: list[str], weights: dict[str, float]) -> list[str]:
 
 
 def _with_neighbours(db: sqlite3.Connection, ids: list[int], where: str, given: tuple[object, ...]) -> list[_Row]:
-    """The texts and those around them in the same source, by source and order."""
+    """The candidates and their neighbours in the same source, by source and order."""
     wanted = {one + offset for one in ids for offset in range(-_AROUND, _AROUND + 1)}
     marks = ",".join("?" * len(wanted))
     condition = f"AND ({where})" if where else ""
@@ -169,8 +170,10 @@ def _ranked(
     span: Span | None,
     similar: Similar,
 ) -> Iterator[tuple[float, float, str, int]]:
-    """The negative score, negative time, place and id of each text. This runs for some 200 texts in each search, so
-    it calls little."""
+    """Each candidate's negative score, negative time, place and id.
+
+    This runs for some 200 candidates in each search, so it makes few calls.
+    """
     top = max(scores.values(), default=1.0)
     own = {one: score / top for one, score in scores.items()}
     best: dict[int, float] = {}
@@ -186,7 +189,7 @@ def _ranked(
 
     for one, place, kind, at, role, marks, length, _ in rows:
         mine = score_of(one, 0.0)
-        # A turn can answer without any word of the question. A line or fact cannot; the hit next to it shows it.
+        # A turn can answer without any word of the question. A line or fact cannot, and the hit next to it shows it.
         near = similar.of.get(one, 0.0)
         if not mine and not near and kind != texts.TURN:
             continue
@@ -221,7 +224,7 @@ def _ranked(
 
 
 class _Shares:
-    """The share of the question's words that texts have, the rare ones counting more."""
+    """The weighted share of the question's words found in the candidates. Rare words count more."""
 
     def __init__(self, weights: dict[str, float]) -> None:
         by_stem = {f" {words.stem(word)}": weight for word, weight in weights.items() if weight > 0}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from holdfast import Holdfast
 
-#: The score of the backend's best hit, and the share of it that each further one has. Its own scores have other scales.
+#: Score for the backend's best hit, and the share of it for each further hit. The backend's own scores differ in scale.
 _BEST: Final = 0.5
 _NEXT: Final = 0.95
 
@@ -24,8 +24,7 @@ _NEXT: Final = 0.95
 def hits(
     memory: Holdfast, question: str, limit: int, kinds: Collection[str], since: datetime | None, until: datetime | None
 ) -> list[dict[str, Any]]:
-    """The fields of each hit, best first, masked. Empty for a backend that does not serve searches. Raises:
-    Unavailable."""
+    """Each hit's fields, best first, masked. Empty for a backend that does not serve searches. Raises: Unavailable."""
     if not texts.is_served(memory):
         return []
     found = memory.services.store.backend.search_any(words.asked(question), limit)

@@ -1,5 +1,7 @@
-"""Typing errors: words that no text has, replaced by the nearest words of the index. Only for a question that finds
-nothing as it is written."""
+"""Correction of typing errors: unknown words are replaced by the nearest indexed words.
+
+This runs only for a question that finds nothing as written.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,16 @@ from holdfast_recall import words
 
 #: Length of a word from which one edit is forgiven, and from which two are. Shorter words would match any other.
 _ONE, _TWO = 4, 8
-#: Tokens whose words are compared with the question's, and texts of each that are read for them.
+#: Number of tokens whose words are compared with the question's, and of entries read for each.
 _TOKENS: Final = 40
 _TEXTS: Final = 4
 
 
 def corrected(db: sqlite3.Connection, question: str) -> str:
-    """The question's words with those that no text has replaced by the nearest word that some text has. Empty when
-    there is nothing to replace, or nothing near."""
+    """The question's words, with unknown words replaced by the nearest indexed word.
+
+    Empty when no word is unknown, or when no indexed word is near.
+    """
     asked = words.asked(question)
     terms = words.terms(db, asked)
     found: dict[str, str] = {}
@@ -38,7 +42,7 @@ def _forgiven(word: str) -> int:
 
 
 def _nearest(db: sqlite3.Connection, word: str, forgiven: int) -> str:
-    """The word of a text with the fewest edits, the most frequent first; empty when none is near enough."""
+    """The indexed word with the fewest edits, the most frequent first, or empty when none is near enough."""
     near = (
         (edits, -count, written)
         for term, count in _tokens(db, word, forgiven)
@@ -49,7 +53,7 @@ def _nearest(db: sqlite3.Connection, word: str, forgiven: int) -> str:
 
 
 def _tokens(db: sqlite3.Connection, word: str, forgiven: int) -> list[tuple[str, int]]:
-    """The tokens that can be the stem of a word near ``word``, the nearest and most frequent first."""
+    """Tokens that can be the stem of a word near ``word``, nearest and most frequent first."""
     rows = db.execute(
         "SELECT term, doc FROM term WHERE length(term) BETWEEN ? AND ?",
         (max(_ONE - 1, len(word) // 2), len(word) + forgiven),

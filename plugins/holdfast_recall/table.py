@@ -39,7 +39,7 @@ class Table:
         self.digest = digest
 
     def embed(self, texts: Sequence[str]) -> np.ndarray[Any, Any]:
-        """The vectors of texts; of zeros where no word is known."""
+        """A vector for each string, all zeros if none of its words is known."""
         import numpy as np
 
         made = np.zeros((len(texts), self._rows.shape[1]), dtype=np.float32)

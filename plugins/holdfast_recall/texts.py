@@ -1,7 +1,7 @@
-"""What is searched: every turn of every journal and of the archive, every line of notes and documents, every fact.
+"""Searchable content: every turn in every journal and the archive, every line of notes and documents, every fact.
 
-The stamp of a :class:`Source` changes with its content, so unchanged sources are not read. Texts are stored
-redacted and are redacted again when they are read.
+The stamp of a :class:`Source` changes with its content, so unchanged sources are not read. Content is stored
+redacted and is redacted again when it is read.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
 
 TURN, NOTE, DECISION, MEMORY, FACT, DOCUMENT = KINDS = ("turn", "note", "decision", "memory", "fact", "document")
-#: Characters of one text. A longer turn is several texts of the same place.
+#: Maximum length of an entry, in characters. A longer turn becomes several entries with the same place.
 PIECE: Final = 4_000
-#: Only the beginning of a tool's output is searched, because the rest is files and logs.
+#: Searched pieces of a tool's output, from its beginning, because the rest is files and logs.
 TOOL_PIECES: Final = 2
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 #: Lines that every note has, and empty ones.
 _FRAME: Final = re.compile(r"^#+ |: none$|^_Nothing was stated|^Work is open\.$|^[-=*_#>` |:]+$")
 _DECISION: Final = "- Decision: "
-#: Seconds for which the content of a server counts as unchanged.
+#: Seconds for which a server's content counts as unchanged.
 _REMOTE_S: Final = 60
 _COMMENT: Final = re.compile(r"<!--.*?-->")
 
@@ -131,7 +131,7 @@ def _stamp(path: str | os.DirEntry[str]) -> str:
 
 
 def turns(memory: Holdfast, session: str, start: int = 0) -> Iterator[Text]:
-    """The messages of a session from a journal's offset on, in order. Raises: Corrupt after the last whole one."""
+    """A session's messages from a journal's offset on, in order. Raises: Corrupt after the last whole message."""
     services = memory.services
     for entry in Journal(services.state, session).entries(start):
         if entry.record["kind"] == "message":
@@ -186,7 +186,7 @@ def _pieces(text: str, most: int = 0) -> list[str]:
 
 
 def document(memory: Holdfast, name: str) -> list[Text]:
-    """The lines of a document that say something. Empty when it is withheld. Raises: Corrupt, Unavailable."""
+    """A document's meaningful lines. Empty when it is withheld. Raises: Corrupt, Unavailable."""
     found = memory.services.recalled(name)
     if found is None:
         return []
@@ -203,7 +203,7 @@ def document(memory: Holdfast, name: str) -> list[Text]:
 
 
 def kind_of(memory: Holdfast, name: str) -> str | None:
-    """The kind of a document's lines; None for documents that repeat what is said elsewhere."""
+    """The kind for a document's lines, None for documents that repeat content stored elsewhere."""
     surface = memory.services.layout.surface_of(name)
     if surface in (Surface.TRAIL, Surface.REPORT, Surface.HEARTBEAT, Surface.BRIEFING):
         return None
@@ -228,7 +228,7 @@ def facts(memory: Holdfast) -> Iterator[Text]:
 
 
 def read(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
-    """The texts of a source; of a journal those from byte ``start`` on. A source that is gone has none.
+    """A source's content, for a journal from byte ``start`` on. Empty for a missing source.
     Raises: Corrupt, Unavailable."""
     if source.kind == TURN and is_archived(source.name):
         path = os.path.join(memory.services.state, *source.name.split("/"))

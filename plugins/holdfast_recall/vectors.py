@@ -1,4 +1,4 @@
-"""Vectors of the indexed texts, where a plugin makes them: stored in the index, and compared with the question's."""
+"""Vectors from a plugin for the indexed content, stored in the index and compared with the question's vector."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
 
 
-#: Texts sent to a plugin with one call, and seconds after which a search stops making vectors. The next one goes on.
+#: Strings per plugin call, and seconds after which a search stops making vectors. The next search continues.
 _BATCH: Final = 64
 BUDGET_S: Final = 20.0
-#: Characters of a text that get into its vector.
+#: Maximum number of characters that go into a vector.
 _CHARS: Final = 2_000
 #: Vectors compared with one multiplication, which bounds the memory.
 _TOGETHER: Final = 20_000
-#: Texts whose similarity is known to the ranking.
+#: Number of similarities passed to the ranking.
 _NEAREST: Final = 2_000
 
 
 def similar(memory: Holdfast, db: sqlite3.Connection, question: str) -> tuple[Similar, str]:
-    """Texts near the question. Makes missing vectors first. Without a plugin, and where it fails, nothing is near; then
-    with a sentence for the user."""
+    """The content nearest to the question, after making missing vectors.
+
+    Empty without a plugin or when the plugin fails. A failure also returns a sentence for the user.
+    """
     embedder = next(iter(memory.services.dispatch.offering(Embedder).values()), None)
     if embedder is None:
         return NOTHING_SIMILAR, ""
@@ -50,7 +52,7 @@ def similar(memory: Holdfast, db: sqlite3.Connection, question: str) -> tuple[Si
 
 
 def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embedder) -> None:
-    """Make the vectors of texts that have none, within the budget of time. Raises: HoldfastError; ImportError."""
+    """Make missing vectors within the time budget. Raises: HoldfastError; ImportError."""
     identity = embedder.identity
     if db.execute("SELECT identity FROM vector_of").fetchone() != (identity,):
         db.executescript("BEGIN; DELETE FROM vector; DELETE FROM vector_of; COMMIT;")
@@ -74,7 +76,7 @@ def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embedder) -> Non
 
 
 def _masked(memory: Holdfast, texts: list[str]) -> list[str]:
-    """Texts as they may leave. An empty one would be refused by servers."""
+    """Strings masked for output. Servers would refuse an empty string."""
     return [text or " " for text in memory.services.gate.outgoing_all(texts, surface="journal")]
 
 

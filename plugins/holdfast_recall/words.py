@@ -1,5 +1,4 @@
-"""Words of texts and questions, as the index has them: stop words, stems, and pairs of characters where words have no
-spaces between them."""
+"""Words in content and questions, as indexed: stop words, stems, and character pairs for text without spaces."""
 
 from __future__ import annotations
 
@@ -15,11 +14,11 @@ from holdfast.text.lazy import Lazy
 _WIDE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
 _WIDE_RUN: Final = Lazy(f"[{_WIDE}]+")
 _WORD: Final = Lazy(rf"(?:(?![{_WIDE}])\w)+(?:['’](?:(?![{_WIDE}])\w)+)?")
-#: The same for ASCII text, which is compiled and searched faster.
+#: The same for ASCII text, because this pattern compiles and searches faster.
 _ASCII_WORD: Final = re.compile(r"\w+(?:'\w+)?", re.ASCII)
 #: How FTS5 makes tokens of words.
 TOKENS: Final = "tokenize='porter unicode61 remove_diacritics 2'"
-#: Letters of a word that are compared where the whole word is not: a cheap stem for any language with an alphabet.
+#: Length of a word's prefix, in letters, used as a cheap stem for any language with an alphabet.
 STEM: Final = 5
 
 STOP: Final = frozenset(
@@ -52,7 +51,7 @@ _TIME: Final = _with_s(
     wednesday thursday friday saturday sunday january february march april june july august september october november
     december"""
 )
-#: Who speaks, where a text itself begins with it: ``Caroline: I went``.
+#: The speaker, where a message begins with a name, as in ``Caroline: I went``.
 SPEAKER: Final = re.compile(r"([A-Z][\w.-]{1,30}): ")
 _FIRST_PERSON: Final = frozenset(
     "I I'm I've I'd I'll I’m I’ve I’d I’ll my me mine we we're we've we'd we'll we’re we’ve we’d we’ll our".split()  # noqa: SIM905 - read as a text
@@ -87,7 +86,7 @@ def asked(question: str) -> list[str]:
 
 
 def written(text: str) -> list[str]:
-    """The words of a text in order, in lower case, without an ending ``'s``."""
+    """The words in order, in lower case, without a final ``'s``."""
     return [word.lower().removesuffix("'s").removesuffix("’s") for word in _words(text)]
 
 
@@ -113,7 +112,7 @@ def traits(text: str) -> Traits:
 
 
 def stems(text: str) -> set[str]:
-    """The stems among the traits of a text."""
+    """The stems among the traits."""
     return traits(text).stems
 
 
@@ -149,7 +148,7 @@ class _Tokenizer:
         self._db.execute("CREATE VIRTUAL TABLE token USING fts5vocab(asked, instance)")
 
     def tokens(self, asked: list[str]) -> list[list[str]]:
-        """The tokens of each word, in order."""
+        """Each word's tokens, in order."""
         found: list[list[str]] = [[] for _ in asked]
         with self._lock:
             self._db.execute("BEGIN")
@@ -164,7 +163,7 @@ _tokenizer: Final = functools.cache(_Tokenizer)
 
 
 def terms(db: sqlite3.Connection, asked: list[str]) -> dict[str, list[tuple[str, int]]]:
-    """The tokens of each word, with the number of texts that have them."""
+    """Each word's tokens, with the number of entries that have them."""
     tokens = _tokenizer().tokens(asked)
     each = list({token for one in tokens for token in one})
     query = f"SELECT term, doc FROM term WHERE term IN ({','.join('?' * len(each))})"  # noqa: S608 - no value is in it
