@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: Maximum bytes read from a transcript's end. An answer follows its tools' results, so its row is near the end.
 TAIL_BYTES = 262_144
 _FIRST_BYTES = 32_768
-#: Share of the context window above which the agent is asked, see ``[session] ask_at``. Below LEAST_AT the settings are
+#: Share of the context window above which holdfast asks, see ``[session] ask_at``. Below LEAST_AT the settings are
 #: not read.
 DEFAULT_AT, LEAST_AT = 0.7, 0.3
 #: Tokens of Claude Code's context windows. Its transcript does not name the window, see :func:`_claude_code_window`.
@@ -76,7 +76,7 @@ def mark(state: str, session: str) -> str:
 
 
 def forget(state: str, session: str) -> None:
-    """Remove the mark after a compaction, so that the agent is asked again when the context fills up."""
+    """Remove the mark after a compaction, so that holdfast asks again when the context fills up."""
     try:
         os.unlink(mark(state, session))
     except OSError:
@@ -93,7 +93,7 @@ def _settings(root: str) -> tuple[float, int]:
 
 
 def _asked_at(path: str) -> int:
-    """Tokens in the context when the agent was asked. 0 when it was not asked, or by a release that stored no number.
+    """Tokens in the context when the agent was asked. 0 if it was not, or if an older release stored no number.
 
     A context of less than half that size was compacted or rewound, even if no hook saw it.
     """

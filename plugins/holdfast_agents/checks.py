@@ -83,7 +83,7 @@ def _installed(client: str, there: Sequence[Where], plugins: Sequence[Where]) ->
 
 
 def _run_once(client: str, there: Sequence[Where], plugins: Sequence[Where]) -> bool:
-    """Whether a client that is guarded twice runs each hook once. Claude Code drops duplicate commands."""
+    """Whether a client with two guards runs each hook once. Claude Code drops duplicate commands."""
     return client == claude_code_files.CLIENT and not plugins and len({one.program for one in there}) == 1
 
 

@@ -49,7 +49,7 @@ START, PROMPT, TOOL, STOP, COMPACTING, COMPACTED, END, CONFIG, OTHER = (
 )
 
 _MAX_ID_CHARS = 120
-#: How a line with an exit status begins, and the number of characters of an output that are searched for it.
+#: How a line with an exit status begins, and the number of output characters to search for it.
 _STATUS_MARKS = ("Process exited with code", "Command exited with non-zero status code", "Exit code")
 _STATUS_CHARS = 500
 

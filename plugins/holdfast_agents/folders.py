@@ -6,7 +6,7 @@ import os
 
 
 def folder(variable: str, *default: str) -> str:
-    """A client's own folder: the value of its environment variable, or the default below the home folder."""
+    """A client's own folder, from its environment variable or the default below the home folder."""
     return os.path.abspath(os.environ.get(variable) or os.path.join(os.path.expanduser("~"), *default))
 
 

@@ -61,7 +61,7 @@ def compacting(memory: Holdfast, event: Event) -> Reply:
 
 
 def compacted(memory: Holdfast, event: Event) -> None:
-    """The client dropped its context: drop it here too, and find what the summary lost. Raises: HoldfastError."""
+    """Drop the context that the client dropped, and find the summary's losses. Raises: HoldfastError."""
     services = memory.services
     session = Session(services, event.session)
     session.compact(0, _payload(event, session))

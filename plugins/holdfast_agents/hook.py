@@ -383,7 +383,7 @@ def _place(error: BaseException) -> str:
 
 
 def _root(event: Event, named: str | None) -> str:
-    """The project root: the ``--root`` option, or the project found from the client's working folder."""
+    """The project root, from the ``--root`` option or the client's working folder."""
     from holdfast.config import settings
 
     if named is None:

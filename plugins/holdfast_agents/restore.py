@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MAX_CHARS = 9_000
 #: Seconds for a server's first answer at a start. Later calls at this start may take as long as the client waits.
 _PROBE_S = 2.0
-#: Characters kept free in the brief that is kept, for the sentences that go before it.
+#: Characters reserved in the stored brief for the sentences before it.
 _HEAD_CHARS = 1_500
 #: Characters of kept flushes at a start without the server.
 _KEPT_CHARS = 3_000
@@ -92,7 +92,7 @@ def opening(memory: Holdfast, event: Event) -> Reply:
 
 
 def _without_store(memory: Holdfast, event: Event, error: HoldfastError) -> Reply:
-    """The answer when the store's server gives none: the last brief that this machine has seen, with its age."""
+    """A fallback when the store's server does not answer. It is the last brief seen on this machine, with its age."""
     from holdfast.cli.humanize import ago
 
     services = memory.services
@@ -154,7 +154,7 @@ def remind(memory: Holdfast, event: Event) -> str:
 
 
 def reconcile(memory: Holdfast, event: Event) -> None:
-    """Save sessions that ended without an end event: the rest of their transcripts, and their unflushed turns.
+    """Save the remaining transcript and the unflushed turns of sessions that ended without an end event.
 
     A session that is still running elsewhere is only flushed early. A session that cannot be saved is logged and stays
     UNSAFE, and the caller reports it next.

@@ -76,7 +76,7 @@ def without_older(
 def within(
     items: Sequence[Item], before: Sequence[str], record: Mapping[str, Confirmation], *, most: int, chars: int
 ) -> tuple[list[Item], list[str]]:
-    """The ``items`` that fit into ``most`` items and ``chars`` characters, and the others' texts.
+    """The ``items`` that fit into ``most`` items and ``chars`` characters, and the wording of the rest.
 
     New items are kept before old ones; of the old ones the newest and most confirmed, of the new ones the last. When
     all fit, nothing is removed.

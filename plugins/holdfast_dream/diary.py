@@ -57,12 +57,12 @@ def not_applied(result: DreamResult, block_id: str, reason: str) -> str:
 
 
 def undone(result: DreamResult, block_id: str) -> str:
-    """The block of an undo."""
+    """The diary block for an undo."""
     return _block(result, block_id, f"## Dream undone ({result.at:%H:%M})", [one_line(result.reason)])
 
 
 def generated(result: DreamResult) -> str:
-    """The counts of the dream."""
+    """The dream's counts."""
     parts = [f"{len(result.kept)} kept", f"{len(result.added)} added", f"{len(result.merged)} merged"]
     parts += [f"{len(result.dropped)} dropped", f"{len(result.refused)} refused"]
     parts += [f"{len(gone)} {what}" for gone, what in _moved(result) if gone]

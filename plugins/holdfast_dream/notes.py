@@ -22,7 +22,7 @@ class Note(NamedTuple):
 
 
 def window(services: Services, days: int) -> list[Note]:
-    """The notes of the last ``days`` calendar days, including today, oldest first. Notes with only a title are left
+    """Notes from the last ``days`` calendar days, including today, oldest first. Notes with only a title are left
     out. So are notes from an untrusted clone, because a dream's result would count as written here. Source: readings
     A25, A26."""
     today = services.now().date()

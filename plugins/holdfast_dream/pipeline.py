@@ -51,7 +51,7 @@ logger = logging.getLogger(__name__)
 _STAGES: Final = 4
 #: Minimum number of items for the loss guard, which refuses to lose more than half unless forced. Source: reading A32.
 GUARDED_ITEMS: Final = 10
-#: Maximum wait for another run, in seconds. After it, the other run is the dream of this period.
+#: Maximum wait for another run, in seconds. After that, the other run counts as this period's dream.
 WAIT_S: Final = 2.0
 #: Delay before the next automatic run after a failure.
 RETRY_AFTER: Final = timedelta(hours=1)
@@ -62,7 +62,7 @@ _SAYS_THE_SAME = 0.5
 
 
 class NotApplied(HoldfastError):
-    """A dream ended without changing anything; the message gives the reason."""
+    """A dream ended without changing anything. The message gives the reason."""
 
 
 class _Skip(HoldfastError):
@@ -275,7 +275,7 @@ class _Run:
             raise _Edited(error.message) from error
 
     def _record(self, items: Iterable[str]) -> dict[str, Confirmation]:
-        """The confirmations of the old items. An item that the last dream did not see was written after it, by a user
+        """The old items' confirmations. An item that the last dream did not see was written after it, by a user
         or an agent, so it is newer than that dream's notes."""
         record = confirmed.load(self.services.state)
         last = dreamlog.mark(self.services.state).at

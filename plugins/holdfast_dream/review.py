@@ -64,7 +64,7 @@ def reject(services: Services) -> DreamResult:
 
 
 def edit(services: Services, text: str) -> Proposal:
-    """Replace its text; it still waits. A user's own words need no source, but pass the gate.
+    """Replace the waiting dream's text. It keeps waiting. A user's own words need no source, but pass the gate.
 
     Raises: Refused for text without items, with prose, or refused by a validator; PluginError; Corrupt.
     """

@@ -1,1 +1,1 @@
-"""Keys of model providers and forges, kept in the keyring: each is sent only to the server it was set for."""
+"""Keys for model providers and forges, kept in the keyring. Each is sent only to the server it was set for."""

@@ -85,7 +85,7 @@ def _checked(url: str) -> str:
 
 
 def _origin(name: str, given: str | None, root: str) -> str:
-    """The origin of a new key: as given, else the provider's own, else the only server that the user's settings name.
+    """A new key's origin: as passed, otherwise the provider's own, otherwise the only server in the user's settings.
 
     Empty for a provider whose address only its plugin knows. Raises: UsageError.
     """

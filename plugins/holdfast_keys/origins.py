@@ -91,7 +91,7 @@ def http_options(origin: str) -> dict[str, Any]:
     """Arguments of an httpx client that talks to one origin with a key.
 
     Redirects are not followed, because the next address would get the key. The environment's proxies are used for
-    HTTPS to other machines only: there they carry a tunnel, and see no key. Certificates are always checked.
+    HTTPS to other machines only, where they carry a tunnel and see no key. Certificates are always checked.
     """
     import ssl
 
@@ -106,7 +106,7 @@ def http_options(origin: str) -> dict[str, Any]:
 def named_by_user(
     settings: Sequence[str], root: str | os.PathLike[str], env: Mapping[str, str] | None = None
 ) -> list[str]:
-    """The origins that the user names for ``settings``, keys like ``storage.server``, first those that come first.
+    """The origins that the user names for ``settings`` (keys like ``storage.server``), in order of precedence.
 
     The user's word is the environment, the user's own settings file, and the settings of this project that the user
     trusted (:mod:`holdfast.config.trust`). Unusable addresses and files that cannot be read name nothing.
@@ -124,7 +124,7 @@ def only_project_names(
 ) -> bool:
     """Whether the project's own file names ``origin`` for one of ``settings`` and the user names it nowhere.
 
-    False for an address that neither names: the program that uses holdfast chose it.
+    False for an address that neither names, because the program that uses holdfast chose it.
     """
     from holdfast.config import settings as files
 
@@ -160,7 +160,7 @@ def _tables_of_user(root: str | os.PathLike[str], env: Mapping[str, str]) -> Ite
 
 
 def _at(table: Mapping[str, Any], setting: str) -> object:
-    """The value of a dotted key, written as one key or as nested tables."""
+    """A dotted key's value, written as one key or as nested tables."""
     if setting in table:
         return table[setting]
     value: object = table

@@ -1,7 +1,7 @@
-"""Keys of model providers and forges: from the environment, else from the system's keyring, never from a file.
+"""Keys for model providers and forges, from the environment or else the system's keyring, never from a file.
 
 A key belongs to the address it was set for, its origin (:mod:`holdfast_keys.origins`), and is sent nowhere else. The
-keyring holds one entry for each name: the keys by origin. An empty origin means the provider's own address.
+keyring holds one entry for each name, with its keys by origin. An empty origin means the provider's own address.
 """
 
 from __future__ import annotations
@@ -141,8 +141,8 @@ def has_keyring() -> bool:
 def stored(name: str) -> dict[str, str]:
     """The keys in the keyring, by origin. Raises: KeyringUnusable.
 
-    A key of an earlier version has no origin: it counts for the provider's own address where that is known, else it is
-    under the empty origin.
+    A key from an earlier version has no origin. It counts for the provider's own address if that is known. Otherwise it
+    is under the empty origin.
     """
     keys = _stored(name)
     old = _read(check_name(name))

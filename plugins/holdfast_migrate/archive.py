@@ -54,7 +54,7 @@ class Archive:
     """An opened archive. :meth:`check` it before anything else. Use as a context manager."""
 
     def __init__(self, path: str) -> None:
-        """Raises: ConfigError when ``path`` is no readable zip file."""
+        """Raises: ConfigError when ``path`` is not a readable zip file."""
         self._path = path
         try:
             self._zip = zipfile.ZipFile(path)
@@ -85,7 +85,7 @@ class Archive:
             raise _damaged(self._path, str(error).rstrip(".") or type(error).__name__) from error
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
-        """The objects of a JSON Lines member, in order; none when the archive does not have it."""
+        """The objects in a JSON Lines member, in order. Empty when the archive lacks the member."""
         if name in self.members:
             with self._zip.open(name) as file:
                 for line in _lines(file):

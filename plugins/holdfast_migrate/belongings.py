@@ -47,7 +47,7 @@ def private_rows(memory: Holdfast) -> Iterator[dict[str, object]]:
 
 
 def restore(memory: Holdfast, rows: Iterable[dict[str, Any]], *, with_settings: bool) -> tuple[int, int, list[str]]:
-    """Add what is not here. Returns the numbers of added and unchanged items, and sentences about what was left alone.
+    """Add missing items. Returns the numbers of added and unchanged items, and sentences about items left alone.
     Raises: Refused, Corrupt, Unavailable, PluginError."""
     services = memory.services
     added = unchanged = waiting = 0

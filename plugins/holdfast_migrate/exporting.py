@@ -180,7 +180,7 @@ class _Export:
 
 
 def edited(data: bytes, session: str, change: Change) -> bytes:
-    """A journal's lines with ``change`` applied to each record; the same bytes when nothing changes."""
+    """A journal's lines with ``change`` applied to each record. The bytes are the same when nothing changes."""
     records = [decode(line) for line in data.splitlines()]
     if all(record is None or change(record) == record for record in records):
         return data

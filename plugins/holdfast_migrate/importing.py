@@ -60,7 +60,7 @@ class Imported:
 def import_archive(
     memory: Holdfast, path: str, *, replace: bool = False, settings: bool = False, progress: Progress | None = None
 ) -> Imported:
-    """Check the archive, then add what is not here. Raises: ConfigError for a damaged or unknown archive, before
+    """Check the archive, then add missing items. Raises: ConfigError for a damaged or unknown archive, before
     anything is written; Unavailable; PluginError. Calling it again continues. ``settings`` writes the archive's
     settings to a project without a settings file; they still need the user's trust."""
     with Archive(path) as given:
@@ -112,7 +112,7 @@ class _Import:
         surface = str(services.layout.surface_of(name) or Surface.DAILY)
         kept = "\r\n".join(map(clean, text.split("\r\n")))  # line ends stay; hidden characters do not
         try:
-            # As free text: rules on a curated document's form do not refuse what was stored elsewhere already.
+            # As free text, because rules on a curated document's form must not refuse content already stored elsewhere.
             kept = services.gate.admit(kept, surface=Surface.DAILY, name=name, verbatim=True)
         except Refused as error:
             done.refused.append(Left(name, error.message.rstrip(".")))

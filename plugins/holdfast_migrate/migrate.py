@@ -1,7 +1,7 @@
 """Copying a store to another backend: documents and facts, verified by digest, resumable. The source is only read.
 
-The digest of each item is recorded in the private folder before the item is written. A later run can then distinguish
-what an interrupted run wrote to the target from other content, and may update it.
+Each item's digest is recorded in the private folder before the item is written. A later run can then distinguish the
+items that an interrupted run wrote to the target from other content, and may update them.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ def read_settings(name: str, table: Mapping[str, object], provider: str = "") ->
 class ModelPlugin(ABC):
     """Base of providers. Made by the loader. Raises: ConfigError for an unknown or unusable setting."""
 
-    #: The name of the key and of the endpoint in messages.
+    #: Name for the key and the endpoint in messages.
     provider: ClassVar[str]
     #: The provider's own address, used without ``base_url``. Empty: the SDK's default.
     address: ClassVar[str] = ""

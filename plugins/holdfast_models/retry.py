@@ -40,7 +40,7 @@ class Completion:
 def refused(provider: str, status: int, retry_after: str | None = None, *, origin: str = "") -> ModelFailed:
     """The error for an HTTP status. The server's message is left out, because it may quote the key or the prompt.
 
-    ``origin`` is the origin of the responding address, empty for the provider's own.
+    ``origin`` is the responding address's origin, empty for the provider's own.
     """
     from holdfast_keys.secrets import command
 

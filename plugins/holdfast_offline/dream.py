@@ -123,7 +123,7 @@ class _Growing:
 
 
 def _matter(text: str) -> str:
-    """The subject of an item, without its opening: "use a lock", "we use a lock" and "A lock" are one decision."""
+    """An item's subject, without its opening. "use a lock", "we use a lock" and "A lock" are one decision."""
     words = text.split()
     while words and words[0].strip(",:").casefold() in _OPENINGS:
         del words[0]

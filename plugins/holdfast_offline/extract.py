@@ -169,7 +169,7 @@ def _compaction(messages: Sequence[Message]) -> Message | None:
 
 
 def _summary_lines(message: Message) -> Iterator[Quote]:
-    """The lines of a client's summary, taking turns between its sections so that each is represented."""
+    """A client summary's lines, taken from its sections in turn so that each is represented."""
     text = _ANALYSIS.sub("", message.text)
     sections = [evolve(message, text=part) for part in _SECTION.split(text) if part.strip()]
     waiting = [quotes.lines(section, named=False) for section in sections]

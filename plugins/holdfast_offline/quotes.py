@@ -1,7 +1,7 @@
 """Quotable lines in messages: whole sentences and list items, each with its message.
 
 This module does not decide importance. It keeps lines that name something (a path, a number, an identifier), and ranks
-answers at the end of a turn before remarks between tool calls.
+answers that end a turn before remarks between tool calls.
 """
 
 from __future__ import annotations

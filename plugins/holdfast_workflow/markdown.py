@@ -1,4 +1,4 @@
-"""The headings of a Markdown document, found as CommonMark defines them: by block structure, not line by line.
+"""A Markdown document's headings, found as CommonMark defines them, by block structure and not line by line.
 
 A ``##`` inside fenced or indented code, an HTML block or comment, a list item or a quotation is not a heading of the
 document. Setext underlines, closing hashes, up to three spaces of indentation, a byte order mark and CRLF are
@@ -83,7 +83,7 @@ def outline(text: str) -> Outline:
         scanner.read(line, number, start, end)
     unclosed = (scanner.leaf, scanner.leaf_line) if scanner.leaf in _CONTINUES and not scanner.stack else None
     if unclosed and scanner.leaf == "html" and scanner.html_end is None:
-        unclosed = None  # a blank line, and so any text appended after one, ends it
+        unclosed = None  # a blank line ends it, and so does anything appended after a blank line
     return Outline(tuple(scanner.headings), tuple(scanner.items), unclosed)
 
 

@@ -49,7 +49,7 @@ MAX_LINE_CHARS: Final = 160
 
 @frozen(kw_only=True)
 class Run:
-    """One observed command line: its checks, its exit status (None: it failed without a known status), its time and its
+    """An observed command line, with its checks, exit status (None if it failed without a known status), time and
     session."""
 
     line: str

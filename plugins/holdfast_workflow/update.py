@@ -185,7 +185,7 @@ class _Plan:
         return CuratedEntry(text=f"{_NO_CHANGE} {self._no_change}", replaces=old)
 
     def change(self, written: Written | None) -> FileChange:
-        """The result of the update."""
+        """The update's result."""
         return FileChange(
             surface=self._one.surface,
             name=self._one.name,

@@ -1,1 +1,1 @@
-"""The hook protocol of each client: the events that it sends and the answers that it understands."""
+"""Each client's hook protocol: the events it sends and the answers it understands."""

@@ -102,7 +102,7 @@ def _exit_status(payload: Mapping[str, object], name: str) -> int | None:
 
 
 def _transcripts(payload: Mapping[str, object], agent: str) -> tuple[str, ...]:
-    """The transcripts of the conversation. A sub-agent has its own file, or its rows are in the parent's."""
+    """The conversation's transcripts. A sub-agent has its own file, or its rows are in the parent's."""
     path = text(payload, "transcript_path")
     stem, dot, suffix = path.rpartition(".")
     plain = agent.replace("-", "").replace("_", "").isalnum()

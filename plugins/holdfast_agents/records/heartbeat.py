@@ -19,7 +19,7 @@ _MOST = 65536  # maximum bytes read from a heartbeat
 
 
 class Beat(NamedTuple):
-    """One client's last heartbeat: the event's name, the session, and the time in UTC."""
+    """One client's last heartbeat. It has the event's name, the session, and the time in UTC."""
 
     client: str
     event: str

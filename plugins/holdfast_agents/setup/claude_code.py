@@ -19,7 +19,7 @@ from holdfast_agents.setup.parts import Hooks, Part, Values, Whole, is_server
 from holdfast_agents.setup.placing import Place
 
 CLIENT = "claude-code"
-#: The name of the plugin, and of its marketplace, which holds only this plugin.
+#: Name shared by the plugin and its marketplace, which holds only this plugin.
 PLUGIN = "holdfast"
 #: The plugin's manifest, relative to its folder.
 MANIFEST = ".claude-plugin/plugin.json"

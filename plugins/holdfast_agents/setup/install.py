@@ -108,7 +108,7 @@ def where_of(args: Namespace) -> Where:
 
 
 def say_files(out: Term, done: Sequence[Done], more: Sequence[tuple[str, str, str]] = ()) -> None:
-    """Print a line for each file: the outcome, its content, and its backup."""
+    """Print each file's outcome, content and backup on one line."""
     rows = []
     for one in done:
         told = one.place.what

@@ -130,7 +130,7 @@ def _check_keys(node: Node, text: str, name: str) -> None:
         _check_keys(item.value, text, name)
 
 
-# positions of values; the text is known to be valid here
+# Positions of values. The JSON is known to be valid here.
 
 
 def _parse(text: str, at: int = 0) -> Node:
@@ -163,7 +163,7 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _walk(text: str, path: Path, name: str) -> tuple[Node, Path]:
-    """The node at the end of the path, or the last existing node with the rest of the path."""
+    """The node that the path names, or the last existing node with the rest of the path."""
     node = _parse(text)
     for depth, part in enumerate(path):
         _expect(node, "{" if isinstance(part, str) else "[", text, path[:depth], name)
@@ -210,7 +210,7 @@ def _pad(text: str, at: int) -> str:
 
 
 def _unit(text: str) -> str:
-    """One indentation step: the first member's, if that starts a line."""
+    """One indentation step, taken from the first member if that starts a line."""
     found = _FIRST_MEMBER.match(text)
     return found[1] if found else "  "
 

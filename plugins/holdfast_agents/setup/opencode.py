@@ -16,7 +16,7 @@ from holdfast_agents.setup.parts import Part, Values, Whole, at, is_server
 from holdfast_agents.setup.placing import Place
 
 CLIENT = "opencode"
-#: The path of the setting that disables compaction.
+#: Path to the setting that disables compaction.
 SWITCH = ("agent", "compaction", "disable")
 SCHEMA = "https://opencode.ai/config.json"
 _PROGRAM = 'const PROGRAM = ["holdfast"]'
@@ -73,13 +73,13 @@ def needed(where: Where) -> Needed:
 
 
 def settings_file(base: str) -> str:
-    """opencode's settings file: the existing one, or else ``opencode.json``."""
+    """opencode's existing settings file, otherwise ``opencode.json``."""
     names = (os.path.join(base, name) for name in ("opencode.json", "opencode.jsonc"))
     return next(filter(os.path.exists, names), os.path.join(base, "opencode.json"))
 
 
 def config_folder() -> str:
-    """The folder of the user's own settings."""
+    """The user's own settings folder."""
     return os.path.join(folder("XDG_CONFIG_HOME", ".config"), "opencode")
 
 

@@ -131,7 +131,7 @@ class Values(_Merged):
 
     members: Mapping[tuple[str, ...], object]
     listed: Mapping[tuple[str, ...], tuple[str, ...]] = {}
-    #: List elements of older installations, which are removed.
+    #: List elements from older installations, to be removed.
     retired: Mapping[tuple[str, ...], tuple[str, ...]] = {}
     #: For members that may have another owner: whether an existing value is holdfast's.
     own: Mapping[tuple[str, ...], Callable[[object], bool]] = {}
@@ -216,7 +216,7 @@ def _or_nothing(text: str, name: str) -> str:
 class Section(_Merged):
     """``body`` between the lines ``begin`` and ``end``, at the end of a text file.
 
-    ``table`` is the path of the TOML table that the body defines, empty for other files. A file that already defines
+    ``table`` is the path of the TOML table defined by the body, empty for other files. A file that already defines
     the table elsewhere keeps its own.
     """
 

@@ -19,7 +19,7 @@ from holdfast.fs import durable
 if TYPE_CHECKING:
     from holdfast_agents.setup.parts import Part
 
-#: Suffix of the backup of a file before holdfast first changed it.
+#: Suffix for backups made before holdfast first changes a file.
 BACKUP = ".holdfast-backup"
 _BOM = "\ufeff"
 #: Occurs in everything that holdfast writes to a client's file.

@@ -1,4 +1,4 @@
-"""Instructions for agents: the protocol, the skill and the ``/memory-update`` command, in each client's form."""
+"""The protocol, skill and ``/memory-update`` command that instruct agents, in each client's form."""
 
 from __future__ import annotations
 

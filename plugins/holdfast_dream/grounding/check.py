@@ -94,7 +94,7 @@ class Grounded:
 def ground(lines: Iterable[str], sources: Iterable[tuple[str, str]]) -> tuple[Grounded, ...]:
     """One result per line, in order, numbered from 1.
 
-    ``sources`` are (name, text) pairs in any order. A date in a name (``memory/2026-11-21.md``) is the day of the note.
+    ``sources`` are (name, text) pairs in any order. A date in a name (``memory/2026-11-21.md``) is the note's day.
     Blank lines are grounded. Words and names in headings are not checked. Linear in the size of lines and sources.
     Never raises, whatever the text.
     """
@@ -284,7 +284,7 @@ class _Line:
                 return True
         return False
 
-    # --- what the sources say otherwise ---------------------------------------------------------------------------
+    # --- where the sources say otherwise ---------------------------------------------------------------------------
 
     def _misattributed(self) -> Iterable[Invention]:
         """A known claim in another's place: a source line with the rest of this line has a different claim there, and
@@ -385,7 +385,7 @@ class _Line:
         return found
 
     def _competes(self, unit: Unit, group: str, near: set[str], offered: set[str], *, anywhere: bool) -> bool:
-        """Whether a unit has a claim of the same sort that the line lacks, next to one of the same words or
+        """Whether a unit has a claim of the same sort that the line lacks, next to a word they share or
         ``anywhere``."""
         if group not in _NAMED and any(
             self._group(t) == group and not offered.isdisjoint(t.wants) for t in unit.tokens

@@ -1,7 +1,7 @@
 """Doubts: all words of a line are known, but it may say something different from its sources.
 
 A doubt does not prove an invention. It keeps a line out until a person accepts it. ``hedge``: the sources only suppose
-it. ``always``: they do not say it of all. ``roles``: they say it of another person. ``cause``: they name another cause.
+it. ``always``: they do not say it of all. ``roles``: they say it of another person. ``cause``: they give another cause.
 ``opposite``: one of the two has a "not". ``clause``: part of the line is in no source.
 """
 

@@ -25,7 +25,7 @@ from holdfast_dream.grounding.units import Said, Unit, Units, offers
 _DAY: Final = re.compile(r"(?<![0-9])((?:19|20)[0-9]{2})-([01][0-9])-([0-3][0-9])(?![0-9])")
 _OF_PLACE: Final = re.compile(r"(?:ian|ean|an|ish|ese|ic)\Z")
 
-#: Maximum occurrences of a word that are examined for a line. More frequent words say little.
+#: Maximum occurrences of a word to examine for a line. More frequent words say little.
 _POSTINGS: Final = 2_000
 #: More than rounding moves a weight by.
 _NEAR: Final = 1e-5
@@ -87,7 +87,7 @@ class Evidence:
     # --- questions ---------------------------------------------------------------------------------------------
 
     def offers(self, wants: Sequence[str]) -> bool:
-        """Whether any source offers one of the keys."""
+        """Whether any source offers at least one key."""
         return any(map(self._is_offered, wants))
 
     def _is_offered(self, key: str) -> bool:
@@ -136,7 +136,7 @@ class Evidence:
         return found
 
     def units_with(self, keys: Sequence[str], limit: int) -> list[int] | None:
-        """The units that offer one of the keys, in order; None when there are more than ``limit``."""
+        """The units that offer at least one key, in order. None when there are more than ``limit``."""
         found: set[int] = set()
         for key in keys:
             postings = self._postings.places(key)

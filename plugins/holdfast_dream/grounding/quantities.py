@@ -456,8 +456,8 @@ def same_month(offers: tuple[str, ...], number: int) -> tuple[str, ...]:
 
 
 def in_year(offers: tuple[str, ...], noted: date) -> tuple[str, ...]:
-    """``offers`` of a text noted on a day, plus the keys that follow from that day: the year of dates without one, and
-    the dates of weekdays."""
+    """``offers`` of a note, plus the keys that follow from its day: the year for dates without a year, and the date
+    for each weekday."""
     more: list[str] = []
     dated = any(key.startswith(("d:", "d?:")) for key in offers)
     for key in offers:

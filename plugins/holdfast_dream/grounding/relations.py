@@ -64,7 +64,7 @@ def _is_verb(token: Token) -> bool:
 
 
 def _subject(tokens: Sequence[Token]) -> Sequence[Token]:
-    """The words before the first verb, at most two; a clause without a subject takes it from the one before."""
+    """At most two words before the first verb. A clause without a subject takes the previous clause's subject."""
     at = next((n for n, token in enumerate(tokens) if n and _is_verb(token)), 0)
     return tokens[max(0, at - 2) : at]
 
@@ -228,7 +228,7 @@ def _modified(clause: Clause, theirs: Sequence[Clause], group: Callable[[Token],
 def _replaces(
     at: int, clause: Clause, their: Clause, unit: Unit, evidence: Evidence, group: Callable[[Token], str]
 ) -> bool:
-    """Whether a source's clause has a different word in the place of a known word."""
+    """Whether a source's clause has a different word where this clause has a known word."""
     token = clause.tokens[at]
     keys = token.wants if token.is_claim else (token.root,)
     known = evidence.offers(keys) or evidence.has_word(token.text.lower())

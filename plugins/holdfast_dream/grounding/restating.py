@@ -1,4 +1,4 @@
-"""Decides whether a statement repeats or replaces an older one, by the form of the two, without a model.
+"""Decides whether a statement repeats or replaces an older statement. Compares their form, without a model.
 
     The release is 2.2.0            The current release is 2.3.0           replaced: the same but for a value
     We use Redis for caching        Redis is used for caching              the same in other words
@@ -35,7 +35,7 @@ from holdfast_dream.grounding.lexicon import (
 )
 from holdfast_dream.grounding.tokens import Reader, Token, plain
 
-#: Maximum statements with a common word that are compared. Older ones are skipped, so that time stays linear.
+#: Maximum statements with a common word to compare. Older statements are skipped to keep the time linear.
 _COMPARED: Final = 24
 #: Longer statements are compared by their words only.
 _MAX_WORDS: Final = 40

@@ -1,4 +1,4 @@
-"""A text's claims in comparable form: words, and the hard values that a fabrication would get wrong.
+"""A text's claims in comparable form. These are words, and the hard values that a fabrication would get wrong.
 
 A token *offers* keys and *wants* keys. A claim is known when a source offers one of its wanted keys: ``2026-11-21``
 offers ``21 November``, ``1.5 s`` offers ``1500 ms``, ``src/config.py`` offers ``config.py``, but not the reverse.
@@ -146,7 +146,7 @@ class Reader:
         self._seen: Kept[str, tuple[Token, ...]] = Kept(limit)
 
     def tokens(self, text: str) -> list[Token]:
-        """The tokens of a text normalised by :func:`plain`, in order. Linear in its length."""
+        """The tokens in text normalised by :func:`plain`, in order. Linear in its length."""
         raw: list[Token] = []
         breaks: set[int] = set()  # tokens preceded by a comma or the like
         end, opens = 0, True

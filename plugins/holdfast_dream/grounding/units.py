@@ -96,7 +96,7 @@ class Units(Sequence[Unit]):
         self._days.append(day.toordinal() if day else 0)
 
     def node(self, block: int, up: int) -> int:
-        """A chain with one more open heading or item. ``block`` is -1 for one without content."""
+        """A chain with one more open heading or item. ``block`` is -1 if it has no content."""
         self._nodes.append(block)
         self._up.append(up)
         return len(self._nodes) - 1

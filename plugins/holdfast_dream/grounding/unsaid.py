@@ -113,7 +113,7 @@ def _roots(text: str) -> set[str]:
 
 
 def _denials(text: str) -> set[str]:
-    """The roots that a text denies: the next content word after each sign of denial."""
+    """The roots that the text denies: the next content word after each sign of denial."""
     found: set[str] = set()
     for sign in _DENIED.finditer(text):
         if re.search(r"(?:\bnot|n't|\bnever)\s+\Z", text[: sign.start()]):  # "does not stop" denies nothing
