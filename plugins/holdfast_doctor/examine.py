@@ -199,9 +199,9 @@ def _documents(memory: Holdfast) -> Iterator[Check]:
         except HoldfastError as error:
             broken += 1
             yield _bad("documents", error)
-    for error in _blocked(memory):
+    for blocked in _blocked(memory):
         broken += 1
-        yield _bad("documents", error)
+        yield _bad("documents", blocked)
     if not broken:
         yield _good("documents", f"{count:,} readable" if count else "none yet")
 
