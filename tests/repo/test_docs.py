@@ -219,7 +219,11 @@ def keys(cls: type[attrs.AttrsInstance], path: str = "") -> Iterator[tuple[str, 
 def test_configuration_page__keys_and_defaults__are_those_of_the_code(root: Path) -> None:
     page = (root / "docs" / "configuration.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `([\w.]+)` \| (.+?) \|", page, re.MULTILINE))
-    told = {key: tomllib.loads(f"x = {text.strip('`')}")["x"] for key, text in rows.items() if "`, `" not in text}
+    told = {
+        key: None if text == "not set" else tomllib.loads(f"x = {text.strip('`')}")["x"]
+        for key, text in rows.items()
+        if "`, `" not in text
+    }
     known = dict(keys(Config)) | {f"plugins.curated.{k}": v for k, v in Limits._field_defaults.items()}
     assert set(rows) == set(known)
     assert told == {k: list(v) if isinstance(v, tuple) else v for k, v in known.items() if k in told}

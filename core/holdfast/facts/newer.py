@@ -41,7 +41,9 @@ def store(facts: Facts, values: Sequence[Value | AddResult]) -> list[AddResult]:
 
     def keep(value: Value, result: AddResult) -> AddResult:
         stored.extend([result.fact] if result.fact is not None else [])
-        if result.duplicate_of is not None and origins.of(value.source):
+        places = origins.places(value.source)
+        known = result.fact is not None and places <= origins.places(result.fact.source)
+        if result.duplicate_of is not None and places and not known:
             facts.sign(result.duplicate_of, lambda source: origins.joined(source, value.source))
         return result
 
