@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from holdfast.text.answers import AnswerUnusable, text_of, without_thoughts
 
@@ -164,6 +164,7 @@ def read(text: str, *, prose_is_item: bool = False) -> Memory:
     """
     items: list[Item] = []
     prose: list[str] = []
+    wrapped: dict[int, list[str]] = {}  # index of an item -> its further lines, joined at the end in linear time
     title = heading = ""
     joins = False  # whether a line without a mark continues the last item
     comment = False
@@ -183,14 +184,15 @@ def read(text: str, *, prose_is_item: bool = False) -> Memory:
             if joins:
                 items.append(Item(text=said, heading=heading, line=number))
         elif joins:
-            last = items[-1]
-            items[-1] = Item(text=f"{last.text} {_one_line(line)}", heading=last.heading, line=last.line)
+            wrapped.setdefault(len(items) - 1, []).append(_one_line(line))
         elif prose_is_item and _NOTHING.fullmatch(line):
             continue
         elif prose_is_item:
             items.append(Item(text=_one_line(line), heading=heading, line=number))
         else:
             prose.append(_one_line(line))
+    for at, lines in wrapped.items():
+        items[at] = evolve(items[at], text=" ".join([items[at].text, *lines]))
     return Memory(title=title, items=items, prose=tuple(prose))
 
 
