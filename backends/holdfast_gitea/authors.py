@@ -44,6 +44,8 @@ class Authors:
         self.ids: dict[str, int] = {}
         #: Users who were invited, by id. Set by :class:`holdfast_gitea.index.Index`.
         self.members: Mapping[int, Member] = {}
+        #: Whether the token's user may invite: not where the owner or a named user keeps a list.
+        self.own_invites = True
         self._asked = False
 
     @property
@@ -72,7 +74,11 @@ class Authors:
 
     def may_invite(self, one: Comment | Issue, number: int) -> bool:
         """Whether the author decides who counts. Users who were invited do not. Raises: as :meth:`counts`."""
-        return self._is_named(one) or self._is_own(one, number)
+        return self._is_named(one) or (self.own_invites and self._is_own(one, number))
+
+    def is_account(self, user_id: int) -> bool:
+        """Whether it is the account of the owner or of a named user."""
+        return user_id in self.ids.values()
 
     def check_own(self, number: int) -> None:
         """Raises: Refused when the invitation of the token's user was revoked, because no other machine would read

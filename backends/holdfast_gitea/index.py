@@ -194,6 +194,7 @@ class Index:
     def _learn(self, listed: Sequence[Issue], *, whole: bool) -> bool:
         """Read the list of invited users if its issue is new or changed. Returns whether others count now."""
         found = {} if whole else {entry.number: entry for entry in self._of(AUTHORS)}
+        self._authors.own_invites = True
         for issue in listed:
             entry = entry_of(issue, self._entries.get(issue.number))
             found.pop(issue.number, None)
@@ -202,6 +203,8 @@ class Index:
         if not found:
             self._trouble = None
             return False
+        if decided := {number: entry for number, entry in found.items() if self._authors.is_account(entry.author)}:
+            self._authors.own_invites, found = False, decided
         first = self._entries[min(found)] = found[min(found)]
         now = (first.number, first.comments, first.updated)
         if now == self._listed:

@@ -134,6 +134,11 @@ def _prepare(log: Log) -> None:
             f"{own.login} joined by an invitation itself, and may not change who counts.",
             next_step=f"Ask {own.by}.",
         )
+    if not log.authors.own_invites and log.authors.own not in (log.authors.owner.casefold(), *log.authors.named):
+        raise Refused(
+            f"{log.authors.own} may not change who counts in {log.repo.name}.",
+            next_step=f"Ask {log.authors.owner}, or name the user in `[storage] authors` on all machines.",
+        )
 
 
 def _account(log: Log, login: str) -> tuple[str, int]:

@@ -21,7 +21,7 @@ from holdfast_gitea.folding import BLOCK, NEXT, OPERATIONS, SNAPSHOT, VERSION, F
 from holdfast_gitea.index import AUTHORS, FACTS, PREFIX, STORE, Entry, Index, Tail, encoded, entry_of, numbers
 from holdfast_gitea.place import Place
 from holdfast_gitea.wire.client import Repo
-from holdfast_gitea.wire.faults import Closed
+from holdfast_gitea.wire.faults import level
 from holdfast_gitea.wire.models import Comments
 
 logger = logging.getLogger(__name__)
@@ -275,7 +275,7 @@ class Log:
             self.index.saw(self.repo.edit_issue(store.number, body=body, content_version=issue.content_version))
             self._settled = 0
         except (StorageError, Refused) as error:
-            logger.warning("issue #%d was not changed: %s", store.number, error)
+            logger.log(level(error), "issue #%d was not changed: %s", store.number, error)
 
     def _segment(self, number: int, title: str) -> Segment:
         try:
@@ -424,9 +424,7 @@ class Log:
                         return self._read(chain.title)
             return self._read(chain.title)
         except (StorageError, Refused) as error:
-            # Invited users may lack the right to edit an issue of the owner.
-            level = logging.INFO if isinstance(error, Closed) else logging.WARNING
-            logger.log(level, "the copy in issue #%d was not made: %s", record.segment, error)
+            logger.log(level(error), "the copy in issue #%d was not made: %s", record.segment, error)
         return chain
 
     def mark_deleted(self, chain: Chain) -> None:
