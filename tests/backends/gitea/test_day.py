@@ -269,6 +269,7 @@ def test_morning__a_made_up_day__the_whole_report_is_right_line_by_line(
         "15:07 acme/shop#1 comment by ben: @olga which key do we take?",
     ]
     assert found["What is blocked"] == ["15:04 acme/shop#1 issue by ana: label blocked added: Deliver once"]
+    gone = "The Gitea server has nothing there, or does not show it to this token (acme/gone)."
     assert found["On the forge"] == [
         "15:00 acme/shop#3 issue by ben: opened: Keep the keys",
         "15:05 acme/shop#3 issue by ben: label blocked added: Keep the keys",
@@ -291,8 +292,7 @@ def test_morning__a_made_up_day__the_whole_report_is_right_line_by_line(
         "15:06 acme/tools#1 issue by ana: reopened: Old tools",
         "15:07 acme/tools#1 comment: 400 comments by ben (300), cleo (100); the last one: build 399 failed",
         "15:08 acme/shop release by ana: released: v1.4",
-        "15:09 acme/gone repository: could not be read: The Gitea server has nothing there, or does not show it to this "
-        "token (acme/gone).",
+        f"15:09 acme/gone repository: could not be read: {gone}",
     ]
     assert found["What does not fit together"] == [
         "The notes say that acme/shop#4 is merged, but on Gitea it is open: **merge** acme/shop#4: after CI was green"

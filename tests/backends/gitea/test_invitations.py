@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.trusting import trusted
 
+from holdfast.cli import main
 from holdfast.errors import Corrupt, NotFound, Refused
 from holdfast.plugin.checks import Outcome
 from holdfast.testing.base import make_block, make_fact
@@ -382,9 +381,52 @@ def test_doctor__who_may_write_and_why__is_listed(of: Of) -> None:
     assert "ana (invited by agent on " in line
 
 
-def run(folder: Path, standin: StandIn, token: str, *words: str) -> tuple[int, str]:
-    env = {**os.environ, "HOLDFAST_GITEA_TOKEN": token, "HOLDFAST_CONFIG_DIR": str(folder / "config")}
-    done = subprocess.run(
-        [sys.executable, "-m", "holdfast", *words], cwd=folder, env=env, capture_output=True, text=True, check=False
-    )
-    return done.returncode, done.stdout + done.stderr
+@pytest.fixture
+def command(standin: StandIn, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Callable[..., Any]:
+    """``holdfast gitea ...`` in a project whose store is on the stand-in: exit code, and stdout with stderr."""
+    address = f'server = "{standin.url}"\nrepository = "{REPO}"\n'
+    (project / "holdfast.toml").write_text(f'[storage]\nbackend = "gitea"\n{address}')
+    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", standin.token)
+    trusted(project)
+
+    def run(*words: str) -> tuple[int, str]:
+        code = main(["gitea", *words, "--root", str(project)])
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return run
+
+
+def test_command__invite_list_and_revoke__says_who_may_write(standin: StandIn, of: Of, command: Any) -> None:
+    ana = of("ana")
+    assert command("invite", "ana") == (0, "✓ the records of ana (id 3) count from now on\n")
+    ana.write("MEMORY.md", "one\n")
+    code, said = command("invite")
+    assert (code, said.count("\n")) == (0, 2)
+    assert "owner of the repository" in said
+    assert "invited by agent on" in said
+    code, said = command("invite", "ana", "--revoke", "--json")
+    found = json.loads(said)
+    assert (code, found["ok"], found["taken_over"], found["user"]["state"]) == (0, True, 2, "revoked")
+    found = json.loads(command("invite", "--json")[1])
+    assert [one["login"] for one in found["writers"]] == ["agent"]
+    assert [(one["login"], one["state"]) for one in found["invited"]] == [("ana", "revoked")]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("invite", "--revoke"), 2, "Whose invitation?"),
+        (("invite", "ana", "--revoke", "--id", "3"), 2, "--id"),
+        (("invite", "nobody"), 1, "no user"),
+        (("invite", "agent"), 1, "count anyway"),
+    ],
+)
+def test_command__cannot_do_that__says_why(command: Any, words: tuple[str, ...], code: int, says: str) -> None:
+    found, said = command(*words)
+    assert (found, says in said, "next:" in said) == (code, True, True)
+
+
+def test_command__the_store_is_in_files__says_so(project: Path, capsys: Any) -> None:
+    assert main(["gitea", "invite", "--root", str(project)]) == 2
+    assert "not on a Gitea server" in capsys.readouterr().err
