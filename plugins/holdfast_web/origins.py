@@ -11,6 +11,7 @@ from attrs import frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
+from holdfast.facts.origins import unsigned
 from holdfast.flush import notes
 from holdfast_web.memory_lines import lines_of
 
@@ -275,20 +276,17 @@ def _fact_sources(project: Project, fact: Fact) -> Iterator[Source]:
 
     ``fact.source`` is a flush, a session or a message, by the way in which it was stored.
     """
+    said_in = unsigned(fact.source)
     day = project.services.layout.name(Surface.DAILY, fact.created_at.astimezone(project.zone).date())
     key = _key(fact.content)
     lines = enumerate(project.text(day).split("\n"), 1) if key else ()
     found = [_source(project, f"{day}:{number}") for number, line in lines if key in _plain(line)]
-    named = (
-        one
-        for one in found
-        if fact.source in (one.flush, one.session, *(turn.id for turn in one.turns)) and fact.source
-    )
+    named = (one for one in found if said_in in (one.flush, one.session, *(turn.id for turn in one.turns)) and said_in)
     if source := next(named, next(iter(found), None)):
         yield source
     elif fact.source:
-        turns = tuple(_turns(project, fact.source, fact.content, before=None))
-        yield Source(place=_masked(project, fact.source), text="", session=fact.source if turns else "", turns=turns)
+        turns = tuple(_turns(project, said_in, fact.content, before=None))
+        yield Source(place=_masked(project, fact.source), text="", session=said_in if turns else "", turns=turns)
 
 
 # --- words -----------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve
 
-from holdfast.facts import factsubject
+from holdfast.facts import factsubject, origins
 from holdfast.models import AddOutcome, AddResult, Fact
 
 if TYPE_CHECKING:
@@ -32,18 +32,21 @@ def store(facts: Facts, values: Sequence[Value | AddResult]) -> list[AddResult]:
     """The result for each value, in order; a result among the values stays as it is.
 
     A new value is stored first and then replaces older ones, which go to the trail with their content, so that a crash
-    leaves both and the next try replaces. It is not stored when a newer one is. Raises: errors of the store.
+    leaves both and the next try replaces. It is not stored when a newer one is. Values of another person or machine
+    stay, see :mod:`holdfast.facts.origins`. Raises: errors of the store.
     """
     results: dict[int, AddResult] = {}
     waiting: dict[int, Value] = {}
     stored: list[Fact] = []
 
-    def keep(result: AddResult) -> AddResult:
+    def keep(value: Value, result: AddResult) -> AddResult:
         stored.extend([result.fact] if result.fact is not None else [])
+        if result.duplicate_of is not None and origins.of(value.source):
+            facts.sign(result.duplicate_of, lambda source: origins.joined(source, value.source))
         return result
 
     def add_waiting() -> None:
-        results.update(zip(waiting, map(keep, facts.add_all(list(waiting.values()))), strict=True))
+        results.update(zip(waiting, map(keep, waiting.values(), facts.add_all(list(waiting.values()))), strict=True))
         waiting.clear()
 
     if any(isinstance(value, Value) and factsubject.speaks(value.content) for value in values):
@@ -64,7 +67,7 @@ def store(facts: Facts, values: Sequence[Value | AddResult]) -> list[AddResult]:
                 continue
             if older:
                 add_waiting()
-                results[at] = keep(_replace(facts, value, older))
+                results[at] = keep(value, _replace(facts, value, older))
                 continue
         waiting[at] = value
     add_waiting()
@@ -75,7 +78,9 @@ def _older(stored: Iterable[Fact], value: Value) -> Iterable[Fact]:
     return (
         fact
         for fact in stored
-        if fact.confidence - value.confidence <= _OUTRANKED and factsubject.replaces(value.content, fact.content)
+        if fact.confidence - value.confidence <= _OUTRANKED
+        and factsubject.replaces(value.content, fact.content)
+        and (not (mine := origins.places(value.source)) or not (others := origins.places(fact.source)) or mine & others)
     )
 
 
@@ -84,6 +89,11 @@ def _replace(facts: Facts, value: Value, older: Sequence[Fact]) -> AddResult:
     by = result.fact.id if result.fact is not None else result.duplicate_of
     if by is None:
         return result
+    gone = []
     for fact in older:
-        facts.retire(fact, by=by)
-    return evolve(result, replaced=[fact.id for fact in older if fact.id != by])
+        if origins.of(value.source) and origins.of(origins.left(fact.source, value.source)):
+            facts.sign(fact.id, lambda source: origins.left(source, value.source))  # others still say so
+        elif fact.id != by:
+            gone.append(fact.id)
+            facts.retire(fact, by=by)
+    return evolve(result, replaced=gone)
