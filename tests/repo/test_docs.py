@@ -254,6 +254,21 @@ def test_promises_page__each_listed_test__exists_and_each_promise_has_one(root: 
     assert missing == []
 
 
+def test_gitea_page__each_promise__names_tests_that_exist(root: Path) -> None:
+    table = (root / "docs" / "gitea.md").read_text(encoding="utf-8").split("## Promises and their tests", 1)[1]
+    rows = re.findall(r"^\| (.+?) \| (`.+`) \|$", table, re.MULTILINE)
+    named = {promise: re.findall(r"`(\S+\.py)::(test_\w+)`", cell) for promise, cell in rows}
+    assert len(named) >= 25
+    assert [promise for promise, tests in named.items() if not tests] == []
+    missing = [
+        f"{file}::{name}"
+        for tests in named.values()
+        for file, name in tests
+        if f"def {name}(" not in (root / "tests" / file).read_text(encoding="utf-8")
+    ]
+    assert missing == []
+
+
 def test_contributing__top_level_folders__are_all_explained(root: Path, tracked: list[Path]) -> None:
     folders = {p.relative_to(root).parts[0] for p in tracked if len(p.relative_to(root).parts) > 1}
     text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
