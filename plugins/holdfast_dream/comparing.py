@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush.dreamlog import Gone, Supported
-from holdfast.session import dreamtext
-from holdfast_dream import consolidate
+from holdfast_dream.consolidate import Before
 from holdfast_dream.grounding import ground
 from holdfast_dream.grounding.restating import Relation
 
@@ -27,29 +26,33 @@ class Compared(NamedTuple):
 
 
 def compare(
-    old: str, new: str, sources: tuple[tuple[str, str], ...], *, archived: Iterable[Gone], refused: Iterable[Gone]
+    before: Before,
+    new: str,
+    after: Sequence[str],
+    sources: tuple[tuple[str, str], ...],
+    *,
+    archived: Iterable[Gone],
+    refused: Iterable[Gone],
 ) -> Compared:
-    """Compare the items of ``old`` and ``new``. ``archived`` items are in neither list of old items; a reason in
-    ``refused`` explains a dropped item."""
-    before, after = dreamtext.read(old, prose_is_item=True), dreamtext.read(new)
-    known = {duplicate_key(item.text) for item in before.items}
-    still = {duplicate_key(item.text) for item in after.items} | {duplicate_key(one.text) for one in archived}
+    """Compare the items ``before`` with those ``after``, the items of the text ``new``. ``archived`` items are in
+    neither list of old items; a reason in ``refused`` explains a dropped item."""
+    still = {duplicate_key(text) for text in after} | {duplicate_key(one.text) for one in archived}
     lines = [
         Supported(
             text=found.text,
             sources=[f"{support.document}:{support.line}" for support in found.supports],
-            kept=duplicate_key(found.text) in known,
+            kept=before.has(found.text),
         )
-        for found in ground([item.text for item in after.items], sources)
+        for found in ground(after, sources)
     ]
     # An old item counts as merged when the new memory supports it as a source.
     merged: list[Gone] = []
     older: list[Gone] = []
     dropped: list[Gone] = []
-    newer = consolidate.replaced([item.text for item in before.items], [item.text for item in after.items])
+    newer = before.replaced(after)
     reasons = {duplicate_key(one.text): one.reason for one in refused}
     there = new.splitlines()
-    gone = [item.text for item in before.items if duplicate_key(item.text) not in still]
+    gone = [text for text in before.texts if duplicate_key(text) not in still]
     for found in ground(gone, [("new", new)]):
         best = found.supports[0] if found.supports else None
         heir, what = newer.get(found.text, ("", Relation.OTHER))

@@ -228,14 +228,18 @@ class _Run:
         report(0, _STAGES, "Reading the notes")
         self.heard = witness.Witness(services)
         sources = self._sources(name, old, notes)
-        items = [item.text for item in dreamtext.read(old, prose_is_item=True).items]
-        record = self._record(items)
+        memory = dreamtext.read(old, prose_is_item=True)
+        title = memory.title or dreamtext.TITLE
+        before = consolidate.Before(item.text for item in memory.items)
+        del memory
+        record = self._record(before.texts)
         days = {note.name: note.day for note in notes}
         said, older = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
         self._warn(f"{older:,} older statements of the notes were not compared.", older)
         report(1, _STAGES, f"Waiting for {self.result.plugin}")
         draft = services.dispatch.on_dream(
-            DreamSources(memory=old, notes=sources[1:], confirmed=self._times(items, record)), only=self.result.plugin
+            DreamSources(memory=old, notes=sources[1:], confirmed=self._times(before.texts, record)),
+            only=self.result.plugin,
         )
         if draft is None:
             raise NotApplied(f"The plugin {self.result.plugin!r} had nothing to say.")
@@ -243,16 +247,16 @@ class _Run:
         newest = max((one.at for one in said), default=None)
         evidence = indexed(sources)  # kept, so that each check uses the same index
         try:
-            new = self._checked(draft.memory, name, old, sources, record, newest)
+            new = self._checked(draft.memory, name, title, before, sources, record, newest)
         except _Nothing:
             if not self.dry_run:
                 dreamlog.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
             raise
         report(3, _STAGES, "Comparing with the memory before")
-        self._compare(old, new, sources)
+        after = self._compare(before, new, sources)
         del evidence
         self.note(diff="".join(diff(old, new, name)))
-        self._guard(old, new)
+        self._guard(before, after)
         story = self._story(draft.diary)
         if self.dry_run:
             self.end(Status.PROPOSED, "This was a trial: nothing was written.")
@@ -271,7 +275,7 @@ class _Run:
             said=tuple(said),
             overflow=rest,
         )
-        if services.config.dream.apply == "propose" and self.result.diff:
+        if services.config.dream.apply == "propose" and (self.result.diff or rest):
             self.end(Status.PROPOSED, "It waits for review.", "`holdfast dream review`")
             dreamlog.propose(services.state, evolve(proposal, result=self.result))
             return
@@ -286,7 +290,7 @@ class _Run:
         old = self._masked(Surface.MEMORY, name, text)
         old, rest, count = overflow.considered(old, confirmed.load(self.services.state), most)
         self.note(overflow=count, warnings=())
-        self._warn(f"{count:,} items of {name} went to the archive, because a dream compares at most {most:,}.", count)
+        self._warn(f"{count:,} items of {name} go to the archive, because a dream compares at most {most:,}.", count)
         return old, rest
 
     def _warn(self, warning: str, count: int) -> None:
@@ -336,14 +340,13 @@ class _Run:
         self,
         draft: str,
         name: str,
-        old: str,
+        title: str,
+        before: consolidate.Before,
         sources: tuple[tuple[str, str], ...],
         record: Mapping[str, Confirmation],
         newest: datetime | None,
     ) -> str:
         """The draft, ready to store. Raises: NotApplied, Refused, PluginError."""
-        before = dreamtext.read(old, prose_is_item=True)
-        known = {duplicate_key(item.text) for item in before.items}
         wanted = dreamtext.read(draft)
         refused = [Gone(text=text, reason="not an item") for text in wanted.prose]
         items, seen = [], set[str]()
@@ -352,35 +355,34 @@ class _Run:
             if key in seen:
                 continue
             seen.add(key)
-            if key not in known and len(item.text.split()) < 2 and item.text.isascii():
+            if not before.has(item.text) and len(item.text.split()) < 2 and item.text.isascii():
                 refused.append(Gone(text=item.text, reason="one word says nothing"))
-            elif key not in known and self.heard.is_hostile(item.text):
+            elif not before.has(item.text) and self.heard.is_hostile(item.text):
                 refused.append(Gone(text=item.text, reason=witness.REASON))
             else:
                 items.append(item)
-        text = evolve(wanted, items=items).render(before.title or dreamtext.TITLE)
-        limit = max(sum(len(text) for _, text in sources), len(old)) + len(dreamtext.TITLE) + 100
+        text = evolve(wanted, items=items).render(title)
+        limit = sum(len(text) for _, text in sources) + len(dreamtext.TITLE) + 100
         if len(text) > limit:
             raise NotApplied(
                 f"The new MEMORY.md would have {len(text):,} characters, more than {limit:,}.",
                 next_step="Write a memory shorter than its source documents.",
             )
-        there = [item.text for item in before.items]
-        items = consolidate.without_older(items, there, record, newest)
-        items = self._within(items, there, record)
-        text = evolve(wanted, items=items).render(before.title or dreamtext.TITLE)
+        items = consolidate.without_older(items, before, record, newest)
+        items = self._within(items, before, record)
+        text = evolve(wanted, items=items).render(title)
         # A user's own line that the dreamer kept is kept, even when a validator objects to it.
-        previous = before.render() if before.items else None
+        previous = dreamtext.read(sources[0][1], prose_is_item=True).render() if before else None
         text, gone = self._sifted(text, name, sources, previous)
         refused += [Gone(text=line.removeprefix("- "), reason=f"{f.message} ({f.rule})") for line, f in gone]
         self.note(refused=self._admitted(refused))
         left = self._quoting(dreamtext.read(text), gone, items, sources)
-        left = evolve(left, items=consolidate.without_older(left.items, there, record, newest))
+        left = evolve(left, items=consolidate.without_older(left.items, before, record, newest))
         if not left.items:
-            if not before.items and (wanted.items or (wanted.title and not wanted.prose)):
+            if not before and (wanted.items or (wanted.title and not wanted.prose)):
                 raise _Nothing("The notes hold no facts or decisions for the memory.")
             raise NotApplied("Nothing of the draft can be used: no item is left.", next_step="See what was refused.")
-        return left.render(before.title or dreamtext.TITLE)
+        return left.render(title)
 
     def _sifted(
         self, text: str, name: str, sources: tuple[tuple[str, str], ...], previous: str | None
@@ -432,7 +434,7 @@ class _Run:
         return evolve(left, items=[*left.items, *(item for item, _ in found)])
 
     def _within(
-        self, items: Sequence[dreamtext.Item], before: Sequence[str], record: Mapping[str, Confirmation]
+        self, items: Sequence[dreamtext.Item], before: consolidate.Before, record: Mapping[str, Confirmation]
     ) -> list[dreamtext.Item]:
         """The items that fit. The result names the archived items, and warns when little room is left."""
         settled, most = self.services.config.dream, self.services.curated_limit
@@ -445,9 +447,10 @@ class _Run:
             self.note(warnings=(*self.result.warnings, warning))
         return kept
 
-    def _compare(self, old: str, new: str, sources: tuple[tuple[str, str], ...]) -> None:
-        """Record the outcome of every line, with its evidence."""
-        found = compare(old, new, sources, archived=self.result.archived, refused=self.result.refused)
+    def _compare(self, before: consolidate.Before, new: str, sources: tuple[tuple[str, str], ...]) -> list[str]:
+        """Record the outcome of every line, with its evidence. Returns the items of the new memory."""
+        after = [item.text for item in dreamtext.read(new).items]
+        found = compare(before, new, after, sources, archived=self.result.archived, refused=self.result.refused)
         self.note(
             lines=found.lines,
             kept=[line.text for line in found.lines if line.kept],
@@ -456,10 +459,10 @@ class _Run:
             replaced=self._admitted(found.replaced),
             dropped=self._admitted(found.dropped),
         )
+        return after
 
-    def _guard(self, old: str, new: str) -> None:
-        before = {duplicate_key(i.text) for i in dreamtext.read(old, prose_is_item=True).items}
-        count = len(dreamtext.read(new).items) + sum(duplicate_key(g.text) in before for g in self.result.archived)
+    def _guard(self, before: consolidate.Before, after: Sequence[str]) -> None:
+        count = len(after) + sum(before.has(gone.text) for gone in self.result.archived)
         lost = max(len(self.result.dropped), len(before) - count)
         if len(before) >= GUARDED_ITEMS and lost * 2 > len(before) and not self.force:
             raise NotApplied(

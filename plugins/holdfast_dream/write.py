@@ -97,12 +97,12 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
 def _confirm(services: Services, proposal: Proposal) -> None:
     """Record the statements that confirmed each item of the new memory."""
     from holdfast.flush import confirmed
-    from holdfast_dream.consolidate import replaced, updated
+    from holdfast_dream.consolidate import Before, updated
     from holdfast_dream.grounding.restating import Relation
 
     gone = [one.text for one in proposal.result.merged]
     items = [item.text for item in dreamtext.read(proposal.text).items]
-    heirs = {old: new for old, (new, what) in replaced(gone, items).items() if what is Relation.SAME}
+    heirs = {old: new for old, (new, what) in Before(gone).replaced(items).items() if what is Relation.SAME}
     record = updated(confirmed.load(services.state), items, proposal.said, heirs, services.now())
     confirmed.save(services.state, record)
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+import holdfast_offline
+from holdfast.config.values import DreamConfig
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import confirmed
+from holdfast.flush.dreamlog import Status
 from holdfast.session import dreamtext
-from holdfast_dream import overflow
+from holdfast_dream import overflow, review
 
 
 def memory(*items: str) -> str:
@@ -48,29 +55,39 @@ def test_considered__any_item__is_kept_or_in_the_rest():
     assert len(texts(found.text)) == 7
 
 
-def test_dream__a_memory_of_thousands_of_items__archives_those_it_does_not_compare(memory_with_note, root):
-    path = root / ".holdfast" / "MEMORY.md"
-    items = [f"Service {n} listens on port {n}" for n in range(2_300)]
-    path.write_text(memory(*items), encoding="utf-8")
+@pytest.fixture
+def items(project: Path) -> list[str]:
+    """The items of a project's memory, more than a dream compares, with a note of today that says something new."""
+    found = [f"Service {n} listens on port {n}" for n in range(2_300)]
+    folder = project / ".holdfast"
+    (folder / "memory").mkdir(parents=True)
+    (folder / "MEMORY.md").write_text(memory(*found), encoding="utf-8")
+    note = "# Daily Memory: 2026-11-21\n\n## Session Notes (09:00)\n\n- Fact: The queue runs on Postgres 16\n"
+    (folder / "memory" / "2026-11-21.md").write_text(note, encoding="utf-8")
+    return found
 
-    result = memory_with_note.deep_dream(force=True)
 
-    assert result.status == "done", result.reason
+def _is_kept_or_archived(project: Path, items: list[str]) -> bool:
+    folder = project / ".holdfast"
+    archive = (folder / "memory" / "dreams" / "archive.md").read_text(encoding="utf-8")
+    kept = set(texts((folder / "MEMORY.md").read_text(encoding="utf-8")))
+    return all(item in kept or f"- {item}" in archive for item in items)
+
+
+def test_dream__a_memory_of_thousands_of_items__archives_those_it_does_not_compare(opened, project, items):
+    result = opened(holdfast_offline).deep_dream(force=True)
+
+    assert result.status is Status.DONE, result.reason
     assert result.overflow == 2_300 - overflow.bound(200)
     assert any("compares at most 2,000" in warning for warning in result.warnings)
-    archive = (root / ".holdfast" / "memory" / "dreams" / "archive.md").read_text(encoding="utf-8")
-    kept = set(texts(path.read_text(encoding="utf-8")))
-    assert all(item in kept or f"- {item}" in archive for item in items)
+    assert _is_kept_or_archived(project, items)
 
 
-def test_dream__a_waiting_result_of_such_a_memory__archives_the_rest_when_it_is_accepted(memory_with_note, root):
-    (root / "holdfast.toml").write_text('[dream]\napply = "propose"\n', encoding="utf-8")
-    path = root / ".holdfast" / "MEMORY.md"
-    path.write_text(memory(*(f"Service {n} listens on port {n}" for n in range(2_100))), encoding="utf-8")
-    reopened = type(memory_with_note)(root)
-    assert reopened.deep_dream(force=True).status == "proposed"
+def test_dream__a_waiting_result_of_such_a_memory__archives_the_rest_when_accepted(opened, project, items):
+    found = opened(holdfast_offline, dream=DreamConfig(apply="propose"))
+    assert found.deep_dream(force=True).status is Status.PROPOSED
+    assert not (project / ".holdfast" / "memory" / "dreams" / "archive.md").exists()
 
-    reopened.dream_review.accept() if hasattr(reopened, "dream_review") else reopened.accept_dream()
+    review.accept(found.services)
 
-    archive = (root / ".holdfast" / "memory" / "dreams" / "archive.md").read_text(encoding="utf-8")
-    assert "- Service 2099 listens on port 2099\n" in archive
+    assert _is_kept_or_archived(project, items)
