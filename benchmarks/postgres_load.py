@@ -137,9 +137,10 @@ def measured(server: str, space: str, size: int, each: int) -> None:
         store.add_fact(make_fact(3 * 10**8 + number, f"{size} {10**6} {number}"), 10**6)
 
     print(
-        f"{size:,} facts: add {timed(lambda n: add(n, 10**6))} ms, duplicate {timed(again)} ms, add to a full namespace "
-        f"{timed(lambda n: add(n, each))} ms, strongest 100 in {timed(lambda n: list(store.strongest(100)))} ms, "
-        f"search {timed(lambda n: store.search(f'port {1001 + n}'))} ms"
+        f"{size:,} facts: add {timed(lambda n: add(n, 10**6))} ms, duplicate {timed(again)} ms, add to a full "
+        f"namespace {timed(lambda n: add(n, each))} ms, strongest 100 in "
+        f"{timed(lambda n: list(store.strongest(100)))} ms, search "
+        f"{timed(lambda n: store.search(f'port {1001 + n}'))} ms"
     )
     with tempfile.TemporaryDirectory() as folder, project(folder, server, space) as memory:
         print(f"  prompt {timed(lambda n: memory.prompt())} ms, load {timed(lambda n: memory.load())} ms")

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from attrs import evolve
-
 from holdfast.facts import factsubject
 from holdfast.models import AddOutcome, AddResult, Fact
 
@@ -28,26 +26,26 @@ class Value(NamedTuple):
     at: datetime
 
 
-def store(facts: Facts, values: Sequence[Value | AddResult]) -> list[AddResult]:
+def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> list[AddResult]:
     """The result for each value, in order; a result among the values stays as it is.
 
     A new value is stored first and then replaces older ones, which go to the trail with their content, so that a crash
-    leaves both and the next try replaces. It is not stored when a newer one is. Raises: errors of the store.
+    leaves both and the next try replaces. It is not stored when a newer one is. ``stored`` are all stored facts, read
+    just before; None to read them when they are needed. Raises: errors of the store.
     """
     results: dict[int, AddResult] = {}
     waiting: dict[int, Value] = {}
-    stored: list[Fact] = []
-
-    def keep(result: AddResult) -> AddResult:
-        stored.extend([result.fact] if result.fact is not None else [])
-        return result
+    leaving: dict[int, list[Fact]] = {}
 
     def add_waiting() -> None:
-        results.update(zip(waiting, map(keep, facts.add_all(list(waiting.values()))), strict=True))
+        added = facts.add_all(list(waiting.values()), older=[leaving.get(at, []) for at in waiting])
+        known.extend(result.fact for result in added if result.fact is not None)
+        results.update(zip(waiting, added, strict=True))
         waiting.clear()
 
-    if any(isinstance(value, Value) and factsubject.speaks(value.content) for value in values):
-        stored += facts.list()
+    known = list(stored or ())
+    if stored is None and any(isinstance(value, Value) and factsubject.speaks(value.content) for value in values):
+        known += facts.list()
     for at, value in enumerate(values):
         if isinstance(value, AddResult):
             results[at] = value
@@ -56,16 +54,14 @@ def store(facts: Facts, values: Sequence[Value | AddResult]) -> list[AddResult]:
         if factsubject.speaks(value.content):
             if any(factsubject.replaces(value.content, other.content) for other in waiting.values()):
                 add_waiting()
-            older = list(_older(stored, value))
+            older = list(_older(known, value))
             newer = next((fact for fact in older if fact.created_at > value.at), None)
             if newer is not None:
                 reason = f"fact {newer.id} says something newer"
                 results[at] = AddResult(outcome=AddOutcome.REFUSED, reason=reason)
                 continue
-            if older:
-                add_waiting()
-                results[at] = keep(_replace(facts, value, older))
-                continue
+            leaving[at] = older
+            known = [fact for fact in known if fact not in older]
         waiting[at] = value
     add_waiting()
     return [results[at] for at in range(len(values))]
@@ -77,13 +73,3 @@ def _older(stored: Iterable[Fact], value: Value) -> Iterable[Fact]:
         for fact in stored
         if fact.confidence - value.confidence <= _OUTRANKED and factsubject.replaces(value.content, fact.content)
     )
-
-
-def _replace(facts: Facts, value: Value, older: Sequence[Fact]) -> AddResult:
-    result = facts.add_all([value])[0]
-    by = result.fact.id if result.fact is not None else result.duplicate_of
-    if by is None:
-        return result
-    for fact in older:
-        facts.retire(fact, by=by)
-    return evolve(result, replaced=[fact.id for fact in older if fact.id != by])
