@@ -9,11 +9,12 @@ from holdfast.errors import HoldfastError
 from holdfast.plugin.checks import Check, Outcome
 from holdfast_gitea.authors import NEXT_STEP
 from holdfast_gitea.backend import GiteaBackend
+from holdfast_gitea.chain import Chain, shown
 from holdfast_gitea.compaction import TO_REMOVE
 from holdfast_gitea.documents import TITLE as DOCUMENT
 from holdfast_gitea.facts import TITLE as FACTS
 from holdfast_gitea.folding import ACCEPT, VERSION, is_accept
-from holdfast_gitea.log import Chain, Log, shown
+from holdfast_gitea.log import Log
 from holdfast_gitea.wire.faults import Closed
 
 if TYPE_CHECKING:

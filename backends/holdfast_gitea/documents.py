@@ -9,9 +9,10 @@ from attrs import frozen
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unavailable
 from holdfast.storage import ABSENT, Document, block_marker, check_name, sha256
+from holdfast_gitea.chain import Chain
 from holdfast_gitea.folding import BLOCK, DELETED, VERSION, number
 from holdfast_gitea.index import PREFIX, Entry, decoded, encoded
-from holdfast_gitea.log import TRIES, Chain, Log
+from holdfast_gitea.log import TRIES, Log
 
 TITLE: Final = PREFIX + "doc:"
 #: Bytes of UTF-8. A proxy in front of the server often accepts at most 1 MB, and JSON escapes add to the length.

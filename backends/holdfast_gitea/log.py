@@ -13,24 +13,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, StorageError, Unavailable
 from holdfast_gitea import folding, marker
 from holdfast_gitea.authors import Authors
-from holdfast_gitea.folding import BLOCK, NEXT, OPERATIONS, SNAPSHOT, VERSION, Folded, Record, Segment
-from holdfast_gitea.index import FACTS, PREFIX, SCHEMA, STORE, Entry, Index, Tail, encoded, entry_of, numbers
+from holdfast_gitea.chain import Chain, shown
+from holdfast_gitea.folding import BLOCK, NEXT, OPERATIONS, VERSION, Folded, Segment
+from holdfast_gitea.index import FACTS, SCHEMA, STORE, Entry, Index, Tail, encoded, entry_of, numbers
 from holdfast_gitea.place import Place
 from holdfast_gitea.wire.client import Repo
 from holdfast_gitea.wire.models import Comments
 
 logger = logging.getLogger(__name__)
 
-#: An issue goes on in a new one after so many records or bytes, since every read brings all comments of an issue. Of
-#: versions only the newest is read, so after fewer of them it is worth the three requests that a new issue costs.
-MOST_RECORDS: Final = 200
-MOST_VERSIONS: Final = 50
-MOST_BYTES: Final = 1 << 20
 #: Tries of a change that others keep overtaking.
 TRIES: Final = 20
 #: Seconds before a log is read again in which a record seems to be missing.
@@ -40,82 +36,6 @@ _MOST_OVERRULED: Final = 20
 _STORE_NOTE: Final = (
     "This repository is a store of holdfast; the issues whose titles begin with `holdfast:` belong to it."
 )
-_RESTORE: Final = (
-    "Bring back what it was (the server keeps the history of an edit), or accept it as it is: "
-    f"add the comment `{folding.ACCEPT}` to that issue."
-)
-#: For a missing entry. It never suggests accepting the loss, because a lagging server shows the entry later.
-_MISSING: Final = (
-    "Try again in a minute, because a busy server may show it later. If it stays missing, see `Edits and deletions on "
-    "the server` in docs/gitea.md."
-)
-
-
-@frozen(kw_only=True)
-class Chain:
-    """A log at a point in time. ``segments`` may start partway, with a segment that begins with a root."""
-
-    title: str
-    segments: tuple[Segment, ...]
-    folded: Folded
-    lost: Tail | None = None
-
-    @property
-    def active(self) -> int | None:
-        """The issue number for the next record, None before the log has an issue."""
-        folded = self.folded
-        used = {r.segment for r in (*folded.accepted, *folded.late)} | set(folded.sealed.values())
-        there = [s.number for s in self.segments]
-        live = [number for number in there if number in used and number not in folded.sealed]
-        return min(live or there, default=None)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the next record should go to a new issue."""
-        here = [r for r in self.folded.accepted if r.segment == self.active and not r.root and r.kind != SNAPSHOT]
-        versions = sum(r.kind == VERSION for r in here)
-        return len(here) >= MOST_RECORDS or versions >= MOST_VERSIONS or sum(r.size for r in here) >= MOST_BYTES
-
-    def accepts(self, record_id: str) -> bool:
-        """Whether that record counts."""
-        return any(record.id == record_id for record in self.folded.accepted)
-
-    def check(self) -> None:
-        """Raises: Corrupt when comments were deleted, or their markers."""
-        if self.lost:
-            raise Corrupt(
-                f"The newest entry of {shown(self.title)} (comment {self.lost.comment} in issue #{self.lost.segment}) "
-                "is gone from the server.",
-                next_step=_MISSING,
-            )
-        there = {segment.number for segment in self.segments}
-        for old, new in self.folded.sealed.items():
-            if new not in there:
-                raise Corrupt(
-                    f"{shown(self.title)} goes on from issue #{old} in #{new}, which is gone from the server.",
-                    next_step="Restore the server's database from a copy, or delete the older issue, too.",
-                )
-        for record in self.folded.forks:
-            first = self.folded.accepted[0].segment
-            raise Corrupt(
-                f"{shown(self.title)} is in two issues that do not know of each other: #{first} and #{record.segment}.",
-                next_step="Compare the two on the server. Delete one of them, or add the comment "
-                f"`{folding.ACCEPT}` to #{record.segment}: its versions then do not count.",
-            )
-        for record in self.folded.gaps:
-            raise Corrupt(
-                f"An entry of {shown(self.title)} before {record.url} is gone from the server.", next_step=_MISSING
-            )
-
-    def check_text(self, record: Record) -> str:
-        """The record's text. Raises: Corrupt when it was edited and the edit has not been accepted."""
-        if record.text is None or not (record.intact or self.approves(record)):
-            raise Corrupt(f"An entry of {shown(self.title)} was edited by hand: {record.url}", next_step=_RESTORE)
-        return record.text
-
-    def approves(self, record: Record) -> bool:
-        """Whether a person has accepted an edit of the record."""
-        return self.folded.is_approved(record.segment, record.comment, record.edited_at)
 
 
 class Log:
@@ -480,11 +400,6 @@ class Log:
             return issue.number
 
         return self.repo.patiently(attempt)
-
-
-def shown(title: str) -> str:
-    """A title as shown in messages. A document appears under its own name."""
-    return repr(title.removeprefix(PREFIX).removeprefix("doc:"))
 
 
 def _about(title: str, prev: int | str = "") -> str:

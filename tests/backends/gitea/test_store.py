@@ -192,7 +192,7 @@ def test_store__server_without_content_version__works_the_same(version: str, tmp
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast_gitea.log.MOST_RECORDS", 4)
+    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 4)
 
 
 def test_day__a_new_one_begins__those_before_are_closed_and_read_as_ever(standin: StandIn, machine: Machine) -> None:

@@ -1,0 +1,99 @@
+"""A log at a point in time: which records count, whether it is sound, and where the next record goes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from attrs import frozen
+
+from holdfast.errors import Corrupt
+from holdfast_gitea import folding
+from holdfast_gitea.folding import SNAPSHOT, VERSION, Folded, Record, Segment
+from holdfast_gitea.index import PREFIX, Tail
+
+#: An issue goes on in a new one after so many records or bytes, since every read brings all comments of an issue. Of
+#: versions only the newest is read, so after fewer of them it is worth the three requests that a new issue costs.
+MOST_RECORDS: Final = 200
+MOST_VERSIONS: Final = 50
+MOST_BYTES: Final = 1 << 20
+_RESTORE: Final = (
+    "Bring back what it was (the server keeps the history of an edit), or accept it as it is: "
+    f"add the comment `{folding.ACCEPT}` to that issue."
+)
+#: For a missing entry. It never suggests accepting the loss, because a lagging server shows the entry later.
+_MISSING: Final = (
+    "Try again in a minute, because a busy server may show it later. If it stays missing, see `Edits and deletions on "
+    "the server` in docs/gitea.md."
+)
+
+
+@frozen(kw_only=True)
+class Chain:
+    """A log at a point in time. ``segments`` may start partway, with a segment that begins with a root."""
+
+    title: str
+    segments: tuple[Segment, ...]
+    folded: Folded
+    lost: Tail | None = None
+
+    @property
+    def active(self) -> int | None:
+        """The issue number for the next record, None before the log has an issue."""
+        folded = self.folded
+        used = {r.segment for r in (*folded.accepted, *folded.late)} | set(folded.sealed.values())
+        there = [s.number for s in self.segments]
+        live = [number for number in there if number in used and number not in folded.sealed]
+        return min(live or there, default=None)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next record should go to a new issue."""
+        here = [r for r in self.folded.accepted if r.segment == self.active and not r.root and r.kind != SNAPSHOT]
+        versions = sum(r.kind == VERSION for r in here)
+        return len(here) >= MOST_RECORDS or versions >= MOST_VERSIONS or sum(r.size for r in here) >= MOST_BYTES
+
+    def accepts(self, record_id: str) -> bool:
+        """Whether that record counts."""
+        return any(record.id == record_id for record in self.folded.accepted)
+
+    def check(self) -> None:
+        """Raises: Corrupt when comments were deleted, or their markers."""
+        if self.lost:
+            raise Corrupt(
+                f"The newest entry of {shown(self.title)} (comment {self.lost.comment} in issue #{self.lost.segment}) "
+                "is gone from the server.",
+                next_step=_MISSING,
+            )
+        there = {segment.number for segment in self.segments}
+        for old, new in self.folded.sealed.items():
+            if new not in there:
+                raise Corrupt(
+                    f"{shown(self.title)} goes on from issue #{old} in #{new}, which is gone from the server.",
+                    next_step="Restore the server's database from a copy, or delete the older issue, too.",
+                )
+        for record in self.folded.forks:
+            first = self.folded.accepted[0].segment
+            raise Corrupt(
+                f"{shown(self.title)} is in two issues that do not know of each other: #{first} and #{record.segment}.",
+                next_step="Compare the two on the server. Delete one of them, or add the comment "
+                f"`{folding.ACCEPT}` to #{record.segment}: its versions then do not count.",
+            )
+        for record in self.folded.gaps:
+            raise Corrupt(
+                f"An entry of {shown(self.title)} before {record.url} is gone from the server.", next_step=_MISSING
+            )
+
+    def check_text(self, record: Record) -> str:
+        """The record's text. Raises: Corrupt when it was edited and the edit has not been accepted."""
+        if record.text is None or not (record.intact or self.approves(record)):
+            raise Corrupt(f"An entry of {shown(self.title)} was edited by hand: {record.url}", next_step=_RESTORE)
+        return record.text
+
+    def approves(self, record: Record) -> bool:
+        """Whether a person has accepted an edit of the record."""
+        return self.folded.is_approved(record.segment, record.comment, record.edited_at)
+
+
+def shown(title: str) -> str:
+    """A title as shown in messages. A document appears under its own name."""
+    return repr(title.removeprefix(PREFIX).removeprefix("doc:"))
