@@ -16,6 +16,9 @@ from holdfast_gitea.index import PREFIX, Tail
 MOST_RECORDS: Final = 200
 MOST_VERSIONS: Final = 50
 MOST_BYTES: Final = 1 << 20
+#: Bytes that the server sends with each comment besides the record's text. An issue that begins with a snapshot goes on
+#: until its records are half as long, because a new one takes another snapshot.
+_ROUND_A_RECORD: Final = 1000
 _RESTORE: Final = (
     "Bring back what it was (the server keeps the history of an edit), or accept it as it is: "
     f"add the comment `{folding.ACCEPT}` to that issue."
@@ -50,11 +53,20 @@ class Chain:
         """Whether the next record should go to a new issue."""
         here = [r for r in self.folded.accepted if r.segment == self.active and not r.root and r.kind != SNAPSHOT]
         versions = sum(r.kind == VERSION for r in here)
-        return len(here) >= MOST_RECORDS or versions >= MOST_VERSIONS or sum(r.size for r in here) >= MOST_BYTES
+        size = sum(r.size for r in here)
+        if len(here) < MOST_RECORDS and versions < MOST_VERSIONS and size < MOST_BYTES:
+            return False
+        start = sum(r.size for r in self.folded.accepted if r.segment == self.active and r.kind == SNAPSHOT)
+        return size + len(here) * _ROUND_A_RECORD >= start / 2
 
     def accepts(self, record_id: str) -> bool:
         """Whether that record counts."""
         return any(record.id == record_id for record in self.folded.accepted)
+
+    @property
+    def seems_damaged(self) -> bool:
+        """Whether records seem to be missing, or issues too many."""
+        return bool(self.lost or self.folded.gaps or self.folded.forks)
 
     def check(self) -> None:
         """Raises: Corrupt when comments were deleted, or their markers."""

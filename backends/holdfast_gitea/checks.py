@@ -54,6 +54,7 @@ def access(log: Log) -> Iterator[Check]:
 
 def inspect(log: Log) -> Iterator[Check]:
     """Read the whole store and show what was edited, deleted or late. Changes nothing."""
+    log.fresh = True
     log.index.refresh(whole=True)
     for issue in log.index.foreign.values():
         message = f"#{issue.number} is named like a part of the store. {issue.author} made it, so it is not read."

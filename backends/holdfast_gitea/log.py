@@ -23,6 +23,7 @@ from holdfast_gitea.folding import BLOCK, NEXT, OPERATIONS, VERSION, Folded, Seg
 from holdfast_gitea.index import FACTS, SCHEMA, STORE, Entry, Index, Tail, encoded, entry_of, numbers
 from holdfast_gitea.place import Place
 from holdfast_gitea.wire.client import Repo
+from holdfast_gitea.wire.kept import Kept
 from holdfast_gitea.wire.models import Comments
 
 logger = logging.getLogger(__name__)
@@ -45,6 +46,9 @@ class Log:
         self.repo = repo
         self.authors = authors
         self.index = index
+        self.kept = Kept(place.state, repo)
+        #: Whether everything is read from the server, without what this machine keeps.
+        self.fresh = False
         self._place = place
         self._told: set[str] = set()  # late records already reported
         self._settled = 0  # the comment by which a user accepted that earlier facts are gone
@@ -97,6 +101,8 @@ class Log:
         if title not in self._shared:
             chain = self._read(title)
             if not self.index.held:
+                if self.index.is_new:  # on a machine that only reads, nothing else would keep it
+                    self.keep()
                 return chain
             self._shared[title] = chain
         return self._shared[title]
@@ -107,9 +113,11 @@ class Log:
                 self.index.refresh(whole=True)
             try:
                 chain = self._load(title, self.index.segments(title))
+                if self.kept.used and chain.seems_damaged:
+                    chain = self._load(title, self.index.segments(title), fresh=True)
                 if not self._lags(chain):
                     return chain
-                return self._load(title, self.index.segments(title))
+                return self._load(title, self.index.segments(title), fresh=True)
             except NotFound:
                 continue  # an issue was deleted: ask which there are
         raise Unavailable(f"The issues of {shown(title)} change faster than they can be read.", next_step="Try again.")
@@ -137,13 +145,15 @@ class Log:
             time.sleep(_LAG_S)
         return bool(missing)
 
-    def _load(self, title: str, entries: Sequence[Entry]) -> Chain:
+    def _load(self, title: str, entries: Sequence[Entry], *, fresh: bool = False) -> Chain:
+        """The log in these issues; ``fresh`` reads everything from the server."""
         if title == FACTS and not entries:
             self._check_facts()
         segments: list[Segment] = []
         waiting = numbers(entries)
         while waiting:
-            segment = self._segment(waiting.pop())
+            kept = title == FACTS and not segments  # the newest issue of the facts
+            segment = self._segment(waiting.pop(), kept=kept, fresh=fresh or self.fresh)
             segments.insert(0, segment)
             if folding.starts_whole(segment):
                 break
@@ -154,7 +164,7 @@ class Log:
             self.index.refresh()
             newer = self.index.segments(title)
             if numbers(newer) != numbers(entries):
-                return self._load(title, newer)
+                return self._load(title, newer, fresh=fresh)
         return chain
 
     def _check_facts(self) -> None:
@@ -196,9 +206,10 @@ class Log:
         except (StorageError, Refused) as error:
             logger.warning("issue #%d was not changed: %s", store.number, error)
 
-    def _segment(self, number: int) -> Segment:
+    def _segment(self, number: int, *, kept: bool, fresh: bool) -> Segment:
+        """The issue as it is now; ``kept`` for one whose comments this machine keeps."""
         try:
-            listed = self.repo.comments(number)
+            listed = self.kept.comments(number, fresh=fresh) if kept else self.repo.comments(number)
         except NotFound:
             self.index.gone(number)
             raise
