@@ -23,9 +23,10 @@ _RESTORE: Final = (
     "Bring back what it was (the server keeps the history of an edit), or accept it as it is: "
     f"add the comment `{folding.ACCEPT}` to that issue."
 )
-#: For a missing entry. It never suggests accepting the loss, because a lagging server shows the entry later.
+#: For entries or issues that are missing, or too many. It never suggests accepting or deleting anything, because a
+#: lagging server may show another state later.
 _MISSING: Final = (
-    "Try again in a minute, because a busy server may show it later. If it stays missing, see `Edits and deletions on "
+    "Try again in a minute, because a busy server may show an older state. If it stays so, see `Edits and deletions on "
     "the server` in docs/gitea.md."
 )
 
@@ -64,9 +65,14 @@ class Chain:
         return any(record.id == record_id for record in self.folded.accepted)
 
     @property
+    def absent(self) -> frozenset[int]:
+        """Issues in which the log goes on and that the server does not show."""
+        return frozenset(self.folded.sealed.values()) - {segment.number for segment in self.segments}
+
+    @property
     def seems_damaged(self) -> bool:
-        """Whether records seem to be missing, or issues too many."""
-        return bool(self.lost or self.folded.gaps or self.folded.forks)
+        """Whether records or issues seem to be missing, or one to be too many."""
+        return bool(self.lost or self.absent or self.folded.gaps or self.folded.forks)
 
     def check(self) -> None:
         """Raises: Corrupt when comments were deleted, or their markers."""
@@ -76,19 +82,17 @@ class Chain:
                 "is gone from the server.",
                 next_step=_MISSING,
             )
-        there = {segment.number for segment in self.segments}
         for old, new in self.folded.sealed.items():
-            if new not in there:
+            if new in self.absent:
                 raise Corrupt(
                     f"{shown(self.title)} goes on from issue #{old} in #{new}, which is gone from the server.",
-                    next_step="Restore the server's database from a copy, or delete the older issue, too.",
+                    next_step=_MISSING,
                 )
         for record in self.folded.forks:
             first = self.folded.accepted[0].segment
             raise Corrupt(
                 f"{shown(self.title)} is in two issues that do not know of each other: #{first} and #{record.segment}.",
-                next_step="Compare the two on the server. Delete one of them, or add the comment "
-                f"`{folding.ACCEPT}` to #{record.segment}: its versions then do not count.",
+                next_step=_MISSING,
             )
         for record in self.folded.gaps:
             raise Corrupt(

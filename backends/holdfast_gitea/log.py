@@ -32,6 +32,8 @@ logger = logging.getLogger(__name__)
 TRIES: Final = 20
 #: Seconds before a log is read again in which a record seems to be missing.
 _LAG_S: Final = 0.3
+#: How long a log that was read is new enough to write to it.
+RECENT_S: Final = 5.0
 #: Overruled records that a version names. More than a few at once would take as many machines.
 _MOST_OVERRULED: Final = 20
 _STORE_NOTE: Final = (
@@ -53,8 +55,9 @@ class Log:
         self._told: set[str] = set()  # late records already reported
         self._settled = 0  # the comment by which a user accepted that earlier facts are gone
         self._noted = False
-        self._missed: set[str] = set()  # records before which one is missing, after a second look
+        self._missed: set[str | int] = set()  # records or issues that were looked for a second time
         self._shared: dict[str, Chain] = {}  # logs read inside :meth:`sharing`
+        self._recent: tuple[str, float, Chain] | None = None  # the log that was read last, and when (monotonic)
 
     def reading(self) -> AbstractContextManager[object]:
         """Keeps the other threads of this process out."""
@@ -101,11 +104,18 @@ class Log:
         if title not in self._shared:
             chain = self._read(title)
             if not self.index.held:
+                self._recent = (title, time.monotonic(), chain)
                 if self.index.is_new:  # on a machine that only reads, nothing else would keep it
                     self.keep()
                 return chain
             self._shared[title] = chain
         return self._shared[title]
+
+    def recent(self, title: str) -> Chain | None:
+        """The log as the last call read it moments ago, None if that was another log. A caller that writes may begin
+        with it, because :meth:`post` shows what arrived since. One that would not write must :meth:`load` the log."""
+        last, self._recent = self._recent, None
+        return last[2] if last and last[0] == title and time.monotonic() - last[1] < RECENT_S else None
 
     def _read(self, title: str) -> Chain:
         for whole in (False, True):
@@ -139,16 +149,22 @@ class Log:
                     next_step="Its database lags behind; try again.",
                 )
             return False
-        missing = {record.id for record in chain.folded.gaps} - self._missed
-        self._missed |= missing
-        if missing:
+        # An issue that was deleted, and that the server still shows, looks like a second beginning of the log.
+        records = (*chain.folded.gaps, *chain.folded.forks)
+        return self._is_new({*(record.id for record in records), *chain.absent})
+
+    def _is_new(self, seeming: set[str | int]) -> bool:
+        """Whether one of these seems to be missing for the first time in this process. Gives the server time."""
+        new = seeming - self._missed
+        self._missed |= new
+        if new:
             time.sleep(_LAG_S)
-        return bool(missing)
+        return bool(new)
 
     def _load(self, title: str, entries: Sequence[Entry], *, fresh: bool = False) -> Chain:
         """The log in these issues; ``fresh`` reads everything from the server."""
         if title == FACTS and not entries:
-            self._check_facts()
+            entries = self._check_facts()
         segments: list[Segment] = []
         waiting = numbers(entries)
         while waiting:
@@ -167,22 +183,35 @@ class Log:
                 return self._load(title, newer, fresh=fresh)
         return chain
 
-    def _check_facts(self) -> None:
-        """Raises: Corrupt when there were facts and their issue is gone, unless a user has accepted that."""
+    def _check_facts(self) -> Sequence[Entry]:
+        """The facts' issues, after the list showed none. Raises: Corrupt when there were facts and their issue is gone,
+        unless a user has accepted that; Unavailable when only the list lacks it."""
         store = next(iter(self.index.known(STORE)), None)
         tail = self.index.tail(FACTS)
         if store is None or not (store.facts or tail):
-            return
+            return ()
+        number = tail.segment if tail else store.facts
+        if self._is_new({number}):
+            self.index.refresh(whole=True)
+            if self.index.known(FACTS):
+                return self.index.known(FACTS)
         comments, _ = self.authors.split(self.repo.comments(store.number).values, store.number)
         self._settled = max((c.id for c in comments if folding.is_accept(c) and c.id > store.settled), default=0)
         if not self._settled:
+            issue = self.repo.issue(number)
+            if issue is not None and (entry := entry_of(issue)) is not None and entry.title == FACTS:
+                raise Unavailable(
+                    f"The server's list of issues lacks #{number}, which the server has.",
+                    next_step="Its database lags behind; try again.",
+                )
             raise Corrupt(
-                f"The issue of the facts, #{tail.segment if tail else store.facts}, is gone from the server.",
+                f"The issue of the facts, #{number}, is gone from the server.",
                 next_step="Restore the server's database from a copy. To go on without these facts, add the comment "
                 f"`{folding.ACCEPT}` to issue #{store.number}.",
             )
         self.index.set_tail(FACTS, None)
         self._noted = False
+        return ()
 
     def _note_facts(self, number: int) -> None:
         """Let the store's own issue say that there are facts, once. It is a safeguard: errors are only logged."""
@@ -253,8 +282,8 @@ class Log:
         kind: str,
         text: str,
         note: str,
-        *,
         record_id: str = "",
+        *,
         language: str = "markdown",
         **fields: str | int,
     ) -> tuple[Chain, str]:
@@ -266,6 +295,7 @@ class Log:
         Costs a POST and a list of new comments. A log without an issue gets one first.
         """
         self._shared.pop(chain.title, None)
+        self._recent = None
         base = chain.folded.head  # the caller's last seen record, even if another issue is found now
         if chain.active is None:
             chain = self._begin(chain.title)

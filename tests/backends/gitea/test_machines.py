@@ -13,7 +13,7 @@ from tests.support.gitea.faults import FAULTS, FaultProxy
 from holdfast.errors import Conflict, Unavailable
 from holdfast.models import AddOutcome
 from holdfast.plugin.checks import Outcome
-from holdfast.storage import ABSENT
+from holdfast.storage import ABSENT, sha256
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea import marker
 from holdfast_gitea.backend import GiteaBackend
@@ -239,3 +239,45 @@ def test_append__step_to_a_new_issue_not_yet_visible__the_block_is_taken_along(
         ids = [line[-5:-4] for line in text_of(view, DAY).split("\n") if "block id" in line]
         assert ids == ["a", "b", "c", "r", "d"]
         assert [int(fact.id[5:], 16) for fact in view.facts()] == [0, 1, 2, 7, 8]
+
+
+@pytest.mark.parametrize("write", ["write", "append"])
+def test_write__the_document_was_read_and_another_machine_removed_its_issue__goes_to_the_new_one(
+    standin: StandIn, machine: Callable[..., GiteaBackend], write: str
+) -> None:
+    """A write that follows a read does not list the log again."""
+    standin.world.user("agent").admin = True
+    store, other = machine(), machine()
+    store.write("MEMORY.md", "one\n")
+    store.write("MEMORY.md", "two\n")
+    assert store.read("MEMORY.md") is not None
+    other.compact()
+    if write == "write":
+        store.write("MEMORY.md", "three\n", sha256("two\n"))
+    else:
+        store.append("MEMORY.md", make_block("three"), "", "three")
+    for view in (store, other, machine()):
+        document = view.read("MEMORY.md")
+        assert document is not None
+        assert "three" in document.text
+
+
+@pytest.mark.parametrize("expected", [None, "one\n", "two\n"])
+def test_write__the_document_was_read_and_another_machine_wrote_since__is_decided_by_what_is_there_now(
+    machine: Callable[..., GiteaBackend], expected: str | None
+) -> None:
+    store, other = machine(), machine()
+    store.write("MEMORY.md", "one\n")
+    assert store.read("MEMORY.md") is not None
+    other.write("MEMORY.md", "two\n")
+    if expected == "one\n":
+        with pytest.raises(Conflict):
+            store.write("MEMORY.md", "three\n", sha256(expected))
+        wanted = "two\n"
+    else:
+        wanted = "one\n"
+        store.write("MEMORY.md", wanted, sha256(expected) if expected else None)
+    for view in (store, other, machine()):
+        document = view.read("MEMORY.md")
+        assert document is not None
+        assert document.text == wanted
