@@ -33,7 +33,7 @@ TRIES: Final = 20
 #: Seconds before a log is read again in which a record seems to be missing.
 _LAG_S: Final = 0.3
 #: How long a log that was read is new enough to write to it.
-RECENT_S: Final = 5.0
+RECENT_S: Final = 2.0
 #: Overruled records that a version names. More than a few at once would take as many machines.
 _MOST_OVERRULED: Final = 20
 _STORE_NOTE: Final = (
@@ -113,9 +113,12 @@ class Log:
 
     def recent(self, title: str) -> Chain | None:
         """The log as the last call read it moments ago, None if that was another log. A caller that writes may begin
-        with it, because :meth:`post` shows what arrived since. One that would not write must :meth:`load` the log."""
+        with it, because :meth:`post` shows what arrived since. One that would not write must :meth:`load` the log. Not
+        for a full log: another machine may have gone on in a new issue, and this one would make one more."""
         last, self._recent = self._recent, None
-        return last[2] if last and last[0] == title and time.monotonic() - last[1] < RECENT_S else None
+        if last is None or last[0] != title or time.monotonic() - last[1] > RECENT_S or last[2].is_full:
+            return None
+        return last[2]
 
     def _read(self, title: str) -> Chain:
         for whole in (False, True):
