@@ -154,7 +154,8 @@ class Facts:
         chain, first = self._log.post(chain, SNAPSHOT, parts[0], note, language="json", root=1, parts=len(parts))
         for part in parts[1:]:
             if chain.accepts(first):
-                chain, _ = self._log.post(chain, SNAPSHOT, part, note, language="json", of=first)
+                # A list would bring all parts before it once more.
+                chain, _ = self._log.post(chain, SNAPSHOT, part, note, language="json", relist=False, of=first)
         return chain
 
 

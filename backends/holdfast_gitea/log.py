@@ -288,9 +288,10 @@ class Log:
         record_id: str = "",
         *,
         language: str = "markdown",
+        relist: bool = True,
         **fields: str | int,
     ) -> tuple[Chain, str]:
-        """Add a record and read it back, along with any records that arrived in between.
+        """Add a record and read it back, along with any records that arrived in between, or without ``relist`` alone.
 
         Returns the updated log and the record's id. Check with the log whether it accepts the record. Pass
         ``record_id`` to repeat a record that reached an old issue too late.
@@ -309,7 +310,7 @@ class Log:
         body = marker.frame(note, text, language=language, id=record_id, kind=kind, base=base, over=over, **fields)
         segment = next(s for s in chain.segments if s.number == number)
         listed = Comments(values=segment.comments, total=len(segment.comments), at=segment.at)
-        posted = self.repo.post(number, body, record_id, listed, relist=True, counts=self.authors.counts)
+        posted = self.repo.post(number, body, record_id, listed, relist=relist, counts=self.authors.counts)
         merged = segment.merged(*self.authors.split((*posted.listed.values, posted.comment), number))
         segments = tuple(merged if s.number == number else s for s in chain.segments)
         chain = evolve(chain, segments=segments, folded=self._fold(chain.title, segments))
