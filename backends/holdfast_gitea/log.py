@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Final
+from typing import Any, Final
 
 from attrs import evolve
 
@@ -353,7 +353,7 @@ class Log:
         """
         for record in chain.folded.late:
             if record.segment == old and record.kind in (BLOCK, OPERATIONS) and record.intact:
-                more = {key: value for key, value in record.fields.items() if key in ("block", "top")}
+                more: dict[str, Any] = {k: value for k, value in record.fields.items() if k in ("block", "top")}
                 note = "This came to the issue before when it was full."
                 chain, _ = self.post(chain, record.kind, record.text or "", note, record_id=record.id, **more)
         return chain
