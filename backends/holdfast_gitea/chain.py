@@ -19,7 +19,7 @@ MOST_BYTES: Final = 1 << 20
 #: Bytes that the server sends with each comment besides the record's text. An issue that begins with a snapshot goes on
 #: until its records are half as long, because a new one takes another snapshot.
 _ROUND_A_RECORD: Final = 1000
-_RESTORE: Final = (
+RESTORE: Final = (
     "Bring back what it was (the server keeps the history of an edit), or accept it as it is: "
     f"add the comment `{folding.ACCEPT}` to that issue."
 )
@@ -102,7 +102,7 @@ class Chain:
     def check_text(self, record: Record) -> str:
         """The record's text. Raises: Corrupt when it was edited and the edit has not been accepted."""
         if record.text is None or not (record.intact or self.approves(record)):
-            raise Corrupt(f"An entry of {shown(self.title)} was edited by hand: {record.url}", next_step=_RESTORE)
+            raise Corrupt(f"An entry of {shown(self.title)} was edited by hand: {record.url}", next_step=RESTORE)
         return record.text
 
     def approves(self, record: Record) -> bool:

@@ -25,6 +25,7 @@ from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
 from holdfast.plugin.checks import Check, Outcome
 from holdfast.session.status import nearly_full, owner
+from holdfast.storage import Capability
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -198,8 +199,31 @@ def _documents(memory: Holdfast) -> Iterator[Check]:
         except HoldfastError as error:
             broken += 1
             yield _bad("documents", error)
+    for blocked in _blocked(memory):
+        broken += 1
+        yield _bad("documents", blocked)
     if not broken:
         yield _good("documents", f"{count:,} readable" if count else "none yet")
+
+
+def _blocked(memory: Holdfast) -> Iterator[HoldfastError]:
+    """Why the next flush could not write its documents, like a file in place of their folder. One error per folder."""
+    services = memory.services
+    if Capability.REMOTE in services.store.backend.capabilities:
+        return  # its names have no folders
+    today = services.clock().date()
+    seen = {name.rpartition("/")[0] for name in memory.store.names()}
+    failed: list[str] = []
+    for surface in services.layout.base.documents:
+        name = services.layout.name(surface, today)
+        folder = name.rpartition("/")[0]
+        if folder not in seen and not folder.startswith(tuple(failed)) and not name.endswith("/"):
+            seen.add(folder)
+            try:
+                memory.store.read(name)
+            except HoldfastError as error:
+                failed.append(f"{folder}/")
+                yield error
 
 
 def _conflicts(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
@@ -275,6 +299,11 @@ def _git(root: str) -> Iterator[Check]:
 def _facts(memory: Holdfast) -> Iterator[Check]:
     number = sum(1 for _ in memory.store.backend.facts())  # a damaged one is an error
     yield _good("facts", f"{number:,} readable" if number else "none yet")
+    disputed = len(memory.facts.conflicts())
+    if disputed:
+        what = "one thing" if disputed == 1 else f"{disputed:,} things"
+        message = f"Two machines say different values for {what}. Both are kept."
+        yield _warn("facts", message, "`holdfast facts conflicts` lists them, and `holdfast facts keep ID` decides.")
 
 
 def _handoff(memory: Holdfast) -> Iterator[Check]:

@@ -96,3 +96,28 @@ def test_handoff__a_number_of_thousands_of_digits__is_reported_as_damage(
     assert main(["--root", str(project), command]) == 1
     told = capsys.readouterr()
     assert "64 bits" in told.out + told.err
+
+
+@pytest.mark.parametrize(
+    "data", [b'{"a\xed\xa0\x80": ["\xed\xb0\x80"]}', r'{"a\ud800": ["\udc00"]}', rb'{"a\uD800": ["\uDC00"]}']
+)
+def test_from_json__lone_surrogates__become_storable(data: str | bytes) -> None:
+    assert untrusted.from_json(data) == {"a\ufffd": ["\ufffd"]}
+    assert untrusted.from_json(rb'"\ud83d\ude00"') == "😀"
+
+
+@pytest.mark.parametrize("data", [b'{"a": "\xff"}', b'{"a": "\xed\xa0"}'])
+def test_from_json__not_utf_8__not_valid(data: bytes) -> None:
+    with pytest.raises(ValueError, match="decode"):
+        untrusted.from_json(data)
+
+
+def test_flush__lone_surrogate_in_the_marker__is_flushed(project: Path) -> None:
+    """The marker holds what somebody stated, and the next flush writes it again."""
+    marker = b'{"session":"s1","at":"2026-11-21T00:00:00Z","reason":"manual","pending":{"pa\xed\xa0\x80yload":{}}}'
+    with Holdfast.open(project) as memory:
+        session = memory.session("s1")
+        session.add("user", "hello")
+        (project / ".holdfast/state/unsafe").mkdir()
+        (project / ".holdfast/state/unsafe/s1.json").write_bytes(marker)
+        assert session.flush().flush_id

@@ -20,7 +20,8 @@ from attrs import evolve, field, frozen
 from holdfast.config.serde import structure, unstructure
 from holdfast.config.values import ExtractConfig
 from holdfast.errors import Corrupt
-from holdfast.fs import durable, private, records, safeopen
+from holdfast.fs import durable, private, safeopen
+from holdfast.journal.waiting import Row, WaitingList
 from holdfast.models import Turn
 from holdfast.storage import sha256
 from holdfast.text import untrusted
@@ -81,6 +82,10 @@ class GivenUp:
     plugins: tuple[str, ...] = field(default=(), converter=_names)
 
 
+#: A line of the queue; an unreadable one has no item.
+_Row = Row["Waiting | None"]
+
+
 class Queue:
     """One project's queue. All methods may raise Unavailable."""
 
@@ -89,7 +94,9 @@ class Queue:
         self._rules = rules
         self._path = os.path.join(state, _FILE)
         self._log = os.path.join(state, _LOG)
-        self._damaged: list[bytes] = []  # lines that could not be read, by the last look at the file
+        self._list: WaitingList[Waiting | None] = WaitingList(
+            self._path, Waiting, what="A waiting turn", damaged=_unreadable
+        )
         #: Items given up by this object, oldest first; :meth:`log` has those of all processes.
         self.given_up: list[GivenUp] = []
         #: The queue items described by :attr:`given_up`.
@@ -123,22 +130,27 @@ class Queue:
             covers=tuple(covers),
         )
         spent = self._spent(item, now) if error else ""
-        with self._locked():
-            if spent:
-                self._give_up([item], spent, now)
-                return None
-            if error:
-                item = self._later(item, now)
-            items = self._read()
-            if all(i.id != item.id for i in items):
-                items.append(item)
-                self._give_up(items[:-MAX_ITEMS], f"more than {MAX_ITEMS} pieces waited", now)
-                self._write(items[-MAX_ITEMS:])
+        if spent:
+            self._give_up([item], spent, now)
+            return None
+        if error:
+            item = self._later(item, now)
+        row = self._list.row(item)
+
+        def change(rows: list[_Row]) -> list[_Row]:
+            waiting = _items(rows)
+            if any(one.id == item.id for one in waiting):
+                return rows
+            surplus = [*waiting, item][:-MAX_ITEMS]
+            self._give_up(surplus, f"more than {MAX_ITEMS} pieces waited", now)
+            return [one for one in [*rows, row] if one.item not in surplus]
+
+        self._list.change(change)
         return item
 
     def items(self) -> list[Waiting]:
         """The waiting items, oldest first. Unreadable lines are skipped."""
-        return self._read()
+        return _items(self._list.rows())
 
     def claim(
         self,
@@ -154,55 +166,66 @@ class Queue:
         now = now.astimezone(UTC)
         if not os.path.exists(self._path) or (limit < 1 and not first):
             return []
-        taken: list[Waiting] = []
-        with self._locked():
-            kept: list[Waiting] = []
-            late: list[Waiting] = []
-            for item in self._read():
-                if self._waited(item, now):
-                    late.append(item)
-                elif (even_if_not_due or item.due <= now) and (
-                    item.id in first or (limit > 0 and not {*but} & {*item.plugins})
-                ):
-                    limit -= item.id not in first
-                    item = evolve(item, attempts=item.attempts + 1, due=now + _LEASE)
-                    taken.append(item)
-                    kept.append(item)
-                else:
-                    kept.append(item)
+        taken: dict[str, Waiting] = {}
+
+        def change(rows: list[_Row]) -> list[_Row]:
+            late = [item for item in _items(rows) if self._waited(item, now)]
             self._give_up(late, self._too_long, now)
-            self._write(kept)
-        return taken
+            left = limit
+            for item in _items(rows):
+                if item in late or not (even_if_not_due or item.due <= now):
+                    continue
+                if item.id in first or (left > 0 and not {*but} & {*item.plugins}):
+                    left -= item.id not in first
+                    taken[item.id] = evolve(item, attempts=item.attempts + 1, due=now + _LEASE)
+            return [
+                self._list.row(taken[row.item.id]) if row.item is not None and row.item.id in taken else row
+                for row in rows
+                if row.item not in late
+            ]
+
+        self._list.change(change)
+        return list(taken.values())
 
     def get(self, item_id: str) -> Waiting | None:
         """The item as it is now; None when it does not wait any more."""
-        return next((item for item in self._read() if item.id == item_id), None)
+        return next((item for item in self.items() if item.id == item_id), None)
 
     def flushed(self, source: str, covers: Collection[str], flush: str) -> None:
         """Note ``flush`` in the queued items of session ``source`` that cover only messages among ``covers``."""
         if not os.path.exists(self._path):
             return
-        with self._locked():
-            items = self._read()
-            mine = [i for i in items if i.covers and not i.flush and i.source == source and {*i.covers} <= {*covers}]
-            if mine:
-                self._write([evolve(item, flush=flush) if item in mine else item for item in items])
+
+        def one(row: _Row) -> _Row:
+            item = row.item
+            if item and item.covers and not item.flush and item.source == source and {*item.covers} <= {*covers}:
+                return self._list.row(evolve(item, flush=flush))
+            return row
+
+        self._list.change(lambda rows: [one(row) for row in rows])
 
     def done(self, item: Waiting) -> None:
         """``item`` was extracted."""
-        with self._locked():
-            self._put_back(item, None)
+        self._list.change(lambda rows: [row for row in rows if row.item is None or row.item.id != item.id])
 
     def failed(self, item: Waiting, plugins: Collection[str], *, error: str, now: datetime) -> bool:
         """``plugins`` failed on ``item`` again. Returns whether it will be tried once more."""
         now = now.astimezone(UTC)
         tried = evolve(item, plugins=tuple(sorted(plugins)), error=error)
         spent = self._spent(tried, now)
-        with self._locked():
-            if spent:
-                self._give_up([tried], spent, now)
-            self._put_back(item, None if spent else self._later(tried, now))
-        return not spent
+        if spent:
+            self._give_up([tried], spent, now)
+            self.done(item)
+            return False
+        later = self._later(tried, now)
+
+        def one(row: _Row) -> _Row:
+            if row.item is None or row.item.id != item.id:
+                return row
+            return self._list.row(evolve(later, flush=row.item.flush))
+
+        self._list.change(lambda rows: [one(row) for row in rows])
+        return True
 
     def log(self) -> list[GivenUp]:
         """The items given up, oldest first. Unreadable lines (truncated by a crash) are skipped."""
@@ -247,6 +270,7 @@ class Queue:
             for item in items
         ]
         rows = b"".join(json.dumps(unstructure(one), ensure_ascii=False).encode() + b"\n" for one in gone)
+        private.make(self._state)
         with private.lock(self._log):
             old = self._logged()
             if sum(map(len, old)) > _MAX_LOG_BYTES:
@@ -269,41 +293,10 @@ class Queue:
     def _later(self, item: Waiting, now: datetime) -> Waiting:
         return evolve(item, due=now + timedelta(minutes=self._rules.backoff_minutes * 2 ** (item.attempts - 1)))
 
-    def _put_back(self, old: Waiting, new: Waiting | None) -> None:
-        rows = [
-            item if item.id != old.id else None if new is None else evolve(new, flush=item.flush)
-            for item in self._read()
-        ]
-        self._write([row for row in rows if row is not None])
 
-    # the file
+def _items(rows: Iterable[_Row]) -> list[Waiting]:
+    return [row.item for row in rows if row.item is not None]
 
-    def _locked(self) -> durable.Lock:
-        private.make(self._state)
-        return private.lock(self._path)
 
-    def _read(self) -> list[Waiting]:
-        try:
-            with safeopen.reader(self._path) as file:
-                lines = file.read().splitlines()
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise durable.unavailable(error, self._path, "read") from error
-        items = []
-        self._damaged = []
-        for line in lines:
-            try:
-                items.append(structure(records.decode(line), Waiting, what="A waiting turn", error=Corrupt))
-            except Corrupt:
-                self._damaged.append(line)
-                logger.warning("skipped an unreadable line of state/%s, which stays in the file", _FILE)
-        return items
-
-    def _write(self, items: Sequence[Waiting]) -> None:
-        """``items``, followed by the lines that :meth:`_read` could not read, which are damaged but not lost."""
-        if items or self._damaged:
-            lines = [records.encode(unstructure(item)) for item in items]
-            durable.replace(self._path, b"".join([*lines, *(line + b"\n" for line in self._damaged)]))
-        else:
-            durable.remove(self._path)
+def _unreadable(_line: bytes) -> None:
+    logger.warning("skipped an unreadable line of state/%s, which stays in the file", _FILE)

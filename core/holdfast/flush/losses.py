@@ -40,6 +40,7 @@ _NEWEST = 3
 LISTS = {
     "outbox.jsonl": ("waiting", "waiting comment"),
     "spool.jsonl": ("spooled", "kept flush"),
+    "extract.jsonl": ("lines", "waiting turn"),
     "facts.log.jsonl": ("lines", "line"),
     "dreams.jsonl": ("lines", "line"),
 }

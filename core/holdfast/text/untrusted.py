@@ -1,6 +1,7 @@
 """Parse untrusted JSON and TOML. Excessive nesting is a ValueError, like any other bad syntax.
 
-So the returned values can be walked by recursion.
+So the returned values can be walked by recursion. They can also be written as UTF-8, because lone surrogates, which
+JSON can spell, become U+FFFD.
 """
 
 from __future__ import annotations
@@ -23,13 +24,37 @@ def from_json(data: str | bytes) -> Any:
     """Parse JSON. Raises: ValueError."""
     import json
 
+    text = data if isinstance(data, str) else _decoded(data, json.detect_encoding(data))
     try:
-        value = json.loads(data)
+        value = json.loads(text)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
-    opening = data.count("[") + data.count("{") if isinstance(data, str) else data.count(b"[") + data.count(b"{")
-    if opening > _LEVELS and _is_deeper(value, _LEVELS):
+    if text.count("[") + text.count("{") > _LEVELS and _is_deeper(value, _LEVELS):
         raise ValueError(_TOO_DEEP)
+    return _storable(value) if "\\ud" in text or "\\uD" in text else value
+
+
+def _decoded(data: bytes, encoding: str) -> str:
+    """Like ``json.loads``, which accepts lone surrogates as bytes. Raises: ValueError."""
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        return _whole(data.decode(encoding, "surrogatepass"))
+
+
+def _whole(text: str) -> str:
+    """``text`` with U+FFFD for each lone surrogate."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _storable(value: Any) -> Any:
+    """A JSON value whose strings, keys included, hold no lone surrogate."""
+    if isinstance(value, str):
+        return _whole(value)
+    if isinstance(value, list):
+        return [_storable(one) for one in value]
+    if isinstance(value, dict):
+        return {_whole(key): _storable(one) for key, one in value.items()}
     return value
 
 

@@ -87,6 +87,15 @@ def test_doctor__file_in_place_of_the_private_folder__put_aside_and_told(run, pr
     assert aside.read_text() == "x"
 
 
+def test_doctor__file_in_place_of_the_notes_folder__fails_before_a_flush_does(run, project):
+    run("init")
+    (project / ".holdfast/memory").write_text("x")
+    result = run("doctor")
+    assert result.code == 1
+    assert "A file is where the folder of '.holdfast/memory/" in result.out
+    assert "all is well" not in result.out
+
+
 def test_doctor__handoff_that_is_none__fails(talked, project):
     folder = project / ".holdfast/continuity"
     folder.mkdir()

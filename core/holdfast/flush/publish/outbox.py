@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve, frozen
 
-from holdfast.config.serde import structure, unstructure
-from holdfast.errors import Corrupt, HoldfastError, NotFound, TryLater, Unavailable
-from holdfast.fs import durable, private, records, safeopen, tally
+from holdfast.errors import HoldfastError, NotFound, TryLater, Unavailable
+from holdfast.fs import durable, private
+from holdfast.journal.waiting import Row, WaitingList
 from holdfast.models.value import Value
 from holdfast.text.lazy import log
 
@@ -79,30 +79,27 @@ class Sent(NamedTuple):
 Send = Callable[[Item], "Evidence"]
 
 
-class _Row(NamedTuple):
-    line: bytes
-    item: Item
-
-
 class Outbox:
     """One project's outbox. All methods but :meth:`send` may raise Unavailable."""
 
     def __init__(self, state: str) -> None:
         self._state = state
         self._path = os.path.join(state, FILE)
+        self._list = WaitingList(self._path, Item, what="An item of the outbox", damaged=_damaged)
 
     def put(self, items: Iterable[Item]) -> None:
         """Append ``items``, durable on return. An item whose id exists already is not added again."""
-        with self._locked():
-            rows = self._read()
+        new = [self._list.row(item) for item in items]
+
+        def change(rows: list[Row[Item]]) -> list[Row[Item]]:
             known = {row.item.id for row in rows}
-            new = [_Row(records.encode(unstructure(item)), item) for item in items if item.id not in known]
-            if new:
-                self._write([*rows, *new])
+            return [*rows, *(row for row in new if row.item.id not in known)]
+
+        self._list.change(change)
 
     def items(self) -> list[Item]:
         """The waiting items, in order. An unreadable line is an item without plugin and target, never omitted."""
-        return [row.item for row in self._read()]
+        return [row.item for row in self._list.rows()]
 
     def get(self, item_id: str) -> Item:
         """The item with that id, or the only id with this prefix of six characters or more. Raises: NotFound."""
@@ -114,32 +111,26 @@ class Outbox:
 
     def count(self) -> int:
         """The number of waiting items."""
-        return len(self._lines())
+        return self._list.count()
 
     def remove(self, item_id: str) -> None:
         """Remove an item durably. A missing item is not an error."""
-        with self._locked():
-            rows = self._read()
-            kept = [row for row in rows if row.item.id != item_id]
-            if len(kept) != len(rows):
-                self._write(kept)
+        self._list.change(lambda rows: [row for row in rows if row.item.id != item_id])
 
     def retarget(self, old: str, new: str, *, now: datetime) -> list[Item]:
         """Let items for ``old`` go to ``new`` and be due at once; returns them. Both name one target
         (``owner/repo#7``), or both a repository, and then its numbers stay. Ids and bodies stay, so nothing is
         published twice."""
         moved: list[Item] = []
-        with self._locked():
-            rows = []
-            for row in self._read():
-                target = _moved(row.item.target, old, new)
-                if target:
-                    item = evolve(row.item, target=target, due=now.astimezone(UTC), error="", next_step="")
-                    moved.append(item)
-                    row = _Row(records.encode(unstructure(item)), item)
-                rows.append(row)
-            if moved:
-                self._write(rows)
+
+        def one(row: Row[Item]) -> Row[Item]:
+            target = _moved(row.item.target, old, new)
+            if not target:
+                return row
+            moved.append(evolve(row.item, target=target, due=now.astimezone(UTC), error="", next_step=""))
+            return self._list.row(moved[-1])
+
+        self._list.change(lambda rows: [one(row) for row in rows])
         return moved
 
     def send(
@@ -167,45 +158,21 @@ class Outbox:
         if isinstance(error, TryLater):
             pause = max(pause, timedelta(seconds=min(error.after_s, _LONGEST_ASKED_S)))
         due = now + pause
-        with self._locked():
-            rows = []
-            for row in self._read():
-                new = row.item
-                if new.id == item.id:
-                    new = evolve(
-                        new, attempts=new.attempts + 1, due=due, error=error.message, next_step=error.next_step
-                    )
-                elif isinstance(error, Unavailable) and new.plugin == item.plugin:
-                    new = evolve(new, due=max(new.due, due))
-                rows.append(row if new is row.item else _Row(records.encode(unstructure(new)), new))
-            self._write(rows)
+
+        def one(row: Row[Item]) -> Row[Item]:
+            if row.item.id == item.id:
+                tried = evolve(row.item, attempts=row.item.attempts + 1, due=due)
+                return self._list.row(evolve(tried, error=error.message, next_step=error.next_step))
+            if isinstance(error, Unavailable) and row.item.plugin == item.plugin:
+                return self._list.row(evolve(row.item, due=max(row.item.due, due)))
+            return row
+
+        self._list.change(lambda rows: [one(row) for row in rows])
 
     def sending(self, *, timeout_s: float) -> durable.Lock:
         """The sending lock. Raises: Unavailable when another process still sends after ``timeout_s``."""
         private.make(self._state)
         return durable.lock(os.path.join(self._state, "outbox-sending.lock"), timeout_s=timeout_s)
-
-    # the file
-
-    def _locked(self) -> durable.Lock:
-        private.make(self._state)
-        return private.lock(self._path)
-
-    def _lines(self) -> list[bytes]:
-        try:
-            with safeopen.reader(self._path) as file:
-                return file.read().splitlines(keepends=True)
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise durable.unavailable(error, self._path, "read") from error
-
-    def _read(self) -> list[_Row]:
-        return [_Row(line, _item(line)) for line in self._lines()]
-
-    def _write(self, rows: Iterable[_Row]) -> None:
-        data = b"".join(row.line if row.line.endswith(b"\n") else row.line + b"\n" for row in rows)
-        tally.replace(self._path, data)
 
 
 class _Work:
@@ -299,19 +266,15 @@ def _moved(target: str, old: str, new: str) -> str:
     return new + rest if concerns else ""
 
 
-def _item(line: bytes) -> Item:
-    record = records.decode(line.rstrip(b"\n"))
-    try:
-        return structure(record, Item, what="An item of the outbox", error=Corrupt)
-    except Corrupt:
-        return Item(
-            id=f"{_DAMAGED}{zlib.crc32(line.rstrip()):08x}",
-            plugin="",
-            flush="",
-            target="",
-            body="",
-            at=_EPOCH,
-            due=_EPOCH,
-            error=f"A line of {FILE} is damaged.",
-            next_step="The daily summary lists the changes: publish them manually, then drop this with a reason.",
-        )
+def _damaged(line: bytes) -> Item:
+    return Item(
+        id=f"{_DAMAGED}{zlib.crc32(line.rstrip()):08x}",
+        plugin="",
+        flush="",
+        target="",
+        body="",
+        at=_EPOCH,
+        due=_EPOCH,
+        error=f"A line of {FILE} is damaged.",
+        next_step="The daily summary lists the changes: publish them manually, then drop this with a reason.",
+    )

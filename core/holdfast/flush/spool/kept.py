@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from attrs import evolve, field, frozen
 
-from holdfast.config.serde import structure, unstructure
-from holdfast.errors import Corrupt
-from holdfast.fs import durable, private, records, safeopen, tally
+from holdfast.fs import durable, private
+from holdfast.journal.waiting import Row, WaitingList
 from holdfast.models import Receipt
 
 FILE: Final = "spool.jsonl"
@@ -35,10 +34,15 @@ class Kept:
     session: str
     at: datetime
     server: str
-    receipt: Receipt | None = None
+    receipt: Receipt | None = field(default=None)
     flushed: dict[str, Any] = field(factory=dict, repr=False)
     error: str = ""
     next_step: str = ""
+
+    @receipt.validator
+    def _whole(self, _attribute: object, value: Receipt | None) -> None:
+        if value is None and not self.id.startswith(_DAMAGED):
+            raise ValueError("a kept flush has a receipt")
 
     @property
     def is_damaged(self) -> bool:
@@ -56,51 +60,46 @@ def sentence(items: Sequence[Kept], zone: tzinfo | None) -> str:
     return f"{many} kept on this machine, not yet on {servers}, since {since:%Y-%m-%d %H:%M}."
 
 
-class _Row(NamedTuple):
-    line: bytes
-    kept: Kept
-
-
 class Spool:
     """One project's spool. All methods may raise Unavailable."""
 
     def __init__(self, state: str) -> None:
         self._state = state
         self.path = os.path.join(state, FILE)
+        self._list = WaitingList(self.path, Kept, what="A kept flush", damaged=_damaged)
 
     def put(self, kept: Kept) -> None:
         """Append a flush, durable on return. An earlier line of the same id is replaced in its place."""
-        row = _Row(records.encode(unstructure(kept)), kept)
+        row = self._list.row(kept)
 
-        def change(rows: list[_Row]) -> list[_Row]:
-            if any(one.kept.id == kept.id for one in rows):
-                return [row if one.kept.id == kept.id else one for one in rows]
+        def change(rows: list[Row[Kept]]) -> list[Row[Kept]]:
+            if any(one.item.id == kept.id for one in rows):
+                return [row if one.item.id == kept.id else one for one in rows]
             return [*rows, row]
 
-        self._change(change)
+        self._list.change(change)
 
     def items(self) -> list[Kept]:
         """The kept flushes, in order. An unreadable line is an item without a receipt, never omitted."""
-        return [row.kept for row in self._read()]
+        return [row.item for row in self._list.rows()]
 
     def remove(self, ids: Iterable[str]) -> None:
         """Remove lines durably. A missing line is not an error."""
         gone = set(ids)
-        self._change(lambda rows: [row for row in rows if row.kept.id not in gone])
+        self._list.change(lambda rows: [row for row in rows if row.item.id not in gone])
 
     def failed(self, kept: Kept, error: str, next_step: str) -> None:
         """Record why a flush could not be written, unless that is recorded already."""
         if (kept.error, kept.next_step) != (error, next_step):
-            new = evolve(kept, error=error, next_step=next_step)
-            row = _Row(records.encode(unstructure(new)), new)
-            self._change(lambda rows: [row if one.kept.id == kept.id else one for one in rows])
+            row = self._list.row(evolve(kept, error=error, next_step=next_step))
+            self._list.change(lambda rows: [row if one.item.id == kept.id else one for one in rows])
 
     def set_aside(self) -> int:
         """Move damaged lines to files of their own, and return their number."""
-        damaged = [row for row in self._read() if row.kept.is_damaged]
+        damaged = [row for row in self._list.rows() if row.item.is_damaged]
         for row in damaged:
-            durable.replace(os.path.join(self._state, f"spool.{row.kept.id}"), row.line)
-        self.remove(row.kept.id for row in damaged)
+            durable.replace(os.path.join(self._state, f"spool.{row.item.id}"), row.line)
+        self.remove(row.item.id for row in damaged)
         return len(damaged)
 
     def writing(self, *, timeout_s: float) -> durable.Lock:
@@ -109,32 +108,8 @@ class Spool:
         private.make(self._state)
         return durable.lock(os.path.join(self._state, "spool-writing.lock"), timeout_s=timeout_s)
 
-    def _change(self, change: Callable[[list[_Row]], list[_Row]]) -> None:
-        private.make(self._state)
-        with private.lock(self.path):
-            before = self._read()
-            after = change(before)
-            if after != before:
-                lines = (row.line if row.line.endswith(b"\n") else row.line + b"\n" for row in after)
-                tally.replace(self.path, b"".join(lines))
 
-    def _read(self) -> list[_Row]:
-        try:
-            with safeopen.reader(self.path) as file:
-                return [_Row(line, _parsed(line)) for line in file.read().splitlines(keepends=True)]
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise durable.unavailable(error, self.path, "read") from error
-
-
-def _parsed(line: bytes) -> Kept:
-    try:
-        kept = structure(records.decode(line.rstrip(b"\n")), Kept, what="A kept flush", error=Corrupt)
-        if kept.receipt is not None:
-            return kept
-    except Corrupt:
-        pass
+def _damaged(line: bytes) -> Kept:
     return Kept(
         id=f"{_DAMAGED}{zlib.crc32(line.rstrip()):08x}",
         session="",
