@@ -76,6 +76,7 @@ def test_prompt_and_remember__many_facts__make_one_request_more_and_move_little(
     remember(away, 200)
     standin.skew(600)
     number = max(standin.world.repo(REPO).issues)
+    shutil.rmtree(away.state / "derived")
     cold = run(away, "prompt")
     assert kinds(cold) == "GET:issues GET:comments"
     for words in (("prompt",), ("facts", "list")):
