@@ -23,12 +23,11 @@ def run(args: Namespace) -> int:
     from holdfast.plugin.counters import counter
 
     out = Term()
-    with Holdfast.open(args.root) as memory:
-        with memory.services.store.backend.reading():  # a server is asked once for both
-            text = memory.prompt(args.max_tokens, fenced=args.fenced)
-            settled = memory.config.prompt
-            shown = sum(line.startswith("- [") for line in text.rpartition("Facts:\n")[2].splitlines())
-            left_out = memory.facts.count() - shown
+    with Holdfast.open(args.root) as memory, memory.services.store.backend.reading():  # a server is asked once
+        text = memory.prompt(args.max_tokens, fenced=args.fenced)
+        settled = memory.config.prompt
+        shown = sum(line.startswith("- [") for line in text.rpartition("Facts:\n")[2].splitlines())
+        left_out = memory.facts.count() - shown
     budget = settled.max_tokens if args.max_tokens is None else args.max_tokens
     if args.json:
         told = {"text": text, "tokens": counter(settled.counter)(text), "max_tokens": budget}
