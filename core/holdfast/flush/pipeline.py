@@ -183,7 +183,8 @@ class _Flush:
                 return self._repeat(last)
             at, kept = last.at, session.last_flush or {}
             self.overrides = tuple(kept.get("overrides", self.overrides))
-            self.flushed = {**self.flushed, "at": stamp(at)}
+            self.before = list(kept.get("before", ()))
+            self.flushed = {**self.flushed, "at": stamp(at), "before": self.before}
         flush_id = self._id(marker, payload, at)
 
         self.step = "daily note"
