@@ -184,7 +184,8 @@ class _Flush:
             at, kept = last.at, session.last_flush or {}
             self.overrides = tuple(kept.get("overrides", self.overrides))
             self.before = list(kept.get("before", ()))
-            self.flushed = {**self.flushed, "at": stamp(at), "before": self.before}
+            summary = summary or str(kept.get("summary", ""))
+            self.flushed = {**self.flushed, "at": stamp(at), "before": self.before, "summary": summary}
         flush_id = self._id(marker, payload, at)
 
         self.step = "daily note"
