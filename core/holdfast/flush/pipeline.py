@@ -182,7 +182,9 @@ class _Flush:
                 return self._repeat(last)
             at, kept = last.at, session.last_flush or {}
             self.overrides = tuple(kept.get("overrides", self.overrides))
-            self.flushed = {**self.flushed, "at": stamp(at)}
+            self.before = list(kept.get("before", ()))
+            summary = summary or str(kept.get("summary", ""))
+            self.flushed = {**self.flushed, "at": stamp(at), "before": self.before, "summary": summary}
         flush_id = self._id(marker, payload, at)
 
         self.step = "daily note"
