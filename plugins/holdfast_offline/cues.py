@@ -55,7 +55,7 @@ CUES: Final = (
     Cue(Kind.FACT, rf"correction{_LABEL_END}", user_only=True, category=Category.CORRECTION, confidence=EXPLICIT),
     Cue(
         Kind.FACT,
-        r"(?:please )?(?:remember|note|keep in mind|don['’]?t forget)(?:,? that\b|[*_]*\s*[:,—–])[*_]*\s*"
+        r"(?:please )?(?:remember|don['’]?t forget)(?:,? that\b|[*_]*\s*[:,—–])[*_]*\s*|(?:please )?note that\b\s*"
         r"|for the record\b[,:]?\s*|(?:please )?remember (?=(?:we|our|i|my)\b)"
         r"|(?:[^.!?]{0,120}[,;] (?:so |and )?)?for (?:future|later|your) reference\b[,:]?\s*",
         user_only=True,
@@ -75,8 +75,9 @@ CUES: Final = (
         rf"|(?:no,? )?(?:we should|i would|i['’]d) (?:call|name|use|keep(?! (?:\w+ )?in mind)"
         r"|treat|drop|remove|avoid|rather|not)\b"
         r"|no[,:]? (?:please )?(?:don['’]?t|do not|let['’]?s not)\b"
-        r"|(?!(?:this|that|it|they|there|these|those|which|what|you|he|she|we|i|who|how|where|when|why)\b)"
-        r"(?:[\w'’`/.-]+ ){1,5}(?<!\bthis )(?<!\bthat )(?<!\bit )(?<!\bthere )should"
+        r"|(?!(?:maybe|perhaps|the should|the (?:first|last|second|next|other)|this|that|it|they|there|these|those"
+        r"|which|what|you|he|she|we|i|who|how|where|when|why)\b)"
+        r"(?:[\w'’`/.-]+ ){1,5}(?<!\bthe )(?<!\bthis )(?<!\bthat )(?<!\bit )(?<!\bthere )should"
         r" (?:be|not|never|only|always|no longer)\b(?=(?:\W+\w+){2})"
         rf"|{_WE} (?:really )?(?:like|love) the (?:idea|name|label|option)\b",
         whole=True,
@@ -134,7 +135,8 @@ CUES: Final = (
         Kind.BLOCKER,
         r"(?:(?:we['’]re|we are|i['’]m|i am|this is|it is|it['’]s|still|currently) (?:still |currently )?)?"
         r"(?:blocked (?:by|on|until|because)\b|waiting (?:for|on)\b)"
-        rf"|{_WE} (?:can['’]?t|cannot|can not)\b(?=.{{1,300}}\buntil\b)",
+        rf"|{_WE} (?:can['’]?t|cannot|can not) (?!\w+ (?:the|what|which|how|whether|until)\b(?=.*\b(?:know|observe)))"
+        r"(?=.{1,300}\buntil\b)",
         whole=True,
         user_only=True,
     ),
