@@ -46,6 +46,7 @@ _NO_CHOICE: Final = Lazy(
     r"^(?:you decide|up to you|your (?:call|choice)|either|not sure|i don['’]t know|no preference|skip|other|hm+\b"
     r"|depends\b|let me think|no answer|we already|this is the|looks (?:good|right|fine|correct)|approved?\b|proceed\b"
     r"|close,|not quite|let me\b|no / not sure|revise\b|confirm\b|wait\b"
+    r"|let['’]?s (?:just )?(?:work|focus|do)\b|focus on\b|idk\b|i feel like\b|this should|(?:re)?start now\b"
     r"|continue\b|done\b)|\bi['’]m (?:thinking|not sure)\b|\?(?:\s|$)",
     re.IGNORECASE,
 )
