@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     from holdfast_dream.notes import Note
 
 #: Labels of the lines in a note that hold lasting statements.
-_LABELS: Final = ("Decision", "Fact")
+LABELS: Final = ("Decision", "Fact")
+#: Maximum number of statements in the notes that a dream compares with the items. Each takes some 2 kB.
+MOST_STATEMENTS: Final = 2_000
 #: Share of the limit that a dream fills, which leaves room for additions before the next dream.
 _FILLED: Final = 0.95
 #: Share of the limit from which a dream warns.
@@ -33,37 +37,58 @@ class Statement(NamedTuple):
     source: str
 
 
-def statements(read_notes: Iterable[Note]) -> list[Statement]:
-    """The facts and decisions of the notes, oldest first."""
-    found = []
+def statements(read_notes: Iterable[Note]) -> tuple[list[Statement], int]:
+    """The newest facts and decisions of the notes, oldest first, and the number of older ones left out."""
+    found: deque[Statement] = deque(maxlen=MOST_STATEMENTS)
+    count = 0
     for day, name, text in read_notes:
         at = datetime(day.year, day.month, day.day, tzinfo=UTC)
         for block in notes.blocks(text):
             at = block.at or at
-            found += [Statement(said, at, name) for said in block.items(*_LABELS)]
-    return found
+            for said in block.items(*LABELS):
+                found.append(Statement(said, at, name))
+                count += 1
+    return list(found), count - len(found)
 
 
-def replaced(before: Sequence[str], after: Sequence[str]) -> dict[str, tuple[str, Relation]]:
-    """The items of ``before`` repeated or replaced in ``after`` -> the new item, and which of the two happened."""
-    there = {duplicate_key(text) for text in before}
-    known = Known()
-    for text in before:
-        known.add(text, read(text))
-    found: dict[str, tuple[str, Relation]] = {}
-    for text in after:
-        if duplicate_key(text) not in there:
-            for old, what in known.related(read(text)):
-                found[old] = (text, what)
-    return found
+class Before:
+    """The items of a memory before a dream. Several steps ask about them, so their keys and the index exist once."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.texts = list(texts)
+        self._keys = {duplicate_key(text) for text in self.texts}
+
+    def has(self, text: str) -> bool:
+        """Whether it has this item, with the same key."""
+        return duplicate_key(text) in self._keys
+
+    def __len__(self) -> int:
+        """The number of different items."""
+        return len(self._keys)
+
+    @cached_property
+    def _known(self) -> Known:
+        known = Known()
+        for text in self.texts:
+            known.add(text, read(text))
+        return known
+
+    def replaced(self, after: Iterable[str]) -> dict[str, tuple[str, Relation]]:
+        """The items repeated or replaced in ``after`` -> the new item, and which of the two happened."""
+        found: dict[str, tuple[str, Relation]] = {}
+        for text in after:
+            if not self.has(text):
+                for old, what in self._known.related(read(text)):
+                    found[old] = (text, what)
+        return found
 
 
 def without_older(
-    items: Sequence[Item], before: Sequence[str], record: Mapping[str, Confirmation], newest: datetime | None
+    items: Sequence[Item], before: Before, record: Mapping[str, Confirmation], newest: datetime | None
 ) -> list[Item]:
     """``items`` without those of ``before`` replaced by a new item, unless they were confirmed after ``newest``, the
     time of the newest statement."""
-    older = replaced(before, [item.text for item in items])
+    older = before.replaced(item.text for item in items)
     kept = []
     for item in items:
         mine = record.get(confirmed.key_of(item.text))
@@ -74,7 +99,7 @@ def without_older(
 
 
 def within(
-    items: Sequence[Item], before: Sequence[str], record: Mapping[str, Confirmation], *, most: int, chars: int
+    items: Sequence[Item], before: Before, record: Mapping[str, Confirmation], *, most: int, chars: int
 ) -> tuple[list[Item], list[str]]:
     """The ``items`` that fit into ``most`` items and ``chars`` characters, and the wording of the rest.
 
@@ -85,9 +110,8 @@ def within(
     sizes = [len(item.text) + 3 + (len(item.heading) + 6 if item.heading else 0) for item in items]
     if room == len(items) and sum(sizes) <= chars:
         return list(items), []
-    there = {duplicate_key(text) for text in before}
-    new = [at for at, item in enumerate(items) if duplicate_key(item.text) not in there]
-    old = [at for at, item in enumerate(items) if duplicate_key(item.text) in there]
+    new = [at for at, item in enumerate(items) if not before.has(item.text)]
+    old = [at for at, item in enumerate(items) if before.has(item.text)]
     ranked = [old[i] for i in confirmed.ordered(record, [items[at].text for at in old])]
     stay: set[int] = set()
     for at in (*reversed(new), *ranked):

@@ -25,7 +25,7 @@ from holdfast.errors import BadValue, Conflict, HoldfastError, Refused, Unavaila
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import confirmed, dreamlog
 from holdfast.flush.confirmed import Confirmation
-from holdfast.flush.dreamlog import DreamResult, Gone, Mark, Proposal, Status, Supported
+from holdfast.flush.dreamlog import DreamResult, Gone, Mark, Proposal, Status
 from holdfast.fs import paths
 from holdfast.journal import witness
 from holdfast.models import DreamSources
@@ -33,9 +33,9 @@ from holdfast.plugin.progress import report
 from holdfast.session import dreamtext
 from holdfast.storage import ABSENT
 from holdfast.text import hostile
-from holdfast_dream import consolidate
-from holdfast_dream.grounding import ground, indexed
-from holdfast_dream.grounding.restating import Relation
+from holdfast_dream import consolidate, overflow
+from holdfast_dream.comparing import compare
+from holdfast_dream.grounding import indexed
 from holdfast_dream.notes import Note, content, digest_of, window
 from holdfast_dream.write import apply, diff, lock, new_id, told, told_all
 
@@ -57,8 +57,6 @@ WAIT_S: Final = 2.0
 RETRY_AFTER: Final = timedelta(hours=1)
 #: Recorded time of an edit that the last dream did not see: just after that dream.
 _AFTER: Final = timedelta(seconds=1)
-#: Minimum score of :func:`holdfast_dream.grounding.ground` for an old item to count as merged into the new one.
-_SAYS_THE_SAME = 0.5
 
 
 class NotApplied(HoldfastError):
@@ -226,17 +224,22 @@ class _Run:
                 f"{name} is withheld: this machine did not write it, so it may have come with a clone.",
                 next_step=provenance.NEXT_STEP,
             )
-        old = self._masked(Surface.MEMORY, name, document.text if document else "")
+        old, rest = self._considered(name, document.text if document else "")
         report(0, _STAGES, "Reading the notes")
         self.heard = witness.Witness(services)
         sources = self._sources(name, old, notes)
-        items = [item.text for item in dreamtext.read(old, prose_is_item=True).items]
-        record = self._record(items)
+        memory = dreamtext.read(old, prose_is_item=True)
+        title = memory.title or dreamtext.TITLE
+        before = consolidate.Before(item.text for item in memory.items)
+        del memory
+        record = self._record(before.texts)
         days = {note.name: note.day for note in notes}
-        said = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
+        said, older = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
+        self._warn(f"{older:,} older statements of the notes were not compared.", older)
         report(1, _STAGES, f"Waiting for {self.result.plugin}")
         draft = services.dispatch.on_dream(
-            DreamSources(memory=old, notes=sources[1:], confirmed=self._times(items, record)), only=self.result.plugin
+            DreamSources(memory=old, notes=sources[1:], confirmed=self._times(before.texts, record)),
+            only=self.result.plugin,
         )
         if draft is None:
             raise NotApplied(f"The plugin {self.result.plugin!r} had nothing to say.")
@@ -244,16 +247,16 @@ class _Run:
         newest = max((one.at for one in said), default=None)
         evidence = indexed(sources)  # kept, so that each check uses the same index
         try:
-            new = self._checked(draft.memory, name, old, sources, record, newest)
+            new = self._checked(draft.memory, name, title, before, sources, record, newest)
         except _Nothing:
             if not self.dry_run:
                 dreamlog.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
             raise
         report(3, _STAGES, "Comparing with the memory before")
-        self._compare(old, new, sources)
+        after = self._compare(before, new, sources)
         del evidence
         self.note(diff="".join(diff(old, new, name)))
-        self._guard(old, new)
+        self._guard(before, after)
         story = self._story(draft.diary)
         if self.dry_run:
             self.end(Status.PROPOSED, "This was a trial: nothing was written.")
@@ -263,9 +266,16 @@ class _Run:
         if (again.revision if again else ABSENT) != base:
             raise _Edited(name)
         proposal = Proposal(
-            result=self.result, name=name, text=new, base=base, digest=digest, diary=story, said=tuple(said)
+            result=self.result,
+            name=name,
+            text=new,
+            base=base,
+            digest=digest,
+            diary=story,
+            said=tuple(said),
+            overflow=rest,
         )
-        if services.config.dream.apply == "propose" and self.result.diff:
+        if services.config.dream.apply == "propose" and (self.result.diff or rest):
             self.end(Status.PROPOSED, "It waits for review.", "`holdfast dream review`")
             dreamlog.propose(services.state, evolve(proposal, result=self.result))
             return
@@ -273,6 +283,19 @@ class _Run:
             self.result = apply(services, proposal)
         except Conflict as error:
             raise _Edited(error.message) from error
+
+    def _considered(self, name: str, text: str) -> tuple[str, str]:
+        """MEMORY.md with the items to compare, and those that go to the archive at once, one per line."""
+        most = overflow.bound(self.services.curated_limit)
+        old = self._masked(Surface.MEMORY, name, text)
+        old, rest, count = overflow.considered(old, confirmed.load(self.services.state), most)
+        self.note(overflow=count, warnings=())
+        self._warn(f"{count:,} items of {name} go to the archive, because a dream compares at most {most:,}.", count)
+        return old, rest
+
+    def _warn(self, warning: str, count: int) -> None:
+        if count:
+            self.note(warnings=(*self.result.warnings, warning))
 
     def _record(self, items: Iterable[str]) -> dict[str, Confirmation]:
         """The old items' confirmations. An item that the last dream did not see was written after it, by a user
@@ -317,14 +340,13 @@ class _Run:
         self,
         draft: str,
         name: str,
-        old: str,
+        title: str,
+        before: consolidate.Before,
         sources: tuple[tuple[str, str], ...],
         record: Mapping[str, Confirmation],
         newest: datetime | None,
     ) -> str:
         """The draft, ready to store. Raises: NotApplied, Refused, PluginError."""
-        before = dreamtext.read(old, prose_is_item=True)
-        known = {duplicate_key(item.text) for item in before.items}
         wanted = dreamtext.read(draft)
         refused = [Gone(text=text, reason="not an item") for text in wanted.prose]
         items, seen = [], set[str]()
@@ -333,35 +355,34 @@ class _Run:
             if key in seen:
                 continue
             seen.add(key)
-            if key not in known and len(item.text.split()) < 2 and item.text.isascii():
+            if not before.has(item.text) and len(item.text.split()) < 2 and item.text.isascii():
                 refused.append(Gone(text=item.text, reason="one word says nothing"))
-            elif key not in known and self.heard.is_hostile(item.text):
+            elif not before.has(item.text) and self.heard.is_hostile(item.text):
                 refused.append(Gone(text=item.text, reason=witness.REASON))
             else:
                 items.append(item)
-        text = evolve(wanted, items=items).render(before.title or dreamtext.TITLE)
-        limit = max(sum(len(text) for _, text in sources), len(old)) + len(dreamtext.TITLE) + 100
+        text = evolve(wanted, items=items).render(title)
+        limit = sum(len(text) for _, text in sources) + len(dreamtext.TITLE) + 100
         if len(text) > limit:
             raise NotApplied(
                 f"The new MEMORY.md would have {len(text):,} characters, more than {limit:,}.",
                 next_step="Write a memory shorter than its source documents.",
             )
-        there = [item.text for item in before.items]
-        items = consolidate.without_older(items, there, record, newest)
-        items = self._within(items, there, record)
-        text = evolve(wanted, items=items).render(before.title or dreamtext.TITLE)
+        items = consolidate.without_older(items, before, record, newest)
+        items = self._within(items, before, record)
+        text = evolve(wanted, items=items).render(title)
         # A user's own line that the dreamer kept is kept, even when a validator objects to it.
-        previous = before.render() if before.items else None
+        previous = dreamtext.read(sources[0][1], prose_is_item=True).render() if before else None
         text, gone = self._sifted(text, name, sources, previous)
         refused += [Gone(text=line.removeprefix("- "), reason=f"{f.message} ({f.rule})") for line, f in gone]
         self.note(refused=self._admitted(refused))
         left = self._quoting(dreamtext.read(text), gone, items, sources)
-        left = evolve(left, items=consolidate.without_older(left.items, there, record, newest))
+        left = evolve(left, items=consolidate.without_older(left.items, before, record, newest))
         if not left.items:
-            if not before.items and (wanted.items or (wanted.title and not wanted.prose)):
+            if not before and (wanted.items or (wanted.title and not wanted.prose)):
                 raise _Nothing("The notes hold no facts or decisions for the memory.")
             raise NotApplied("Nothing of the draft can be used: no item is left.", next_step="See what was refused.")
-        return left.render(before.title or dreamtext.TITLE)
+        return left.render(title)
 
     def _sifted(
         self, text: str, name: str, sources: tuple[tuple[str, str], ...], previous: str | None
@@ -413,7 +434,7 @@ class _Run:
         return evolve(left, items=[*left.items, *(item for item, _ in found)])
 
     def _within(
-        self, items: Sequence[dreamtext.Item], before: Sequence[str], record: Mapping[str, Confirmation]
+        self, items: Sequence[dreamtext.Item], before: consolidate.Before, record: Mapping[str, Confirmation]
     ) -> list[dreamtext.Item]:
         """The items that fit. The result names the archived items, and warns when little room is left."""
         settled, most = self.services.config.dream, self.services.curated_limit
@@ -426,51 +447,22 @@ class _Run:
             self.note(warnings=(*self.result.warnings, warning))
         return kept
 
-    def _compare(self, old: str, new: str, sources: tuple[tuple[str, str], ...]) -> None:
-        """Record the outcome of every line, with its evidence."""
-        before, after = dreamtext.read(old, prose_is_item=True), dreamtext.read(new)
-        known = {duplicate_key(item.text) for item in before.items}
-        still = {duplicate_key(item.text) for item in after.items}
-        lines = [
-            Supported(
-                text=found.text,
-                sources=[f"{support.document}:{support.line}" for support in found.supports],
-                kept=duplicate_key(found.text) in known,
-            )
-            for found in ground([item.text for item in after.items], sources)
-        ]
-        # An old item counts as merged when the new memory supports it as a source.
-        merged: list[Gone] = []
-        older: list[Gone] = []
-        dropped: list[Gone] = []
-        still |= {duplicate_key(one.text) for one in self.result.archived}
-        newer = consolidate.replaced([item.text for item in before.items], [item.text for item in after.items])
-        refused = {duplicate_key(one.text): one.reason for one in self.result.refused}
-        there = new.splitlines()
-        gone = [item.text for item in before.items if duplicate_key(item.text) not in still]
-        for found in ground(gone, [("new", new)]):
-            best = found.supports[0] if found.supports else None
-            heir, what = newer.get(found.text, ("", Relation.OTHER))
-            if heir:
-                one = Gone(text=found.text, reason=f"now: {heir}")
-                (merged if what is Relation.SAME else older).append(one)
-            elif best is not None and found.ok and best.score >= _SAYS_THE_SAME:
-                merged.append(Gone(text=found.text, reason=f"now in: {there[best.line - 1].removeprefix('- ')}"))
-            else:
-                reason = refused.get(duplicate_key(found.text), "left out by the dream")
-                dropped.append(Gone(text=found.text, reason=reason))
+    def _compare(self, before: consolidate.Before, new: str, sources: tuple[tuple[str, str], ...]) -> list[str]:
+        """Record the outcome of every line, with its evidence. Returns the items of the new memory."""
+        after = [item.text for item in dreamtext.read(new).items]
+        found = compare(before, new, after, sources, archived=self.result.archived, refused=self.result.refused)
         self.note(
-            lines=lines,
-            kept=[line.text for line in lines if line.kept],
-            added=[line.text for line in lines if not line.kept],
-            merged=self._admitted(merged),
-            replaced=self._admitted(older),
-            dropped=self._admitted(dropped),
+            lines=found.lines,
+            kept=[line.text for line in found.lines if line.kept],
+            added=[line.text for line in found.lines if not line.kept],
+            merged=self._admitted(found.merged),
+            replaced=self._admitted(found.replaced),
+            dropped=self._admitted(found.dropped),
         )
+        return after
 
-    def _guard(self, old: str, new: str) -> None:
-        before = {duplicate_key(i.text) for i in dreamtext.read(old, prose_is_item=True).items}
-        count = len(dreamtext.read(new).items) + sum(duplicate_key(g.text) in before for g in self.result.archived)
+    def _guard(self, before: consolidate.Before, after: Sequence[str]) -> None:
+        count = len(after) + sum(before.has(gone.text) for gone in self.result.archived)
         lost = max(len(self.result.dropped), len(before) - count)
         if len(before) >= GUARDED_ITEMS and lost * 2 > len(before) and not self.force:
             raise NotApplied(

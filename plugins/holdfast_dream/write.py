@@ -8,6 +8,7 @@ import logging
 import secrets
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -75,8 +76,9 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
         result = evolve(result, backup=dreamlog.back_up(services.state, backup, keep=services.config.dream.backups))
     page = services.layout.name(Surface.DIARY, result.at.date())
     _tell(services, page, result, lambda block_id: diary.render(result, block_id, proposal.diary))
-    if result.archived:
-        _tell(services, services.layout.archive, result, lambda block_id: diary.archived(result, block_id), ARCHIVE)
+    if result.archived or proposal.overflow:
+        block = partial(diary.archived, result, rest=proposal.overflow)
+        _tell(services, services.layout.archive, result, block, ARCHIVE)
     result = evolve(result, diary=page, status=Status.DONE, reason="" if changed else "There was nothing to change.")
     if changed:
         try:
@@ -95,12 +97,12 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
 def _confirm(services: Services, proposal: Proposal) -> None:
     """Record the statements that confirmed each item of the new memory."""
     from holdfast.flush import confirmed
-    from holdfast_dream.consolidate import replaced, updated
+    from holdfast_dream.consolidate import Before, updated
     from holdfast_dream.grounding.restating import Relation
 
     gone = [one.text for one in proposal.result.merged]
     items = [item.text for item in dreamtext.read(proposal.text).items]
-    heirs = {old: new for old, (new, what) in replaced(gone, items).items() if what is Relation.SAME}
+    heirs = {old: new for old, (new, what) in Before(gone).replaced(items).items() if what is Relation.SAME}
     record = updated(confirmed.load(services.state), items, proposal.said, heirs, services.now())
     confirmed.save(services.state, record)
 

@@ -109,3 +109,9 @@ def test_question__sources__stand_exactly_as_they_are_between_marks_that_they_ca
 @pytest.mark.req("R019")
 def test_question__no_memory_yet__is_shown_as_empty() -> None:
     assert "MEMORY.md>>>\n(empty)\n" in dreamtext.question(DreamSources(memory="", notes=[("n", "x")]))
+
+
+def test_read__item_wrapped_over_very_many_lines__joined_in_one_pass() -> None:
+    """Joining line by line took time with the square of their number: minutes for a file of a megabyte."""
+    (item,) = dreamtext.read("- first\n" + "word\n" * 300_000).items
+    assert item.text == "first" + " word" * 300_000

@@ -6,6 +6,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from holdfast.errors import BadValue, Conflict, DuplicateFact, NotFound, Refused, StorageError
+from holdfast.facts import origins
 from holdfast.facts.factrules import (
     DEFAULT_CATEGORY,
     DEFAULT_CONFIDENCE,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 logger = log(__name__)
 
 _DRAWS = 100
+_NEWER = "a newer value was stated"
 _EXPORTED = 1_000  # facts masked together on their way out
 
 
@@ -177,7 +179,7 @@ class Facts:
                 logger.info("a fact was skipped: %s", reason)
                 return AddResult(outcome=AddOutcome.BELOW_THRESHOLD, reason=reason)
             content = check_content(self._services.gate.admit(content, surface=SURFACE))
-            source = self._services.gate.admit(source, surface=SURFACE) if source else ""
+            source = self._signed(source)
         except (BadValue, Refused) as error:
             reason = error.message.rstrip(".")
             logger.info("a fact was skipped: %s", f"bad {error.field}" if isinstance(error, BadValue) else "refused")
@@ -202,20 +204,51 @@ class Facts:
 
         return Value(*self._checked(content, category, confidence, source), at or self._services.clock())
 
-    def store(self, values: Sequence[Value | AddResult]) -> ResultList:
+    def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> ResultList:
         """Store values, of which newer ones replace older ones; see :func:`holdfast.facts.newer.store`."""
         from holdfast.facts import newer
 
-        return newer.store(self, values)
+        return newer.store(self, values, stored)
 
     def _checked(self, content: str, category: str, confidence: float, source: str) -> tuple[str, str, float, str]:
         """The values in storable form. Raises: BadValue, Refused, PluginError."""
         content, category, confidence = check_content(content), check_category(category), check_confidence(confidence)
         source = check_source(source)
         content = check_content(self._services.gate.admit(content, surface=SURFACE))
-        return content, category, confidence, self._services.gate.admit(source, surface=SURFACE) if source else ""
+        return content, category, confidence, self._signed(source)
 
-    def retire(self, fact: Fact, *, by: str = "", why: str = "a newer value was stated") -> None:
+    def _signed(self, source: str) -> str:
+        """The source as it may be stored, with who states the fact. Raises: Refused, PluginError."""
+        admitted = self._services.gate.admit(source, surface=SURFACE) if source else ""
+        by = self._services.origin()
+        return origins.signed(admitted, by) if by else admitted
+
+    def conflicts(self) -> Sequence[origins.Conflict]:
+        """The facts on which two machines disagree, the newest conflict first. Reads all facts."""
+        return origins.conflicts(self.list())
+
+    def keep(self, fact_id: str, *, why: str = "") -> FactList:
+        """Decide a conflict: the other facts of the conflict leave the store, and are returned. The log has their
+        content, with ``why``. Raises: NotFound for an unknown id, or a fact without a conflict."""
+        kept = self.get(fact_id)
+        for conflict in self.conflicts():
+            if kept in conflict.facts:
+                gone = [fact for fact in conflict.facts if fact.id != kept.id]
+                for fact in gone:
+                    self.retire(fact, by=kept.id, why=why or "a person decided the conflict")
+                return gone
+        raise NotFound(f"Fact {fact_id} is in no conflict.", next_step="`holdfast facts conflicts` lists them.")
+
+    def sign(self, fact_id: str, change: Callable[[str], str]) -> None:
+        """Change a fact's source, which names who states it. A missing fact is not an error."""
+        try:
+            old = self.get(fact_id).source
+            if (new := change(old)) != old:
+                self._services.store.backend.update_fact(fact_id, source=new)
+        except NotFound:
+            return
+
+    def retire(self, fact: Fact, *, by: str = "", why: str = _NEWER) -> None:
         """Remove an obsolete fact. Its content goes to the trail first, durably. A missing fact is not an
         error."""
         if fact.id == by:
@@ -251,9 +284,12 @@ class Facts:
         at = (created_at or self._services.clock()).astimezone(UTC)
         return self.add_all([Value(content, category, confidence, source, at)], fact_id=fact_id)[0]
 
-    def add_all(self, values: Sequence[Value], *, fact_id: str | None = None) -> ResultList:
+    def add_all(
+        self, values: Sequence[Value], *, fact_id: str | None = None, older: Sequence[Sequence[Fact]] = ()
+    ) -> ResultList:
         """Store values already checked and admitted, in order, in one round trip where the backend can. ``fact_id`` is
-        the first one's id. New ids are drawn when there are none or they are taken."""
+        the first one's id. New ids are drawn when there are none or they are taken. ``older`` has the facts that each
+        value replaces."""
         from attrs import evolve
 
         from holdfast.facts import eviction
@@ -266,8 +302,28 @@ class Facts:
         ]  # fmt: skip
         if fact_id:
             facts[0] = evolve(facts[0], id=fact_id)
-        results = eviction.add_all(self._services, self.trail, facts)
-        return [self._told(one or self._redrawn(fact)) for one, fact in zip(results, facts, strict=True)]
+        pairs = list(zip(facts, older, strict=True)) if any(older) else []
+        at_once = bool(pairs) and eviction.replaces_at_once(self._services)
+        gone = [old.id for fact, replaced in pairs for old in self._recorded(fact, replaced)] if at_once else []
+        added = eviction.add_all(self._services, self.trail, facts, gone)
+        results = [self._told(one or self._redrawn(fact)) for one, fact in zip(added, facts, strict=True)]
+        for at, (_, replaced) in enumerate(pairs):
+            stored = results[at].fact
+            by = stored.id if stored is not None else results[at].duplicate_of or ""
+            results[at] = evolve(results[at], replaced=[old.id for old in replaced if old.id != by])
+            if not at_once:
+                for old in replaced:
+                    self.retire(old, by=by)
+        return results
+
+    def _recorded(self, fact: Fact, replaced: Sequence[Fact]) -> FactList:
+        """The facts that ``fact`` replaces, recorded in the trail. A stored twin of ``fact`` stays instead of it."""
+        key = duplicate_key(fact.content)
+        by = next((old.id for old in replaced if duplicate_key(old.content) == key), fact.id)
+        leaving = [old for old in replaced if old.id != by]
+        for old in leaving:
+            self.trail.replaced(old, by, self._services.clock(), why=_NEWER)
+        return leaving
 
     def _redrawn(self, fact: Fact) -> AddResult:
         """Add a fact whose id is taken. Raises: Conflict."""

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define, evolve, field
 
-from holdfast.config import identity
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, stamp, unstructure
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
@@ -201,7 +200,8 @@ class _Flush:
         self.step = "curated memory"
         documents.write_curated(payload, last, flush_id, at)
         self.step = "documents"
-        documents.finish()
+        drafts = self.gathered.results if self.gathered is not None else ()
+        documents.finish([*(payload.facts or ()), *(one.content for _, draft in drafts for one in draft.facts)])
 
         lost = ", ".join(dict.fromkeys(w.name for w in documents.proof.lost))
         if lost:
@@ -334,7 +334,7 @@ class _Flush:
         admitted = stated.admitted(self.services, payload, summary, found)
         self.warnings += [f"{f.message} ({f.rule})" for f in found]
         payload, summary = self._attributed(*admitted)
-        self.by = self.services.gate.label(identity.described(self.services.config.identity, session.provider))
+        self.by = self.services.origin(session.provider)
         others = [one for one in marker.stated if self.stated is None or one.digest != self.stated.digest]
         self.before = stated.beyond(others, payload, at)
         self.warnings += (line for line in self.before if line.startswith(stated.NOT_KEPT))
@@ -405,7 +405,14 @@ class _Flush:
         warnings. Rewriting a flush does not restore facts deleted since."""
         fresh = None if self.documents.proof.lost else payload
         queued, warnings = backlog.settle_flush(
-            self.services, self.gathered, self.unflushed, source=self.session.id, flush=flush_id, payload=fresh, at=at
+            self.services,
+            self.gathered,
+            self.unflushed,
+            source=self.session.id,
+            flush=flush_id,
+            payload=fresh,
+            at=at,
+            stored=self.documents.facts,
         )
         self.queued += queued
         return warnings

@@ -17,11 +17,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Final
 
 from attrs import frozen
 
+from holdfast_dream.grounding.compact import Postings
 from holdfast_dream.grounding.lexicon import (
     GIVEN_NAMES,
     NEGATORS,
@@ -153,7 +154,7 @@ class Statement:
         return "active"
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def read(text: str) -> Statement:
     """A statement. Never raises; linear in the length of ``text``."""
     body = _HALF_HOUR.sub("30 minutes", _ONE_UNIT.sub("1 ", plain(text).strip()))
@@ -418,74 +419,75 @@ def _is_mended(new: Statement, old: Statement) -> bool:
 
 
 class Known:
-    """Statements by their form, to find the few that a new one can be related to. Each has a key."""
+    """Statements by their form, to find the few that a new one can be related to. Each has a key.
+
+    It holds their texts and compact tables. A statement is read again when it is compared, because thousands of parsed
+    ones take megabytes.
+    """
 
     def __init__(self) -> None:
-        self._by_form: dict[frozenset[str], dict[str, None]] = {}
-        self._by_subject: dict[frozenset[str], dict[str, None]] = {}
-        self._by_word: dict[str, dict[str, None]] = {}
-        self._changes: dict[str, dict[str, None]] = {}
-        self._all: dict[str, Statement] = {}
+        self._by_form = Postings()
+        self._by_subject = Postings()
+        self._by_word = Postings()
+        self._changes = Postings()
+        self._keys: list[str] = []
+        self._texts: list[str] = []
+        self._place: dict[str, int] = {}
 
     def add(self, key: str, statement: Statement) -> None:
         """Add a statement, as the newest."""
         self.remove(key)
-        self._all[key] = statement
-        for place in self._places(statement):
-            place[key] = None
+        place = self._place[key] = len(self._keys)
+        self._keys.append(key)
+        self._texts.append(statement.text)
+        for table, entry in self._entries(statement):
+            table.add(entry, place)
 
     def remove(self, key: str) -> None:
         """Remove a statement. A missing one is not an error."""
-        statement = self._all.pop(key, None)
-        if statement is not None:
-            for place in self._places(statement):
-                del place[key]
+        place = self._place.pop(key, None)
+        if place is not None:
+            for table, entry in self._entries(read(self._texts[place])):
+                table.remove(entry, place)
 
-    def _places(self, statement: Statement) -> Iterator[dict[str, None]]:
-        yield self._by_form.setdefault(statement.bare, {})
-        yield self._by_subject.setdefault(statement.subject, {})
-        words = _said(statement.tokens)
-        for table in (self._by_word, self._changes) if statement.is_change else (self._by_word,):
-            for word in words:
-                yield table.setdefault(word, {})
+    def _entries(self, statement: Statement) -> Iterator[tuple[Postings, str]]:
+        yield self._by_form, _entry(statement.bare)
+        yield self._by_subject, _entry(statement.subject)
+        for word in _said(statement.tokens):
+            yield self._by_word, word
+            if statement.is_change:
+                yield self._changes, word
 
     def same(self, new: Statement) -> Iterator[str]:
         """The statements that ``new`` repeats in other words, newest first."""
-        for key in _newest(self._by_form.get(new.bare, {})):
-            if relation(new, self._all[key]) is Relation.SAME:
-                yield key
+        for place in self._by_form.places(_entry(new.bare)).newest(_COMPARED):
+            if relation(new, read(self._texts[place])) is Relation.SAME:
+                yield self._keys[place]
 
     def related(self, new: Statement) -> Iterator[tuple[str, Relation]]:
         """All statements that ``new`` repeats or replaces. Compares a bounded number."""
-        near = dict.fromkeys(_newest(self._by_form.get(new.bare, {})))
-        near |= dict.fromkeys(_newest(self._by_subject.get(new.subject, {})))
-        if new.is_change:
-            near |= _sharing(new, self._by_word)
-        yield from self._related(new, near)
-
-    def _related(self, new: Statement, near: Iterable[str]) -> Iterator[tuple[str, Relation]]:
-        for key in list(near):
-            found = relation(new, self._all[key])
+        for place in self._near(new, self._by_word if new.is_change else None):
+            found = relation(new, read(self._texts[place]))
             if found is not Relation.OTHER:
-                yield key, found
+                yield self._keys[place], found
 
     def replacing(self, old: Statement) -> Iterator[str]:
         """The statements that would replace ``old``, were they newer."""
-        near = dict.fromkeys(_newest(self._by_form.get(old.bare, {})))
-        near |= dict.fromkeys(_newest(self._by_subject.get(old.subject, {})))
-        near |= _sharing(old, self._changes)
-        for key in near:
-            if relation(self._all[key], old) is Relation.REPLACES:
-                yield key
+        for place in self._near(old, self._changes):
+            if relation(read(self._texts[place]), old) is Relation.REPLACES:
+                yield self._keys[place]
+
+    def _near(self, statement: Statement, words: Postings | None) -> list[int]:
+        """The newest places with the same form, then with the same subject, then those that share a word in
+        ``words``."""
+        near = dict.fromkeys(self._by_form.places(_entry(statement.bare)).newest(_COMPARED))
+        near |= dict.fromkeys(self._by_subject.places(_entry(statement.subject)).newest(_COMPARED))
+        if words is not None:
+            shared = [places for word in _said(statement.tokens) if (places := words.places(word))]
+            for places in sorted(shared, key=len)[:6]:
+                near |= dict.fromkeys(places.newest(_COMPARED))
+        return list(near)
 
 
-def _sharing(statement: Statement, table: dict[str, dict[str, None]]) -> dict[str, None]:
-    found: dict[str, None] = {}
-    shared = [table[word] for word in _said(statement.tokens) if table.get(word)]
-    for keys in sorted(shared, key=len)[:6]:
-        found |= dict.fromkeys(_newest(keys))
-    return found
-
-
-def _newest(keys: dict[str, None]) -> list[str]:
-    return list(islice(reversed(keys), _COMPARED))
+def _entry(words: frozenset[str]) -> str:
+    return "\0".join(sorted(words))
