@@ -117,6 +117,7 @@ class Documents:
     def names(self, prefix: str) -> list[str]:
         with self._log.reading():
             self._log.index.refresh()
+            self._log.index.check_members()
             titles = self._log.index.titles()
             return sorted(
                 title.removeprefix(TITLE)

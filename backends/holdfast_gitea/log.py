@@ -6,7 +6,6 @@ which of them count. Every call queries the server, so every reader sees the sam
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Iterator, Sequence
@@ -16,12 +15,13 @@ from typing import Final
 from attrs import evolve, frozen
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, StorageError, Unavailable
-from holdfast_gitea import folding, marker
+from holdfast_gitea import folding, marker, storeissue
 from holdfast_gitea.authors import Authors
 from holdfast_gitea.folding import BLOCK, NEXT, OPERATIONS, SNAPSHOT, VERSION, Folded, Record, Segment
-from holdfast_gitea.index import FACTS, PREFIX, SCHEMA, STORE, Entry, Index, Tail, encoded, entry_of, numbers
+from holdfast_gitea.index import AUTHORS, FACTS, PREFIX, STORE, Entry, Index, Tail, encoded, entry_of, numbers
 from holdfast_gitea.place import Place
 from holdfast_gitea.wire.client import Repo
+from holdfast_gitea.wire.faults import level
 from holdfast_gitea.wire.models import Comments
 
 logger = logging.getLogger(__name__)
@@ -37,10 +37,7 @@ TRIES: Final = 20
 _LAG_S: Final = 0.3
 #: Overruled records that a version names. More than a few at once would take as many machines.
 _MOST_OVERRULED: Final = 20
-_STORE_NOTE: Final = (
-    "This repository is a store of holdfast; the issues whose titles begin with `holdfast:` belong to it."
-)
-_RESTORE: Final = (
+RESTORE: Final = (
     "Bring back what it was (the server keeps the history of an edit), or accept it as it is: "
     f"add the comment `{folding.ACCEPT}` to that issue."
 )
@@ -110,7 +107,7 @@ class Chain:
     def check_text(self, record: Record) -> str:
         """The record's text. Raises: Corrupt when it was edited and the edit has not been accepted."""
         if record.text is None or not (record.intact or self.approves(record)):
-            raise Corrupt(f"An entry of {shown(self.title)} was edited by hand: {record.url}", next_step=_RESTORE)
+            raise Corrupt(f"An entry of {shown(self.title)} was edited by hand: {record.url}", next_step=RESTORE)
         return record.text
 
     def approves(self, record: Record) -> bool:
@@ -186,10 +183,13 @@ class Log:
             if whole:
                 self.index.refresh(whole=True)
             try:
-                chain = self._load(title, self.index.segments(title))
+                entries = self.index.segments(title)
+                if title != AUTHORS:
+                    self.index.check_members()
+                chain = self.load_from(title, entries)
                 if not self._lags(chain):
                     return chain
-                return self._load(title, self.index.segments(title))
+                return self.load_from(title, self.index.segments(title))
             except NotFound:
                 continue  # an issue was deleted: ask which there are
         raise Unavailable(f"The issues of {shown(title)} change faster than they can be read.", next_step="Try again.")
@@ -217,13 +217,14 @@ class Log:
             time.sleep(_LAG_S)
         return bool(missing)
 
-    def _load(self, title: str, entries: Sequence[Entry]) -> Chain:
+    def load_from(self, title: str, entries: Sequence[Entry]) -> Chain:
+        """The log in these issues, and in those in which it goes on."""
         if title == FACTS and not entries:
             self._check_facts()
         segments: list[Segment] = []
         waiting = numbers(entries)
         while waiting:
-            segment = self._segment(waiting.pop())
+            segment = self._segment(waiting.pop(), title)
             segments.insert(0, segment)
             if folding.starts_whole(segment):
                 break
@@ -234,7 +235,7 @@ class Log:
             self.index.refresh()
             newer = self.index.segments(title)
             if numbers(newer) != numbers(entries):
-                return self._load(title, newer)
+                return self.load_from(title, newer)
         return chain
 
     def _check_facts(self) -> None:
@@ -266,23 +267,23 @@ class Log:
             if issue is None or framed is None or framed.text is None:
                 return
             more: dict[str, str | int] = {
-                "kind": "store",
                 "facts": number,
                 "settled": self._settled or store.settled or "",
+                "authors": store.authors or "",
             }
-            body = marker.frame(_STORE_NOTE, framed.text, language="json", **more)
+            body = storeissue.body(framed.text, **more)
             self.index.saw(self.repo.edit_issue(store.number, body=body, content_version=issue.content_version))
             self._settled = 0
         except (StorageError, Refused) as error:
-            logger.warning("issue #%d was not changed: %s", store.number, error)
+            logger.log(level(error), "issue #%d was not changed: %s", store.number, error)
 
-    def _segment(self, number: int) -> Segment:
+    def _segment(self, number: int, title: str) -> Segment:
         try:
             listed = self.repo.comments(number)
         except NotFound:
             self.index.gone(number)
             raise
-        comments, foreign = self.authors.split(listed.values, number)
+        comments, foreign = self.authors.split(listed.values, number, inviting=title == AUTHORS)
         return Segment(number=number, comments=comments, at=listed.at, foreign=foreign)
 
     def _chain(self, title: str, segments: Sequence[Segment], entries: Sequence[Entry]) -> Chain:
@@ -335,6 +336,8 @@ class Log:
         Costs a POST and a list of new comments. A log without an issue gets one first.
         """
         self._shared.pop(chain.title, None)
+        for entry in self.index.known(AUTHORS)[:1]:
+            self.authors.check_own(entry.number)
         base = chain.folded.head  # the caller's last seen record, even if another issue is found now
         if chain.active is None:
             chain = self._begin(chain.title)
@@ -346,7 +349,8 @@ class Log:
         segment = next(s for s in chain.segments if s.number == number)
         listed = Comments(values=segment.comments, total=len(segment.comments), at=segment.at)
         posted = self.repo.post(number, body, record_id, listed, relist=True, counts=self.authors.counts)
-        merged = segment.merged(*self.authors.split((*posted.listed.values, posted.comment), number))
+        comments = (*posted.listed.values, posted.comment)
+        merged = segment.merged(*self.authors.split(comments, number, inviting=chain.title == AUTHORS))
         segments = tuple(merged if s.number == number else s for s in chain.segments)
         chain = evolve(chain, segments=segments, folded=self._fold(chain.title, segments))
         self._remember(chain)
@@ -367,7 +371,7 @@ class Log:
         old = chain.active
         assert old is not None
         spare = [e for e in self.index.known(chain.title) if e.number > old and not e.comments]
-        number = spare[0].number if spare else self._make(chain.title, _about(chain.title, old))
+        number = spare[0].number if spare else self.make(chain.title, _about(chain.title, old))
         chain, record_id = self.post(chain, NEXT, "", f"This goes on in issue {number}.", to=number)
         if chain.accepts(record_id) and any(r.kind == VERSION for r in chain.folded.accepted):
             # The guarded body decides here, too, because a version may be on its way to the old issue.
@@ -420,7 +424,7 @@ class Log:
                         return self._read(chain.title)
             return self._read(chain.title)
         except (StorageError, Refused) as error:
-            logger.warning("the copy in issue #%d was not made: %s", record.segment, error)
+            logger.log(level(error), "the copy in issue #%d was not made: %s", record.segment, error)
         return chain
 
     def mark_deleted(self, chain: Chain) -> None:
@@ -453,16 +457,16 @@ class Log:
     def _begin(self, title: str) -> Chain:
         """The log with its first issue, created unless another writer has just created it."""
         if not self.index.known(STORE):
-            self._make(STORE, _store())
+            self.make(STORE, storeissue.new())
         if not self.index.known(title):
-            self._make(title, _about(title))
+            self.make(title, _about(title))
             self.index.refresh()  # of two that were made at once the lower number counts
         entries = self.index.known(title)
         if len(entries) > 1 or entries[0].comments:
             return self.load(title)
         return self._chain(title, [Segment(number=entries[0].number)], entries)
 
-    def _make(self, title: str, body: str) -> int:
+    def make(self, title: str, body: str) -> int:
         """Create an issue exactly once. After a lost response, look for the issue before creating another."""
         before = set(numbers(self.index.known(title)))
         first = True
@@ -491,9 +495,3 @@ def _about(title: str, prev: int | str = "") -> str:
     """Body text for a new issue."""
     about = "holdfast keeps its memory here, in comments. Please do not edit or delete them."
     return f"{about}\n\n{marker.line(kind='copy', log=encoded(title), prev=prev)}"
-
-
-def _store() -> str:
-    """Body text for the issue that describes the repository."""
-    what = {"schema": SCHEMA, "store": folding.new_id(), "requires": []}
-    return marker.frame(_STORE_NOTE, json.dumps(what, indent=2), language="json", kind="store")

@@ -299,6 +299,11 @@ def _git(root: str) -> Iterator[Check]:
 def _facts(memory: Holdfast) -> Iterator[Check]:
     number = sum(1 for _ in memory.store.backend.facts())  # a damaged one is an error
     yield _good("facts", f"{number:,} readable" if number else "none yet")
+    disputed = len(memory.facts.conflicts())
+    if disputed:
+        what = "one thing" if disputed == 1 else f"{disputed:,} things"
+        message = f"Two machines say different values for {what}. Both are kept."
+        yield _warn("facts", message, "`holdfast facts conflicts` lists them, and `holdfast facts keep ID` decides.")
 
 
 def _handoff(memory: Holdfast) -> Iterator[Check]:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast.text.lazy import log
+
 if TYPE_CHECKING:
     from types import EllipsisType
 
     from holdfast import Holdfast
     from holdfast.flush.dreamlog import DreamResult
+
+
+logger = log(__name__)
 
 
 def deep_dream(
@@ -19,9 +24,24 @@ def deep_dream(
     force: bool = False,
     if_due: bool = False,
 ) -> DreamResult:
+    from holdfast.flush.dreamlog import Status
     from holdfast_dream import pipeline
 
-    return pipeline.deep_dream(memory.services, lookback_days, dry_run=dry_run, force=force, if_due=if_due)
+    result = pipeline.deep_dream(memory.services, lookback_days, dry_run=dry_run, force=force, if_due=if_due)
+    if not dry_run and result.status is not Status.FAILED:
+        _decide_conflicts(memory)
+    return result
+
+
+def _decide_conflicts(memory: Holdfast) -> None:
+    """Keep the newest of the facts on which two machines disagree. The fact log has the others."""
+    from holdfast.errors import HoldfastError
+
+    try:
+        for conflict in memory.facts.conflicts():
+            memory.facts.keep(conflict.facts[0].id, why="a dream kept the newest of two machines' values")
+    except HoldfastError as error:
+        logger.warning("conflicting facts stay until the next dream: %s", error.message)
 
 
 def undo_dream(memory: Holdfast, *, force: bool = False) -> DreamResult:

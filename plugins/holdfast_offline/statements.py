@@ -45,7 +45,8 @@ _OF_THE_TALK: Final = re.compile(
     r".*?\blet['’]?s (?:(?:leave|drop|skip|keep|treat|call|make|use) (?:this|that|it|them|these|those)\b"
     r"|not do (?:this|that|it|the)\b"
     r"|keep (?:going|moving|working|on|trying)\b|make (?:some|more|a few|another)\b)"
-    r"|.*?\bgo(?:ing)? with [a-z0-9]$",
+    r"|.*?\bgo(?:ing)? with [a-z0-9]$"
+    r"|(?:.*?, )?no[,:]? (?:please )?(?:don['’]?t|do not) \w+ (?:this|that|it|them|these|those)\b",
     re.IGNORECASE,
 )
 #: "The review should be updated" asks for work, and decides nothing that lasts.

@@ -13,6 +13,7 @@ from attrs import evolve, fields
 from holdfast.config.layout import Layout, Surface
 from holdfast.config.serde import moment
 from holdfast.errors import BadValue, Corrupt, HoldfastError
+from holdfast.facts import origins
 from holdfast.flush import handoff, notes
 from holdfast.journal.journal import Journal
 from holdfast.storage import block_marker
@@ -200,10 +201,13 @@ class BySession(Edit):
         return text
 
     def fact(self, fact: Fact) -> Fact | None:
-        return None if fact.source in self._sources or fact.source in self._flushes else fact
+        source = origins.unsigned(fact.source)
+        return None if source in self._sources or source in self._flushes else fact
 
     def row(self, row: dict[str, Any]) -> dict[str, Any] | None:
-        if self._id in (row.get("session"), row.get("session_id"), row.get("source")):
+        source = row.get("source")
+        source = origins.unsigned(source) if isinstance(source, str) else source
+        if self._id in (row.get("session"), row.get("session_id"), source):
             return None
         return None if _any_text(row, self._flushes.__contains__) else row
 

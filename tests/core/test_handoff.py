@@ -7,13 +7,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from attrs import fields
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.config.values import Config, PluginConfig
 from holdfast.errors import BadValue, Corrupt, FlushRefused
-from holdfast.flush.handoff import MAX_ENTRIES, Work, crowded, parse, put, render, shortened
+from holdfast.flush.handoff import MAX_ENTRIES, SHORT_CHARS, Work, crowded, parse, put, render, shortened
 from holdfast.gate import clean
 from holdfast.plugin import discovery
 
@@ -140,6 +141,28 @@ def test_put__more_open_sessions_than_fit__oldest_are_shortened_once_and_named()
     assert "s1, s0" in crowded(entries)
     assert crowded(entries[:MAX_ENTRIES]) == ""
     assert parse(render(entries)) == entries
+
+
+def test_shortened__every_field_filled__strings_are_cut_lists_go_and_the_rest_stays():
+    words = {
+        f.name: f"{f.name} " + "x" * 400
+        for f in fields(Work)
+        if f.name in ("objective", "active_task", "branch", "blocker", "next_action")
+    }
+    lists = dict.fromkeys(("facts", "blockers", "artifacts", "follow_ups", "sources"), ("a", "b"))
+    whole = Work(
+        session="s", flush="f", note="n", agent="a", at="t", needs_operator=("o " * 200,) * 5, **words, **lists
+    )
+    short = shortened(whole)
+    for name, text in words.items():
+        cut = getattr(short, name)
+        assert cut.endswith("…")
+        assert (len(cut), text.startswith(cut[:-1])) == (SHORT_CHARS, True)
+    assert all(getattr(short, name) == () for name in lists if name != "needs_operator")
+    assert (len(short.needs_operator), short.short) == (3, True)
+    assert (short.session, short.flush, short.note, short.agent, short.at) == ("s", "f", "n", "a", "t")
+    fits = Work(session="s", flush="f", objective="o" * SHORT_CHARS, next_action="exactly")
+    assert (shortened(fits).objective, shortened(fits).next_action) == ("o" * SHORT_CHARS, "exactly")
 
 
 @pytest.mark.req("R135")

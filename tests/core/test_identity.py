@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.plugins.agents.test_hook_restore import STATED
 from tests.support.trusting import trusted
 
@@ -13,6 +17,7 @@ from holdfast import Holdfast, Receipt
 from holdfast.cli import main
 from holdfast.config import identity
 from holdfast.config.values import IdentityConfig
+from holdfast.facts import origins
 
 ON = '[identity]\nrecord = true\nperson = "{}"\nmachine = "laptop"\n'
 
@@ -84,6 +89,171 @@ def test_facts__by__lists_those_of_that_person_alone(project_folder: Path, capsy
     assert [(row["content"], row["by"]) for row in rows] == [("The host is alpha", "Bob@laptop")]
     assert main(["--root", str(root), "facts", "--by", "laptop"]) == 0
     assert "Ana@laptop" in capsys.readouterr().out
+
+
+# --- facts on which two machines disagree
+
+
+SETTINGS = '[storage]\nbackend = "{}"\n' + ON
+
+
+@contextlib.contextmanager
+def machine(root: Path, person: str, backend: str = "file") -> Iterator[Holdfast]:
+    """The project, opened as ``person`` on that person's machine."""
+    project(root, SETTINGS.format(backend, person))
+    with Holdfast.open(root) as memory:
+        yield memory
+
+
+@pytest.mark.parametrize("backend", ["file", "sqlite"])
+def test_remember__another_machine_states_another_value__both_stay_with_their_origin(
+    project_folder: Path, backend: str
+) -> None:
+    with machine(project_folder, "Ana", backend) as memory:
+        memory.facts.remember("The deploy branch is main")
+    with machine(project_folder, "Bob", backend) as memory:
+        assert memory.facts.remember("The deploy branch is release").replaced == ()
+        (conflict,) = memory.facts.conflicts()
+    assert [(f.content, origins.of(f.source)) for f in conflict.facts] == [
+        ("The deploy branch is release", "Bob@laptop"),
+        ("The deploy branch is main", "Ana@laptop"),
+    ]
+
+
+def test_remember__same_person_and_machine__newer_value_replaces(project_folder: Path) -> None:
+    with machine(project_folder, "Ana") as memory:
+        memory.facts.remember("The deploy branch is main")
+        assert len(memory.facts.remember("The deploy branch is release").replaced) == 1
+        assert memory.facts.conflicts() == []
+
+
+def test_remember__origin_of_the_older_one_is_unknown__newer_value_replaces(project_folder: Path) -> None:
+    with Holdfast.open(project_folder) as memory:
+        memory.facts.remember("The deploy branch is main")
+    with machine(project_folder, "Bob") as memory:
+        assert len(memory.facts.remember("The deploy branch is release").replaced) == 1
+
+
+def test_flush__two_machines_state_different_values__both_stay_and_the_prompt_names_them(project_folder: Path) -> None:
+    for person, port in (("Ana", 8443), ("Bob", 9443)):
+        root = project(project_folder, ON.format(person))
+        flushed(root, f"The port is {port}")
+    with Holdfast.open(project_folder) as memory:
+        text = memory.prompt()
+    assert "The port is 8443 (Ana@laptop says so, " in text
+    assert "The port is 9443 (Bob@laptop says so, " in text
+
+
+def disagree(root: Path) -> None:
+    for person, port in (("Ana", 8443), ("Bob", 9443)):
+        with machine(root, person) as memory:
+            memory.facts.remember(f"The port is {port}")
+
+
+def test_facts_keep__a_person_decides__the_other_value_is_in_the_log_alone(
+    project_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    disagree(project_folder)
+    run = ["--root", str(project_folder)]
+    assert main([*run, "doctor"]) == 0
+    assert "different values for one thing" in capsys.readouterr().out
+    assert main([*run, "facts", "conflicts", "--json"]) == 0
+    (facts,) = json.loads(capsys.readouterr().out)["conflicts"]
+    assert [row["by"] for row in facts] == ["Bob@laptop", "Ana@laptop"]
+    assert main([*run, "facts", "keep", facts[1]["id"]]) == 0
+    with Holdfast.open(project_folder) as memory:
+        assert [fact.content for fact in memory.facts.list()] == ["The port is 8443"]
+        (event,) = memory.facts.trail.entries()
+    assert (event.event, event.content, event.by) == ("replaced", "The port is 9443", facts[1]["id"])
+
+
+def test_facts_keep__without_a_conflict__error_and_nothing_changed(
+    project_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with machine(project_folder, "Ana") as memory:
+        fact = memory.facts.remember("The port is 8443").fact
+    assert fact is not None
+    assert main(["--root", str(project_folder), "facts", "keep", fact.id]) == 1
+    assert "is in no conflict" in capsys.readouterr().err
+
+
+def test_dream__two_machines_disagree__newest_value_stays(project_folder: Path) -> None:
+    disagree(project_folder)
+    with machine(project_folder, "Ana") as memory:
+        memory.deep_dream(dry_run=True)
+        assert len(memory.facts.list()) == 2
+        memory.deep_dream()
+        assert [fact.content for fact in memory.facts.list()] == ["The port is 9443"]
+
+
+def test_export_and_import__facts_with_origin__keep_it(project_folder: Path, tmp_path: Path) -> None:
+    disagree(project_folder)
+    with Holdfast.open(project_folder) as memory:
+        rows = list(memory.facts.export())
+    other = tmp_path / "other"
+    other.mkdir()
+    with machine(other, "Cleo") as memory:
+        memory.facts.import_(rows)
+        assert {origins.of(fact.source) for fact in memory.facts.list()} == {"Ana@laptop", "Bob@laptop"}
+
+
+def test_purge__of_the_session__takes_its_facts_although_they_name_an_origin(project_folder: Path) -> None:
+    root = project(project_folder, ON.format("Ana"))
+    flushed(root, "The port is 8443")
+    with Holdfast.open(root) as memory:
+        assert origins.unsigned(memory.facts.list()[0].source).startswith("flush_")
+        memory.purge(session="one")
+        assert memory.facts.list() == []
+
+
+PEOPLE = st.sampled_from(["Ana", "Bob", "Cleo"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(said=st.lists(st.tuples(PEOPLE, st.sampled_from(["port", "branch"]), st.integers(1, 3)), max_size=12))
+def test_remember__any_interleaving__what_each_machine_says_last_is_stored(
+    said: list[tuple[str, str, int]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    root = tmp_path_factory.mktemp("project")
+    last: dict[tuple[str, str], str] = {}
+    for person, subject, value in said:
+        with machine(root, person) as memory:
+            memory.facts.remember(f"The {subject} is {value}")
+        last[person, subject] = f"The {subject} is {value}"
+    with Holdfast.open(root) as memory:
+        facts = memory.facts.list()
+        assert {fact.content for fact in facts} == set(last.values())
+        for fact in facts:
+            people = {person for (person, _), text in last.items() if text == fact.content}
+            assert origins.places(fact.source) == {f"{person}@laptop" for person in people}
+
+
+def test_remember__nobody_known_speaks__everybodys_value_is_replaced(project_folder: Path) -> None:
+    disagree(project_folder)
+    with Holdfast.open(plain(project_folder)) as memory:
+        assert len(memory.facts.remember("The port is 1").replaced) == 2
+
+
+def plain(root: Path) -> Path:
+    (root / "holdfast.toml").write_text("")
+    return trusted(root)
+
+
+@pytest.mark.parametrize(
+    ("source", "by", "rest"),
+    [
+        ("flush_1 by Ana@laptop", "Ana@laptop", "flush_1"),
+        ("by Ana@laptop codex", "Ana@laptop codex", ""),
+        ("flush_1", "", "flush_1"),
+        ("", "", ""),
+        ("written by hand", "", "written by hand"),
+        ("a by b by Ana Li@desk.local claude-code", "Ana Li@desk.local claude-code", "a by b"),
+        ("flush_1 by Ana@laptop, Bob@desk", "Ana@laptop, Bob@desk", "flush_1"),
+    ],
+)
+def test_of__source__splits_into_the_origin_and_the_rest(source: str, by: str, rest: str) -> None:
+    assert (origins.of(source), origins.unsigned(source)) == (by, rest)
+    assert origins.signed(rest, by) == source
 
 
 @pytest.fixture

@@ -91,6 +91,7 @@ def test_clear__a_payload_is_not_settled__it_alone_is_left_and_the_pending_flush
     safety.clear(state, "s", settled=["a"])
     left = safety.read(state, "s")
     assert (left.stated, left.key, left.pending) == ((other,), "", None)
+    assert left.error == "A payload stated meanwhile by another process was refused."
     safety.clear(state, "s", settled=["b"])
     assert safety.read(state, "s") is None
 

@@ -1,4 +1,4 @@
-"""Who and which machine a flush names, when ``[identity] record`` is on."""
+"""Who and which machine a flush or a fact names, see ``[identity]``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ if TYPE_CHECKING:
 
 
 def described(settings: IdentityConfig, agent: str = "") -> str:
-    """``person@machine``, and the agent when it is known; empty when nothing is to be recorded. A person's name holds
-    no e-mail address: of one, the part before the ``@`` is used."""
-    if not settings.record:
-        return ""
+    """``person@machine``, and the agent when it is known. A person's name holds no e-mail address: of one, the part
+    before the ``@`` is used."""
     person, machine = settings.person or _login(), settings.machine or _host()
     return " ".join(filter(None, (f"{_plain(person.partition('@')[0])}@{_plain(machine)}", _plain(agent))))
 

@@ -51,9 +51,10 @@ class FlushConfig(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class IdentityConfig(Value):
-    """With ``record`` each flush names ``person`` and ``machine``: by default the login and the host name."""
+    """With ``record`` each flush and fact names ``person`` and ``machine``: by default the login and the host name.
+    When it is not set, it is on where machines share the store: on a server."""
 
-    record: bool = False
+    record: bool | None = None
     person: str = ""
     machine: str = ""
 

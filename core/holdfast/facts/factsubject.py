@@ -99,6 +99,16 @@ def speaks(text: str) -> bool:
     return statement(text) is not None or any(form.match(plain) for form in (_CHANGED, _MOVED))
 
 
+def subject(text: str) -> str:
+    """The subject of a fact that can replace another one, in lower case without article; empty for other facts."""
+    plain = " ".join(text.split()).rstrip(".!")
+    for form in (_CHANGED, _MOVED):
+        if moved := form.match(plain):
+            return _subject(moved["subject"])
+    found = statement(text)
+    return found.subject if found is not None else ""
+
+
 def replaces(new: str, old: str) -> bool:
     """Whether the newer statement makes the older one obsolete."""
     if new.strip() == old.strip():

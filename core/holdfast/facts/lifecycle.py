@@ -6,6 +6,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from holdfast.errors import BadValue, Conflict, DuplicateFact, NotFound, Refused, StorageError
+from holdfast.facts import origins
 from holdfast.facts.factrules import (
     DEFAULT_CATEGORY,
     DEFAULT_CONFIDENCE,
@@ -178,7 +179,7 @@ class Facts:
                 logger.info("a fact was skipped: %s", reason)
                 return AddResult(outcome=AddOutcome.BELOW_THRESHOLD, reason=reason)
             content = check_content(self._services.gate.admit(content, surface=SURFACE))
-            source = self._services.gate.admit(source, surface=SURFACE) if source else ""
+            source = self._signed(source)
         except (BadValue, Refused) as error:
             reason = error.message.rstrip(".")
             logger.info("a fact was skipped: %s", f"bad {error.field}" if isinstance(error, BadValue) else "refused")
@@ -214,7 +215,38 @@ class Facts:
         content, category, confidence = check_content(content), check_category(category), check_confidence(confidence)
         source = check_source(source)
         content = check_content(self._services.gate.admit(content, surface=SURFACE))
-        return content, category, confidence, self._services.gate.admit(source, surface=SURFACE) if source else ""
+        return content, category, confidence, self._signed(source)
+
+    def _signed(self, source: str) -> str:
+        """The source as it may be stored, with who states the fact. Raises: Refused, PluginError."""
+        admitted = self._services.gate.admit(source, surface=SURFACE) if source else ""
+        by = self._services.origin()
+        return origins.signed(admitted, by) if by else admitted
+
+    def conflicts(self) -> Sequence[origins.Conflict]:
+        """The facts on which two machines disagree, the newest conflict first. Reads all facts."""
+        return origins.conflicts(self.list())
+
+    def keep(self, fact_id: str, *, why: str = "") -> FactList:
+        """Decide a conflict: the other facts of the conflict leave the store, and are returned. The log has their
+        content, with ``why``. Raises: NotFound for an unknown id, or a fact without a conflict."""
+        kept = self.get(fact_id)
+        for conflict in self.conflicts():
+            if kept in conflict.facts:
+                gone = [fact for fact in conflict.facts if fact.id != kept.id]
+                for fact in gone:
+                    self.retire(fact, by=kept.id, why=why or "a person decided the conflict")
+                return gone
+        raise NotFound(f"Fact {fact_id} is in no conflict.", next_step="`holdfast facts conflicts` lists them.")
+
+    def sign(self, fact_id: str, change: Callable[[str], str]) -> None:
+        """Change a fact's source, which names who states it. A missing fact is not an error."""
+        try:
+            old = self.get(fact_id).source
+            if (new := change(old)) != old:
+                self._services.store.backend.update_fact(fact_id, source=new)
+        except NotFound:
+            return
 
     def retire(self, fact: Fact, *, by: str = "", why: str = _NEWER) -> None:
         """Remove an obsolete fact. Its content goes to the trail first, durably. A missing fact is not an

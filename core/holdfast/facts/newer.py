@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.facts import factsubject
+from holdfast.facts import factsubject, origins
 from holdfast.models import AddOutcome, AddResult, Fact
 
 if TYPE_CHECKING:
@@ -30,17 +31,24 @@ def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fa
     """The result for each value, in order; a result among the values stays as it is.
 
     A new value is stored first and then replaces older ones, which go to the trail with their content, so that a crash
-    leaves both and the next try replaces. It is not stored when a newer one is. ``stored`` are all stored facts, read
-    just before; None to read them when they are needed. Raises: errors of the store.
+    leaves both and the next try replaces. It is not stored when a newer one is. Values of another person or machine
+    stay, see :mod:`holdfast.facts.origins`. ``stored`` are all stored facts, read just before; None to read them when
+    they are needed. Raises: errors of the store.
     """
     results: dict[int, AddResult] = {}
     waiting: dict[int, Value] = {}
     leaving: dict[int, list[Fact]] = {}
+    unsaid: list[tuple[str, str]] = []  # facts that one of several no longer states: the id, and by whom
 
     def add_waiting() -> None:
         added = facts.add_all(list(waiting.values()), older=[leaving.get(at, []) for at in waiting])
         known.extend(result.fact for result in added if result.fact is not None)
         results.update(zip(waiting, added, strict=True))
+        for value, result in zip(waiting.values(), added, strict=True):
+            _cosign(facts, value, result)
+        for fact_id, by in unsaid:
+            facts.sign(fact_id, partial(origins.left, other=by))
+        unsaid.clear()
         waiting.clear()
 
     known = list(stored or ())
@@ -60,7 +68,9 @@ def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fa
                 reason = f"fact {newer.id} says something newer"
                 results[at] = AddResult(outcome=AddOutcome.REFUSED, reason=reason)
                 continue
-            leaving[at] = older
+            shared = [fact for fact in older if _others(fact, value)]
+            unsaid += [(fact.id, value.source) for fact in shared]
+            leaving[at] = [fact for fact in older if fact not in shared]
             known = [fact for fact in known if fact not in older]
         waiting[at] = value
     add_waiting()
@@ -71,5 +81,21 @@ def _older(stored: Iterable[Fact], value: Value) -> Iterable[Fact]:
     return (
         fact
         for fact in stored
-        if fact.confidence - value.confidence <= _OUTRANKED and factsubject.replaces(value.content, fact.content)
+        if fact.confidence - value.confidence <= _OUTRANKED
+        and factsubject.replaces(value.content, fact.content)
+        and (not (mine := origins.places(value.source)) or not (others := origins.places(fact.source)) or mine & others)
     )
+
+
+def _others(fact: Fact, value: Value) -> bool:
+    """Whether somebody else states ``fact`` too, next to the one who states ``value`` now."""
+    return bool(origins.of(value.source) and origins.of(origins.left(fact.source, value.source)))
+
+
+def _cosign(facts: Facts, value: Value, result: AddResult) -> None:
+    """Add the origin of a value that was stored before, by somebody else."""
+    places = origins.places(value.source)
+    if result.duplicate_of is None or not places:
+        return
+    if result.fact is None or not places <= origins.places(result.fact.source):
+        facts.sign(result.duplicate_of, lambda source: origins.joined(source, value.source))

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, Final
 
 from attrs import define
@@ -30,7 +30,7 @@ from attrs import define
 from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Refused
-from holdfast.facts import profile
+from holdfast.facts import origins, profile
 from holdfast.text import recall
 from holdfast.text.lazy import log
 
@@ -70,7 +70,8 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
         limit = max_tokens // _LINE_TOKENS + 4
         while True:  # until the facts that were read no longer fit, or are all there are
             facts = list(backend.strongest(min(limit, sys.maxsize))) if stored else []
-            lines = _admit_facts(services, facts)
+            disputed = {fact.id for one in origins.conflicts(facts) for fact in one.facts}
+            lines = _admit_facts(services, facts, disputed)
             block = _Block(head, lines, stored - (len(facts) - len(lines)), fenced)
             if limit >= stored or count(block.render(len(lines))) > max_tokens:
                 return _fitted(block, max_tokens, count)
@@ -144,6 +145,10 @@ def fact_line(fact: Fact) -> str:
     return f"- [{fact.category} | {fact.confidence + 0.0:.2f}] {_one_line(fact.content)}"  # minus zero is zero
 
 
+def _says(fact: Fact) -> str:
+    return f" ({origins.of(fact.source)} says so, {fact.created_at:%Y-%m-%d}; another machine disagrees)"
+
+
 def _one_line(text: str) -> str:
     return text if text.isprintable() else " ".join(text.split())
 
@@ -165,13 +170,14 @@ def _admitted(services: Services, head: str) -> str:
         return ""
 
 
-def _admit_facts(services: Services, facts: Sequence[Fact]) -> list[str]:
-    """The lines of ``facts`` as they pass the gate now, without those that it refuses."""
-    lines = [fact_line(fact) for fact in facts]
+def _admit_facts(services: Services, facts: Sequence[Fact], disputed: Container[str]) -> list[str]:
+    """The lines of ``facts`` as they pass the gate now, without those that it refuses. Facts in ``disputed`` (ids) name
+    their origin."""
+    lines = [fact_line(fact) + (_says(fact) if fact.id in disputed else "") for fact in facts]
     try:
         return services.gate.admit_all(lines, surface=Surface.FACT)
     except Refused:
         if len(facts) > 1:
-            return [line for fact in facts for line in _admit_facts(services, [fact])]
+            return [line for fact in facts for line in _admit_facts(services, [fact], disputed)]
         logger.warning("fact %s is left out of the prompt because a validator now refuses it", facts[0].id)
         return []

@@ -209,7 +209,7 @@ class Documents:
                 many = "its least confirmed line" if len(gone) == 1 else f"its {len(gone)} least confirmed lines"
                 self.warnings.append(f"{name} was full: {many} moved to {services.layout.archive}.")
             elif stored_now := services.store.read(name):
-                near = capped.warning(len(curated.bullets(stored_now.text)), services.curated_limit, name)
+                near = capped.warning(curated.count(stored_now.text), services.curated_limit, name)
                 self.warnings += [near] if near else []
 
     def _updating(

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define, evolve, field
 
-from holdfast.config import identity
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, stamp, unstructure
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
@@ -335,7 +334,7 @@ class _Flush:
         admitted = stated.admitted(self.services, payload, summary, found)
         self.warnings += [f"{f.message} ({f.rule})" for f in found]
         payload, summary = self._attributed(*admitted)
-        self.by = self.services.gate.label(identity.described(self.services.config.identity, session.provider))
+        self.by = self.services.origin(session.provider)
         others = [one for one in marker.stated if self.stated is None or one.digest != self.stated.digest]
         self.before = stated.beyond(others, payload, at)
         self.warnings += (line for line in self.before if line.startswith(stated.NOT_KEPT))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, evolve
 
+from holdfast.config import identity
 from holdfast.config.layout import Layout, Surface
 from holdfast.config.values import Config
 from holdfast.gate import Gate
@@ -75,6 +76,14 @@ class Services:
     def curated_limit(self) -> int:
         """Maximum items in a curated document: the lowest of the dream's and the validators' limits."""
         return min((self.config.dream.max_items, *self.validator_limits))
+
+    def origin(self, agent: str = "") -> str:
+        """``person@machine`` and the agent of what is stated now, masked; empty when it is not to be recorded."""
+        settings = self.config.identity
+        shared = Capability.REMOTE in self.store.backend.capabilities
+        if not (shared if settings.record is None else settings.record):
+            return ""
+        return self.gate.label(identity.described(settings, agent))
 
     def now(self) -> datetime:
         """The current time in the configured zone."""

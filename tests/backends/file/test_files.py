@@ -411,6 +411,39 @@ def test_facts__mostly_dead_lines__rewritten_with_the_live_ones(store: FileBacke
     assert list(store.facts()) == list(other.facts()) == list(FileBackend(home.parent).facts()) == wanted
 
 
+@pytest.mark.req("R058")
+@pytest.mark.parametrize("change", ["delete", "update"])
+def test_facts__added_and_then_deleted_or_changed__file_stays_small(
+    store: FileBackend, home: Path, change: str
+) -> None:
+    store.add_fact(make_fact(0), 500)
+    for number in range(1, 200):
+        store.add_fact(make_fact(number), 500)
+        if change == "delete":
+            store.delete_fact(make_fact(number).id)
+        else:
+            store.update_fact("fact_00000000", content=f"Said for the {number}. time")
+            store.delete_fact(make_fact(number).id)
+    assert len(lines(home)) < 280
+    assert [fact.id for fact in FileBackend(home.parent).facts()] == ["fact_00000000"]
+
+
+@pytest.mark.parametrize("store_of_another", [True, False])
+def test_append__document_has_a_second_hard_link__block_is_added_and_the_other_name_is_unchanged(
+    store: FileBackend, home: Path, store_of_another: bool
+) -> None:
+    store.append(DAY, make_block("one"), HEADER, "one")
+    os.link(home / DAY, home / "copy.md")
+    before = (home / "copy.md").read_bytes()
+    writer = FileBackend(home.parent) if store_of_another else store
+    writer.append(DAY, make_block("two"), HEADER, "two")
+    document = store.read(DAY)
+    assert document is not None
+    assert document.text.startswith(before.decode())
+    assert document.text.endswith(make_block("two"))
+    assert (home / "copy.md").read_bytes() == before
+
+
 def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Counts the calls that change files from here on."""
     found: Counter[str] = Counter()
@@ -505,9 +538,12 @@ def test_facts__equal_ones_typed_by_hand__both_kept_and_still_duplicates(store: 
         (HAND.replace('"goal"', '"junk"'), "category is not one of"),
         (HAND.replace("2026-01-01T", "yesterday "), "Invalid isoformat"),
         (HAND.replace('"goal"', '"goal", "colour": "red"'), "colour is not known"),
-        (HAND.replace("By hand", "\\ud800"), "cannot be kept"),
         (HAND.replace('"mine"', '"fact_00000000"'), "is taken"),
         ('{"op": "frobnicate", "id": "x"}', "not known"),
+        ('{"op": "delete", "id": 5}', "id is not a text"),
+        ('{"op": "delete"}', "id is not a text"),
+        (HAND[:-1] + ', "evicts": "fact_00000000"}', "evicts is not a list of ids"),
+        (HAND[:-1] + ', "evicts": [1]}', "evicts is not a list of ids"),
         (HAND[:-1] + ', "crc": "00000000"}', 'remove "crc"'),
         (HAND.replace("By", "\0\0"), "not JSON"),
         ("[" * 100_000, "nested too deeply"),
@@ -681,6 +717,33 @@ def test_facts__failed_flush__next_addition_goes_to_a_new_file(
     store.add_fact(make_fact(2), 5)
     assert (home / "facts.jsonl").stat().st_ino != inode
     assert [fact.id for fact in FileBackend(home.parent).facts()] == ["fact_00000001", "fact_00000002"]
+
+
+@pytest.mark.parametrize("again", ["same store", "another store"])
+def test_facts__another_process_left_a_line_unflushed__failed_flush_of_a_duplicate_goes_to_a_new_file(
+    store: FileBackend, home: Path, monkeypatch: pytest.MonkeyPatch, again: str
+) -> None:
+    """Answering "already there" needs a flush. After a failed one the same file proves nothing."""
+    store.add_fact(make_fact(1), 5)
+    inode = (home / "facts.jsonl").stat().st_ino
+    reader = FileBackend(home.parent)
+
+    class NoFlush(Os):
+        def on_call(self, name: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+            if name == "fsync":
+                raise OSError(5, os.strerror(5))
+            return real(*args)
+
+    with monkeypatch.context() as patch:
+        for what in NoFlush().installed_in():
+            patch.setattr(*what)
+        with pytest.raises(Unavailable, match="Input/output error"):
+            reader.add_fact(make_fact(1), 5)
+    reader = reader if again == "same store" else FileBackend(home.parent)
+    assert reader.add_fact(make_fact(1), 5).outcome is AddOutcome.DUPLICATE
+    if again == "same store":
+        assert (home / "facts.jsonl").stat().st_ino != inode
+    assert [fact.id for fact in FileBackend(home.parent).facts()] == ["fact_00000001"]
 
 
 @given(st.datetimes(timezones=st.just(UTC)))

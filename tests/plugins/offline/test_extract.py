@@ -142,7 +142,6 @@ def test_extract__decision_of_the_agent__needs_the_label() -> None:
         ("We're still waiting for the API key", "We're still waiting for the API key"),
         ("We can't merge until the backfill has run", "We can't merge until the backfill has run"),
         ("Open question: who rotates the key?", "who rotates the key?"),
-        ("Question: is 72 h enough?", "is 72 h enough?"),
         ("Blockers:\n- no API key", "no API key"),
     ],
 )
@@ -491,6 +490,51 @@ def test_extract__answer_to_a_question_of_the_agent__is_a_decision() -> None:
         ("assistant", "Noted."),
     )
     assert found.draft.decisions == ("Read-only, or also read-write? Read-only",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I agree with the observations, and with the fix for the printed job",
+        "yeah that should be a session-end",
+        "we should keep in mind that the user might use git stash",
+        "i don't think it should refuse to pass",
+        "no, don't set it, let's see whether it happens again",
+        "let's make a plan for the release",
+    ],
+)
+def test_extract__opinion_or_pointer_of_the_user__is_no_decision(text: str) -> None:
+    assert extract(("user", text)).draft.decisions is None
+
+
+@pytest.mark.parametrize("text", ["fyi the tests fail on my machine", "Question: are the hooks similar there?"])
+def test_extract__remark_or_question_of_the_user__is_neither_fact_nor_blocker(text: str) -> None:
+    found = extract(("user", text)).draft
+    assert (found.facts, found.blockers) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How should these fixups be committed?", "New commit"),
+        ("Does this split into four pull requests work?", "Four works"),
+        ("Where does the flag go?", "I'm thinking of several places"),
+    ],
+)
+def test_extract__answer_about_the_course_or_discussion__is_no_decision(question: str, answer: str) -> None:
+    assert answered(question, answer).draft.decisions is None
+
+
+def test_extract__answer_that_discusses_its_question__is_quoted_and_no_decision() -> None:
+    answer = "The current flag is poorly named, since it counts steps" + " and more of the same" * 20
+    found = answered("Where does the flag go?", answer)
+    assert found.draft.decisions is None
+    assert answer[:50] in found.summary
+
+
+def answered(question: str, answer: str) -> Extraction:
+    told = f'User has answered your questions: "{question}"="{answer}".'
+    return extract(("user", "Plan it."), ("assistant", "Asked.", "AskUserQuestion"), ("tool", told, "AskUserQuestion"))
 
 
 def test_extract__words_with_which_a_call_was_refused__are_quoted_and_may_decide() -> None:

@@ -14,6 +14,7 @@ from holdfast.cli.problem import UsageError, as_table, tell
 from holdfast.cli.terminal import Term
 from holdfast.config.provenance import FACTS, NEXT_STEP, sentence
 from holdfast.errors import HoldfastError
+from holdfast.facts import origins
 from holdfast.text.plain import json_safe
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def configure(parser: ArgumentParser) -> None:
         nargs="?",
         default="list",
         choices=_ACTIONS,
-        help="list (default), show ID, edit ID, forget ID ..., import FILE, export, log",
+        help="list (default), show ID, edit ID, forget ID ..., conflicts, keep ID, import FILE, export, log",
     )
     parser.add_argument("names", metavar="ID or FILE", nargs="*", help="the facts or the file; `-` is stdin")
     chosen = parser.add_argument_group("list")
@@ -45,6 +46,8 @@ def configure(parser: ArgumentParser) -> None:
         "holdfast facts --order confidence --limit 20",
         "holdfast facts edit fact_0a1b2c3d --confidence 1.0",
         "holdfast facts forget fact_0a1b2c3d",
+        "holdfast facts conflicts",
+        "holdfast facts keep fact_0a1b2c3d",
         "holdfast facts export > facts.jsonl",
         "holdfast facts import facts.jsonl",
         "holdfast facts log",
@@ -61,9 +64,10 @@ def run(args: Namespace) -> int:
 
 def _check(args: Namespace) -> None:
     """Refuse arguments that the action does not take."""
-    wanted = {"show": "at least one ID", "edit": "one ID", "forget": "at least one ID", "import": "one FILE"}
+    some, one = "at least one ID", "one ID"
+    wanted = {"show": some, "edit": one, "forget": some, "keep": one, "import": "one FILE"}
     given = len(args.names)
-    right = {"one ID": given == 1, "one FILE": given == 1, "at least one ID": given >= 1}
+    right = {one: given == 1, "one FILE": given == 1, some: given >= 1}
     want = wanted.get(args.action)
     if (given and want is None) or (want is not None and not right[want]):
         raise UsageError(
@@ -82,24 +86,20 @@ def _check(args: Namespace) -> None:
 
 
 def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
-    from holdfast.config.serde import fact_out
 
     limit = None if args.by else args.limit
     facts = memory.facts.list(order=args.order, limit=limit, category=args.category)
-    authors: dict[str, str] = {}
     if args.by:
-        from holdfast.session.authors import by_source
-
-        authors = by_source(memory.services)
         wanted = args.by.casefold()
-        facts = [f for f in facts if wanted in authors.get(f.source, "").casefold()][: args.limit]
+        facts = [f for f in facts if wanted in origins.of(f.source).casefold()][: args.limit]
     facts = memory.facts.shown(facts)
     total = memory.facts.count()
     _say_provenance(memory)
     if args.json:
-        out.json({"ok": True, "count": total, "facts": [_with_author(fact_out(f), authors) for f in facts]})
+        out.json({"ok": True, "count": total, "facts": [_row(f) for f in facts]})
     elif facts:
-        named = [(f, (authors[f.source],) if authors else ()) for f in facts]
+        signed = any(origins.of(f.source) for f in facts)
+        named = [(f, ((origins.of(f.source), "dim"),) if signed else ()) for f in facts]
         rows = [(f.id, (str(f.category), "dim"), f"{f.confidence:.2f}", *by, f.content) for f, by in named]
         out.say(out.table(rows, right=(2,)))
         out.say(
@@ -112,8 +112,12 @@ def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
     return 0
 
 
-def _with_author(row: dict[str, object], authors: Mapping[str, str]) -> dict[str, object]:
-    return {**row, "by": authors[str(row["source"])]} if authors else row
+def _row(fact: Fact) -> dict[str, object]:
+    """A fact for ``--json``, with its origin where that is recorded."""
+    from holdfast.config.serde import fact_out
+
+    by = origins.of(fact.source)
+    return {**fact_out(fact), **({"by": by} if by else {})}
 
 
 def _say_provenance(memory: Holdfast) -> None:
@@ -139,7 +143,8 @@ def _show(memory: Holdfast, args: Namespace, out: Term) -> int:
 def _print(fact: Fact, memory: Holdfast, out: Term) -> None:
     out.say(f"{out.bold(fact.id)}  {out.dim(kind(fact))}")
     out.say(out.wrapped(fact.content, first="  "))
-    source = f", from {out.plain(fact.source)}" if fact.source else ""
+    said_in, by = origins.unsigned(fact.source), origins.of(fact.source)
+    source = (f", from {out.plain(said_in)}" if said_in else "") + (f", by {out.plain(by)}" if by else "")
     out.say(out.dim(f"  stored {ago(fact.created_at, memory.services.now())}{source}"))
 
 
@@ -175,6 +180,35 @@ def _forget(memory: Holdfast, args: Namespace, out: Term) -> int:
         return 0
     out.stream.flush()
     return tell(left, as_json=False)
+
+
+def _conflicts(memory: Holdfast, args: Namespace, out: Term) -> int:
+    found = [memory.facts.shown(one.facts) for one in memory.facts.conflicts()]
+    _say_provenance(memory)
+    if args.json:
+        out.json({"ok": True, "conflicts": [[_row(fact) for fact in facts] for facts in found]})
+    elif found:
+        for facts in found:
+            for fact in facts:
+                _print(fact, memory, out)
+            out.say()
+        out.say(out.wrapped("`holdfast facts keep ID` decides; otherwise the next dream keeps the newest.", first="  "))
+    else:
+        out.say("No two machines disagree on a fact.")
+    return 0
+
+
+def _keep(memory: Holdfast, args: Namespace, out: Term) -> int:
+    gone = memory.facts.shown(memory.facts.keep(args.names[0]))
+    left = _leave_nothing(memory)
+    if args.json:
+        error = {"error": as_table(left)} if left else {}
+        out.json({"ok": left is None, "kept": args.names[0], "replaced": [_row(fact) for fact in gone], **error})
+        return 0 if left is None else tell(left, as_json=False)
+    out.say(f"{out.mark('ok')} kept: {out.bold(out.plain(args.names[0]))}")
+    for fact in gone:
+        out.say(f"  replaced: {fact.id}  {out.dim(out.clip(fact.content, 60))}")
+    return 0 if left is None else tell(left, as_json=False)
 
 
 def _leave_nothing(memory: Holdfast) -> HoldfastError | None:
@@ -233,6 +267,8 @@ _ACTIONS: Mapping[str, Callable[[Holdfast, Namespace, Term], int]] = {
     "show": _show,
     "edit": _edit,
     "forget": _forget,
+    "conflicts": _conflicts,
+    "keep": _keep,
     "import": _import,
     "export": _export,
     "log": _log,
