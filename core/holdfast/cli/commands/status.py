@@ -39,7 +39,7 @@ def run(args: Namespace) -> int:
     with Holdfast.open(args.root) as memory:
         now = status(memory.services)
         withheld = _withheld(memory)
-        away = memory.services.is_remote and any(one.kind == "store" for one in now.lost)
+        away = memory.services.is_remote and (now.spooled or any(one.kind == "store" for one in now.lost))
         copy = spool_view.told_of_copy(memory.spool.last_brief(), now.at) if away else ""
     out = Term()
     if args.json:
