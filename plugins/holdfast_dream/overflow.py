@@ -20,11 +20,11 @@ _TIMES: Final = 2
 
 
 class Considered(NamedTuple):
-    """``text`` is MEMORY.md with the items to compare. ``rest`` holds ``count`` further items, one per line."""
+    """``text`` is MEMORY.md with the items to compare. ``rest`` holds the ``further`` items, one per line."""
 
     text: str
     rest: str = ""
-    count: int = 0
+    further: int = 0
 
 
 def bound(limit: int) -> int:

@@ -200,7 +200,8 @@ class _Flush:
         self.step = "curated memory"
         documents.write_curated(payload, last, flush_id, at)
         self.step = "documents"
-        documents.finish()
+        drafts = self.gathered.results if self.gathered is not None else ()
+        documents.finish([*(payload.facts or ()), *(one.content for _, draft in drafts for one in draft.facts)])
 
         lost = ", ".join(dict.fromkeys(w.name for w in documents.proof.lost))
         if lost:
@@ -404,7 +405,14 @@ class _Flush:
         warnings. Rewriting a flush does not restore facts deleted since."""
         fresh = None if self.documents.proof.lost else payload
         queued, warnings = backlog.settle_flush(
-            self.services, self.gathered, self.unflushed, source=self.session.id, flush=flush_id, payload=fresh, at=at
+            self.services,
+            self.gathered,
+            self.unflushed,
+            source=self.session.id,
+            flush=flush_id,
+            payload=fresh,
+            at=at,
+            stored=self.documents.facts,
         )
         self.queued += queued
         return warnings
