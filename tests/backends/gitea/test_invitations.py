@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 from tests.support.trusting import trusted
 
 from holdfast.cli import main
@@ -391,6 +392,21 @@ def test_start__users_were_invited__costs_one_request_more_once(standin: StandIn
         counts.append(len(standin.requests))
         view.log.keep()
     assert counts == [3, 2, 2]  # the list of issues, the document, and the first time the list of users
+
+
+def test_facts__of_an_invited_user_from_this_machines_copy__count(standin: StandIn, of: Of) -> None:
+    owner, ana = of("agent", "owner"), of("ana")
+    invitations.invite(owner.log, "ana")
+    with ana.batch():
+        for number in range(60):
+            ana.add_fact(evolve(make_fact(number), content=f"{number} " + "x" * 1000), 100)
+    standin.skew(600)  # so that they are older than what is always listed again
+    assert owner.count_facts() == 60
+    owner.log.keep()
+    for _ in range(2):
+        again = of("agent", "owner")
+        assert again.count_facts() == 60
+        again.close()
 
 
 def test_doctor__who_may_write_and_why__is_listed(of: Of) -> None:
