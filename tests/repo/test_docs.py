@@ -66,7 +66,7 @@ ELSEWHERE = {
     "pip install ": "needs the package index; tests/repo/test_packaging.py installs the wheel",
     "claude mcp add ": "needs Claude Code; docs/clients.md lists the runs",
     "codex mcp add ": "needs Codex; docs/clients.md lists the runs",
-    "holdfast gitea ": "needs a Gitea server; tests/backends/gitea has the command",
+    "holdfast gitea invite": "needs a server; tests/backends/gitea/test_invitations.py runs it",
     "python -m pytest": "is this suite",
     ".ci/run": "runs this suite",
     "mkdocs build": "is a stage of .ci/run",
