@@ -281,10 +281,8 @@ def test_flush__request_of_its_own_since_the_compaction__is_the_objective_alone(
         "user", "Leave that for now and write the release notes of 2.4 first, with a list of the removed settings."
     )
     session.flush()
-    assert (
-        "**Objective:** Leave that for now and write the release notes of 2.4 first, with a list of the removed settings.\n"
-        in note()
-    )
+    wanted = "Leave that for now and write the release notes of 2.4 first, with a list of the removed settings."
+    assert f"**Objective:** {wanted}\n" in note()
 
 
 def test_flush__only_thanks_since_the_last_flush__keeps_the_objective(opened, note):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.errors import NotFound
 
@@ -46,6 +46,7 @@ def _first(memory: Holdfast, session: str) -> str:
     from holdfast.journal.journal import Journal
 
     journal = Journal(memory.services.state, session)
+    said: Iterator[dict[str, Any]]
     if journal.exists():
         said = (entry.record for entry in journal.of_kinds("message"))
     else:
