@@ -22,7 +22,7 @@ from holdfast_gitea.folding import BLOCK, NEXT, OPERATIONS, VERSION, Folded, Seg
 from holdfast_gitea.index import AUTHORS, FACTS, STORE, Entry, Index, Tail, encoded, entry_of, numbers
 from holdfast_gitea.place import Place
 from holdfast_gitea.wire.client import Repo
-from holdfast_gitea.wire.faults import level
+from holdfast_gitea.wire.faults import Closed, level
 from holdfast_gitea.wire.kept import Kept
 from holdfast_gitea.wire.models import Comments
 
@@ -403,17 +403,19 @@ class Log:
         self._edit_body(chain.active, f"This was deleted.\n\n{said}")
 
     def unmark(self, title: str) -> None:
-        """Remove the mark from a document that exists again. Raises: Unavailable."""
+        """Remove the mark from a document that exists again. Without the right to, it stays, and only costs a request.
+        Raises: Unavailable."""
         for entry in self.index.known(title):
             if entry.deleted:
-                self._edit_body(entry.number, _about(title))
+                with suppress(Closed):
+                    self._edit_body(entry.number, _about(title))
 
     def close(self, number: int) -> None:
         """Close an issue, as a signal to people. Errors are only logged."""
         try:
             self.index.saw(self.repo.edit_issue(number, state="closed"))
         except StorageError as error:
-            logger.warning("issue #%d was not closed: %s", number, error)
+            logger.log(level(error), "issue #%d was not closed: %s", number, error)
 
     def _edit_body(self, number: int, body: str) -> None:
         self.index.saw(self.repo.patiently(lambda: self.repo.edit_issue(number, body=body)))

@@ -445,6 +445,7 @@ def test_outgoing_all__text_that_holds_the_border__is_judged_by_itself():
         ("4111-1111-1111-1111", False),
         ("AKIA" + "A" * 16, False),
         ("s1", False),
+        ("a" * 500, False),
     ],
 )
 def test_identifier__form_of_the_id__decides_whether_validators_are_asked(given, plain):
@@ -517,6 +518,21 @@ def test_admit_all__texts_are_refused_only_when_joined__each_is_admitted_with_it
     notes: list[Finding] = []
     assert validator(answer).admit_all(["one", "two"], surface="daily", notes=notes) == ["one", "two"]
     assert [note.rule for note in notes] == ["one", "two"]
+
+
+def test_admit_all__masking_one_of_them_does_not_come_to_rest__raises_and_drops_none():
+    def answer(subject):
+        return [finding(m.start(), m.end(), "secret!") for m in re.finditer("secret", subject.text)]
+
+    with pytest.raises(Refused):
+        validator(answer).admit_all(["fine", "a secret"], surface="daily")
+
+
+def test_identifiers__one_holds_the_border__the_others_are_masked_all_the_same():
+    def answer(subject):
+        return [finding(m.start(), m.end(), "***") for m in re.finditer("SECRET", subject.text)]
+
+    assert validator(answer).identifiers(["S\n\ufffc\n1", "SECRET-2"]) == ["S\n\ufffc\n1", "***-2"]
 
 
 def test_admit_all__a_validator_is_broken__raises_and_admits_nothing():

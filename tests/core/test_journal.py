@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import Corrupt, Unavailable
-from holdfast.fs import private
+from holdfast.fs import durable, private, safeopen
 from holdfast.journal.journal import Journal, decode, encode, file_stem, session_files, session_id_of
 from holdfast.storage import check_name
 
@@ -46,6 +46,7 @@ def test_entries__written__come_back_with_their_offsets(journal):
 
 
 def test_journal__nothing_written__makes_no_file(journal, tmp_path):
+    assert journal.beside() == [str(hint_of(journal))]
     assert texts(journal) == []
     assert journal.last_checkpoint() is None
     assert journal.size() == 0
@@ -249,6 +250,44 @@ def test_is_unflushed__messages_are_before_or_after_the_checkpoint__only_later_o
     assert journal.is_unflushed() is True
     journal.append({"kind": "checkpoint", "flushed_to": journal.size(), "last_message": -1})
     assert journal.is_unflushed() is False
+    journal.append({"kind": "override", "reason": "no message"})
+    assert journal.is_unflushed() is False
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        Journal.is_unflushed,
+        Journal.last_checkpoint,
+        lambda journal: list(journal.entries()),
+        lambda journal: list(journal.of_kinds("message")),
+        lambda journal: session_id_of(journal.path),
+        lambda journal: session_files(os.path.dirname(journal.folder)),
+    ],
+)
+def test_read__disk_fails__is_unavailable_and_never_empty(journal, monkeypatch, read):
+    journal.append(message("said"))
+
+    def broken(*args, **more):
+        raise OSError(5, os.strerror(5))
+
+    monkeypatch.setattr(safeopen, "reader", broken)
+    monkeypatch.setattr(safeopen, "names", broken)
+    with pytest.raises(Unavailable, match="Input/output error"):
+        read(journal)
+
+
+def test_append__first_of_a_journal__its_folders_name_is_durable_and_later_ones_do_not_repeat_that(
+    journal, tmp_path, monkeypatch
+):
+    synced = []
+    real = durable.fsync_dir
+    monkeypatch.setattr(durable, "fsync_dir", lambda path: (synced.append(str(path)), real(path)))
+    journal.append(message("first"))
+    assert str(tmp_path) in synced
+    synced.clear()
+    journal.append(message("second"))
+    assert synced == []
 
 
 def test_is_unflushed__message_came_between_the_flush_and_its_checkpoint__counts(journal):

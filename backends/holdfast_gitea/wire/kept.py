@@ -16,7 +16,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.fs import durable, private, safeopen
@@ -27,7 +27,7 @@ from holdfast_gitea.wire.models import Comment, Comments
 logger = logging.getLogger(__name__)
 
 _FILE: Final = "gitea-facts.jsonl"
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 #: Bytes of comments from which on the file saves more than its second request costs.
 _WORTH: Final = 32 << 10
 #: Bytes of comments listed besides the file after which it is written again. Until then they are listed each time.
@@ -140,13 +140,22 @@ def _size(comments: Iterable[Comment]) -> int:
 
 
 def _row(one: Comment) -> list[object]:
-    return [one.id, one.author, one.url, one.created_at.isoformat(), one.updated_at.isoformat(), one.body]
+    times = (one.created_at.isoformat(), one.updated_at.isoformat())
+    return [one.id, one.author, one.author_id, one.url, *times, one.body]
 
 
-def _comment(row: list[str], number: int) -> Comment:
+def _comment(row: list[Any], number: int) -> Comment:
     """The inverse of :func:`_row`. Raises: ValueError, TypeError for anything else."""
-    comment_id, author, url, created, updated, body = row
-    if not isinstance(comment_id, int) or not all(isinstance(one, str) for one in (author, url, body)):
+    comment_id, author, author_id, url, created, updated, body = row
+    if {type(comment_id), type(author_id)} != {int} or not all(isinstance(one, str) for one in (author, url, body)):
         raise TypeError("row")
-    at = (datetime.fromisoformat(created), datetime.fromisoformat(updated))
-    return Comment(id=comment_id, issue=number, body=body, author=author, url=url, created_at=at[0], updated_at=at[1])
+    return Comment(
+        id=comment_id,
+        issue=number,
+        body=body,
+        author=author,
+        author_id=author_id,
+        url=url,
+        created_at=datetime.fromisoformat(created),
+        updated_at=datetime.fromisoformat(updated),
+    )

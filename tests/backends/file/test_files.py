@@ -26,6 +26,7 @@ from holdfast.config.values import StorageConfig
 from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.models import AddOutcome
 from holdfast.testing.base import make_block, make_fact
+from holdfast_file import facts as facts_module
 from holdfast_file import intent
 from holdfast_file.backend import FileBackend
 from holdfast_file.lines import decode, encode_fact
@@ -763,6 +764,33 @@ def test_facts__file_cut_to_nothing__corrupt_and_not_written_to(store: FileBacke
             with pytest.raises(Corrupt, match="empty"):
                 touch()
     assert (home / "facts.jsonl").read_bytes() == b""
+
+
+def test_compact__another_process_holds_the_lock__unavailable(store: FileBackend, home: Path) -> None:
+    store.add_fact(make_fact(1), 5)
+    other = FileBackend(home.parent, lock_timeout_s=0.2)
+    with store.batch(), pytest.raises(Unavailable, match="lock"):
+        other.compact()
+
+
+@pytest.mark.parametrize("call", ["open_fd", "stat"])
+def test_facts__disk_fails_while_reading__unavailable_and_never_stale(
+    store: FileBackend, home: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    store.add_fact(make_fact(1), 5)
+    FileBackend(home.parent).add_fact(make_fact(2), 5)
+
+    def broken(*args: object, **more: object) -> None:
+        raise OSError(5, os.strerror(5))
+
+    with monkeypatch.context() as patch:
+        if call == "stat":
+            patch.setattr(facts_module.os, "stat", broken)
+        else:
+            patch.setattr(facts_module.safeopen, call, broken)
+        with pytest.raises(Unavailable, match="Input/output error"):
+            store.count_facts()
+    assert store.count_facts() == 2
 
 
 def test_compact__no_fact_left__no_file_and_the_next_fact_makes_one(store: FileBackend, home: Path) -> None:

@@ -216,6 +216,7 @@ def test_duplicate__line_of_another_process_is_only_in_the_log__is_synced_once_b
     monkeypatch.setattr(durable, "sync", lambda path, **more: (synced.append(path), real(path, **more)))
     with contextlib.closing(SqliteBackend(project)) as writer, contextlib.closing(SqliteBackend(project)) as reader:
         writer.add_fact(make_fact(90), 100)
+        reader.update_fact("fact_00000001", confidence=make_fact(1).confidence)  # changes nothing, so it syncs nothing
         for _ in range(2):
             assert reader.add_fact(make_fact(90), 100).outcome is AddOutcome.DUPLICATE
         assert [os.path.basename(path) for path in synced] == ["holdfast.db-wal"]
