@@ -10,12 +10,13 @@ from holdfast.plugin.checks import Check, Outcome
 from holdfast_gitea import invitations
 from holdfast_gitea.authors import NEXT_STEP
 from holdfast_gitea.backend import GiteaBackend
+from holdfast_gitea.chain import Chain, shown
 from holdfast_gitea.compaction import TO_REMOVE
 from holdfast_gitea.documents import TITLE as DOCUMENT
 from holdfast_gitea.facts import TITLE as FACTS
 from holdfast_gitea.folding import ACCEPT, VERSION, is_accept
 from holdfast_gitea.index import AUTHORS
-from holdfast_gitea.log import Chain, Log, shown
+from holdfast_gitea.log import Log
 from holdfast_gitea.wire.faults import Closed
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def _own(log: Log) -> Iterator[Check]:
 
 def inspect(log: Log) -> Iterator[Check]:
     """Read the whole store and show what was edited, deleted or late. Changes nothing."""
+    log.fresh = True
     log.index.refresh(whole=True)
     try:
         log.index.check_members()

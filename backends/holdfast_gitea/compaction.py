@@ -11,13 +11,14 @@ from typing import Final
 
 from holdfast.errors import Unavailable
 from holdfast_gitea import marker, storeissue
+from holdfast_gitea.chain import Chain, shown
 from holdfast_gitea.documents import COPY, state_of
 from holdfast_gitea.documents import TITLE as DOCUMENT
 from holdfast_gitea.facts import TITLE as FACTS
 from holdfast_gitea.facts import Facts
 from holdfast_gitea.folding import DELETED, NEXT, SNAPSHOT, VERSION, new_id, starts_whole
 from holdfast_gitea.index import PREFIX, STORE, Entry
-from holdfast_gitea.log import TRIES, Chain, Log, shown
+from holdfast_gitea.log import TRIES, Log
 from holdfast_gitea.wire.faults import Closed
 
 logger = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ def compact(log: Log, facts: Facts) -> None:
             _document(log, title)
         elif title == FACTS:
             _facts(log, facts)
+    log.kept.forget()
     log.index.refresh()
     stay = [entry for entry in log.index.titles().get(TO_REMOVE, ()) if not _removed(log, entry.number)]
     if stay:

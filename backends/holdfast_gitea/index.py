@@ -108,6 +108,8 @@ class Index:
         self._asked = 0.0  # monotonic
         self._loaded = False
         self._changed = False
+        #: Whether the list was made anew and is not kept on this machine yet.
+        self.is_new = False
 
     # --- asking
 
@@ -143,7 +145,7 @@ class Index:
         self._changed = self._changed or whole or entries != self._entries
         self._entries, self._at, self._asked = entries, at, asked
         if whole:
-            self._whole_at = at
+            self._whole_at, self.is_new = at, True
 
     def segments(self, title: str) -> tuple[Entry, ...]:
         """The issues with that title by ascending number. Queries the server unless it has just listed one."""
@@ -260,6 +262,7 @@ class Index:
 
     def save(self) -> None:
         """Keep the copy, if anything changed. It can be done without, so a full disk is only logged."""
+        self.is_new = False
         if self._at is None or self._whole_at is None:
             return
         if not self._changed and self._authors.ids == self._ids:

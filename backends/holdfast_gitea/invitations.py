@@ -16,9 +16,10 @@ from attrs import evolve
 
 from holdfast.errors import BadValue, Corrupt, NotFound, Refused, StorageError, Unavailable
 from holdfast_gitea import marker, storeissue
+from holdfast_gitea.chain import RESTORE, Chain
 from holdfast_gitea.folding import VERSION
 from holdfast_gitea.index import AUTHORS, STORE, Entry
-from holdfast_gitea.log import RESTORE, TRIES, Chain, Log
+from holdfast_gitea.log import TRIES, Log
 from holdfast_gitea.members import NEVER, THIS, Member, Span, members_in, text_of
 from holdfast_gitea.wire import models
 from holdfast_gitea.wire.faults import Absent, Closed, garbled

@@ -55,7 +55,7 @@ CUES: Final = (
     Cue(Kind.FACT, rf"correction{_LABEL_END}", user_only=True, category=Category.CORRECTION, confidence=EXPLICIT),
     Cue(
         Kind.FACT,
-        r"(?:please )?(?:remember|note|keep in mind|don['’]?t forget)(?:,? that\b|[*_]*\s*[:,—–])[*_]*\s*"
+        r"(?:please )?(?:remember|don['’]?t forget)(?:,? that\b|[*_]*\s*[:,—–])[*_]*\s*|(?:please )?note that\b\s*"
         r"|for the record\b[,:]?\s*|(?:please )?remember (?=(?:we|our|i|my)\b)"
         r"|(?:[^.!?]{0,120}[,;] (?:so |and )?)?for (?:future|later|your) reference\b[,:]?\s*",
         user_only=True,
@@ -66,17 +66,19 @@ CUES: Final = (
         Kind.DECISION,
         rf"{_WE}(?:['’]ve| have)? decided (?:against|not)\b|decided (?:against|not)\b"
         rf"|{_WE}(?:['’]ll| will| shall) (?:use|go with|stick with|keep using)\b"
-        r"|let['’]?s (?:use|go with|stick (?:with|to)|keep|leave|skip|drop|treat|call|not)\b"
+        r"|let['’]?s (?:use|go with|stick (?:with|to)|keep|skip|drop|treat|call|not)\b(?! (?:your|my)\b)"
         r"|(?:we['’]re |we are )?going with\b|(?:go|proceed)(?: ahead)? with (?:the|a|an|option|approach|plan)\b"
-        rf"|(?:hm+,? |[^.!?]{{0,80}}, )?{_WE} (?:think|guess|feel like) (?:it['’]?s|it is|that['’]?s)"
+        rf"|(?:hm+,? |[^.!?]{{0,80}}, )?{_WE} (?:think|guess) (?:it['’]?s|it is|that['’]?s)"
         r" (?:fine|ok|okay|better|best|enough|too much)\b"
         r"|(?:it )?(?:seems|looks) like (?:the )?best (?:workaround|option|approach|way|solution|choice) is\b"
-        rf"|(?:no,? )?{_WE} (?:do not|don['’]?t) (?:think (?:we|you) (?:need|should)|need|want) (?!to\b)"
+        rf"|(?:no,? )?{_WE} (?:do not|don['’]?t) (?:think (?:we|you) (?:need|should)|need)"
+        r" (?!to\b|(?:the )?(?:this|that|these|those|it)\b)"
         rf"|(?:no,? )?(?:we should|i would|i['’]d) (?:call|name|use|keep(?! (?:\w+ )?in mind)"
         r"|treat|drop|remove|avoid|rather|not)\b"
         r"|no[,:]? (?:please )?(?:don['’]?t|do not|let['’]?s not)\b"
-        r"|(?!(?:this|that|it|they|there|these|those|which|what|you|he|she|we|i|who|how|where|when|why)\b)"
-        r"(?:[\w'’`/.-]+ ){1,5}(?<!\bthis )(?<!\bthat )(?<!\bit )(?<!\bthere )should"
+        r"|(?!(?:maybe|perhaps|the should|the (?:first|last|second|next|other)|this|that|it|they|there|these|those"
+        r"|which|what|you|he|she|we|i|who|how|where|when|why)\b)"
+        r"(?:[\w'’`/.-]+ ){1,5}(?<!\bthe )(?<!\bthis )(?<!\bthat )(?<!\bit )(?<!\bthere )should"
         r" (?:be|not|never|only|always|no longer)\b(?=(?:\W+\w+){2})"
         rf"|{_WE} (?:really )?(?:like|love) the (?:idea|name|label|option)\b",
         whole=True,
@@ -134,7 +136,8 @@ CUES: Final = (
         Kind.BLOCKER,
         r"(?:(?:we['’]re|we are|i['’]m|i am|this is|it is|it['’]s|still|currently) (?:still |currently )?)?"
         r"(?:blocked (?:by|on|until|because)\b|waiting (?:for|on)\b)"
-        rf"|{_WE} (?:can['’]?t|cannot|can not)\b(?=.{{1,300}}\buntil\b)",
+        rf"|{_WE} (?:can['’]?t|cannot|can not) (?!\w+ (?:the|what|which|how|whether|until)\b(?=.*\b(?:know|observe)))"
+        r"(?=.{1,300}\buntil\b)",
         whole=True,
         user_only=True,
     ),

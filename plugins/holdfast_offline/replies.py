@@ -28,6 +28,12 @@ _COURSE: Final = Lazy(
     r"|(?:which|what) .{1,40}would you like (?:me )?to"
     r"|(?:does|do|is|are) (?:this|that|these|it|everything|the plan)\b.{0,60}\b(?:look|sound|work|match|capture|correct"
     r"|right|ok(?:ay)?|good|ready|complete)\b"
+    r"|.*\b(?:should|shall|would you like me to|do you want me to) (?:i (?:wait|claim|start|continue|proceed|work"
+    r"|commit|push|merge|run|open|close|delete|go|first|next)|we (?:start|continue|proceed|stop|wait))\b"
+    r"|.*\bhow do you want to (?:play|handle|proceed|continue|go)\b|.*\b(?:proceed|go ahead)\?"
+    r"|.*\b(?:worked? (?:on )?today|spend|budget|approve|needs? (?:your )?approval"
+    r"|before i (?:start|dispatch|continue|commit|push))\b"
+    r"|does (?:the|this) [\w-]+ (?:\w+ ){0,2}(?:hold|land|look|read|sound)\b|do you (?:know|have|remember)\b|is there\b"
     r"|ready (?:for|to)\b|(?:did|have|has) (?:the|you|it|this|that)\b|can you (?:confirm|verify|check|see)"
     r"|how should (?:i|we) (?:proceed|continue|start|commit|deliver|push|merge)"
     r"|how should (?:this|these|the) [\w -]{1,30}be (?:committed|delivered|pushed|merged)"
@@ -39,6 +45,8 @@ _COURSE: Final = Lazy(
 _NO_CHOICE: Final = Lazy(
     r"^(?:you decide|up to you|your (?:call|choice)|either|not sure|i don['’]t know|no preference|skip|other|hm+\b"
     r"|depends\b|let me think|no answer|we already|this is the|looks (?:good|right|fine|correct)|approved?\b|proceed\b"
+    r"|close,|not quite|let me\b|no / not sure|revise\b|confirm\b|wait\b"
+    r"|let['’]?s (?:just )?(?:work|focus|do)\b|focus on\b|idk\b|i feel like\b|this should|(?:re)?start now\b"
     r"|continue\b|done\b)|\bi['’]m (?:thinking|not sure)\b|\?(?:\s|$)",
     re.IGNORECASE,
 )
@@ -72,6 +80,7 @@ def replies(message: Message) -> Iterator[Reply]:
             yield Reply(" ".join(own.split()), decides=False, refuses=True)
     elif message.tool.lower().rpartition("__")[2] in _ASKING or text.startswith("User has answered your question"):
         for question, answer in _ANSWERED.findall(text):
+            question = question.rpartition(', "')[2] if question.startswith("user notes") else question
             question, answer = (" ".join(part.split()) for part in (question, answer))
             course = _COURSE.match(question) is not None
             decides = not course and len(answer) <= _MAX_ANSWER and not _NO_CHOICE.search(answer)

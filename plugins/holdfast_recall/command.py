@@ -28,7 +28,9 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--kind", action="append", default=[], choices=_KINDS, help="only this kind; can be repeated")
     parser.add_argument("--since", metavar="WHEN", help="not older than 3d, 2w, 6m, 1y or a date like 2026-11-02")
     parser.add_argument("--until", metavar="WHEN", help="older than this")
-    parser.add_argument("--session", metavar="ID", type=session_id, help="only turns of this session")
+    parser.add_argument(
+        "--session", metavar="ID", type=session_id, help="only turns of this session; the beginning of its id is enough"
+    )
     parser.add_argument("--limit", metavar="N", type=positive("limit"), default=10, help="at most N hits (default: 10)")
     add_json(parser)
     parser.epilog = (
@@ -47,28 +49,32 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
     from holdfast.cli import progress
+    from holdfast.cli.session_names import resolve, short, titles
     from holdfast_recall import methods
 
     out, errors = Term(), _stderr()
     question = " ".join(args.words)
     with Holdfast.open(args.root) as memory, progress.shown(quiet=args.json):
+        session = resolve(memory, args.session) if args.session else ""
         since, until = (_moment(memory, name, text) for name, text in (("since", args.since), ("until", args.until)))
         found = methods.find(
             memory,
             question,
             limit=args.limit,
             kinds=args.kind,
-            session=args.session or "",
+            session=session,
             since=since,
             until=until,
         )
         now = memory.services.now()
+        unnamed = {hit.name for hit in found.hits if hit.kind == "turn" and short(hit.name) != hit.name}
+        begun = {} if args.json else titles(memory, unnamed)
     if args.json:
         hits = [as_table(hit) for hit in found.hits]
         out.json({"ok": True, "hits": hits, "searched": found.texts, "unread": list(found.unread),
                   "corrected": found.corrected})  # fmt: skip
         return 0
-    _show(out, found, question, now, memory.config.retention.of_turns)
+    _show(out, found, question, now, begun, memory.config.retention.of_turns)
     if found.warning:
         errors.say(errors.wrapped(found.warning, first=f"{errors.mark('warn')} ", rest="  "))
     if found.unread:
@@ -113,7 +119,7 @@ def _moment(memory: Holdfast, name: str, text: str | None) -> datetime | None:
         ) from None
 
 
-def _show(out: Term, found: Found, question: str, now: datetime, kept: str) -> None:
+def _show(out: Term, found: Found, question: str, now: datetime, begun: dict[str, str], kept: str) -> None:
     from holdfast_recall import words
 
     searched = count(found.texts, "text")
@@ -128,7 +134,9 @@ def _show(out: Term, found: Found, question: str, now: datetime, kept: str) -> N
     stems = words.stems(question) or {words.stem(word) for word in words.asked(question)}
     for hit in found.hits:
         what = hit.role if hit.kind == "turn" else f"{hit.kind} {hit.role}".strip()
-        out.say(" ".join(filter(None, (out.bold(hit.where), out.dim(what), out.dim(_when(hit, now))))))
+        out.say(" ".join(filter(None, (out.bold(_where(hit)), out.dim(what), out.dim(_when(hit, now))))))
+        if title := begun.pop(hit.name, "") if hit.kind == "turn" else "":
+            out.say(f"  {out.dim(out.clip(f'began with: {title}', out.width - 2))}")
         if hit.before:
             out.say(f"  {out.dim(out.clip(hit.before, out.width - 2))}")
         for line in out.wrapped(hit.excerpt, first="> ").split("\n"):
@@ -136,6 +144,13 @@ def _show(out: Term, found: Found, question: str, now: datetime, kept: str) -> N
         if hit.after:
             out.say(f"  {out.dim(out.clip(hit.after, out.width - 2))}")
     out.say(out.dim(f"{count(len(found.hits), 'hit')} in {searched}, best first. {kept}"))
+
+
+def _where(hit: SearchHit) -> str:
+    """The hit's place, with short ids, which `holdfast sessions show` accepts."""
+    from holdfast.cli.session_names import short
+
+    return f"session {short(hit.name)}, turn {short(hit.place)}" if hit.kind == "turn" else hit.where
 
 
 def _when(hit: SearchHit, now: datetime) -> str:

@@ -171,9 +171,13 @@ def size(db: sqlite3.Connection) -> int:
 def _update(db: sqlite3.Connection, memory: Holdfast) -> tuple[str, ...]:
     """Returns the names of damaged sources."""
     known = {(kind, name): row for kind, name, *row in db.execute("SELECT kind, name, id, stamp FROM source")}
-    found = list(texts.sources(memory))
-    gone = known.keys() - {(one.kind, one.name) for one in found}
-    changed = [one for one in found if (row := known.get((one.kind, one.name))) is None or row[1] != one.stamp]
+    gone = set(known)
+    changed = []
+    for one in texts.sources(memory):
+        gone.discard((one.kind, one.name))
+        row = known.get((one.kind, one.name))
+        if row is None or row[1] != one.stamp:
+            changed.append(one)
     if gone:
         with _transaction(db):
             for key in gone:

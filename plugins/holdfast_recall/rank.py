@@ -20,8 +20,8 @@ from holdfast_recall.index import NUMBER, QUESTION, SELF, SOURCE, TIME, size
 _SCORED, _CANDIDATES, _AROUND = 400, 100, 2
 #: Number of candidates ranked because of their vectors.
 _NEAREST: Final = 50
-#: Number of candidates ranked in a large index. On LoCoMo 6 to 10, which is short, 20 instead of 100 lost a hundredth.
-_CANDIDATES_OF_MANY: Final = 40
+#: The same in a large index. On LoCoMo 1 to 5 in one project, 40 instead of 30 ranked candidates gained .004.
+_SCORED_OF_MANY, _CANDIDATES_OF_MANY = 200, 30
 #: From this many entries on, common words are left out and fewer candidates are ranked.
 _MANY: Final = 5_000
 #: A word is informative when fewer than a tenth of the entries have it. The two rarest words are always searched.
@@ -103,11 +103,12 @@ def rank(
     asked = words.asked(question)
     total = size(db)
     weights = _idf(db, asked, total)
-    searched = _informative(asked, weights) if total >= _MANY else asked
-    scores = _scores(db, searched, where, given)
+    many = total >= _MANY
+    searched = _informative(asked, weights) if many else asked
+    scores = _scores(db, searched, where, given, _SCORED_OF_MANY if many else _SCORED)
     if not scores and (by_words or not similar.of):
         return []
-    most = _CANDIDATES_OF_MANY if total >= _MANY else _CANDIDATES
+    most = _CANDIDATES_OF_MANY if many else _CANDIDATES
     chosen = [one for one, _ in scores[:most]] + list(islice(similar.of, _NEAREST))
     rows = _with_neighbours(db, chosen, where, given)
     # Newest first for equal scores. Ids depend on the order of reading, which differs in a rebuilt index.
@@ -130,15 +131,15 @@ def _idf(db: sqlite3.Connection, asked: list[str], total: int) -> dict[str, floa
 
 
 def _scores(
-    db: sqlite3.Connection, searched: list[str], where: str, given: tuple[object, ...]
+    db: sqlite3.Connection, searched: list[str], where: str, given: tuple[object, ...], most: int
 ) -> list[tuple[int, float]]:
-    """The best matches by BM25 and their scores, best first."""
+    """The ``most`` best matches by BM25 and their scores, best first."""
     table = f"found JOIN text ON text.id = found.rowid AND ({where})" if where else "found"
     query = " OR ".join(f'"{word}"' for word in searched)
     found: list[tuple[int, float]] = db.execute(
         f"SELECT found.rowid, -bm25(found, {_BODY}, {_DATED}) FROM {table} "  # noqa: S608 - conditions of ours
         "WHERE found MATCH ? ORDER BY 2 DESC LIMIT ?",
-        (*given, query, _SCORED),
+        (*given, query, most),
     ).fetchall()
     return found
 
@@ -177,11 +178,11 @@ def _ranked(
     top = max(scores.values(), default=1.0)
     own = {one: score / top for one, score in scores.items()}
     best: dict[int, float] = {}
-    for one, score in own.items():
-        best[one >> SOURCE] = max(best.get(one >> SOURCE, 0.0), score)
+    for one, score in own.items():  # best first
+        best.setdefault(one >> SOURCE, score)
     shares = _Shares(weights)
     bits = {row[0]: shares.bits(row[7]) for row in rows}
-    have, score_of, share = bits.get, own.get, shares.of
+    have, score_of = bits.get, own.get
     questions = {row[0] for row in rows if row[5] & QUESTION}
     named = {role for role in {row[4] for row in rows} if words.names(question, role)}
     when, count = TIME * words.asks_when(question), NUMBER * words.asks_number(question)
@@ -201,9 +202,9 @@ def _ranked(
             + weight.before * score_of(one - 1, 0.0) * (1.0 if one - 1 in questions else 0.4)
             + weight.around * (score_of(one - 2, 0.0) + score_of(one + 1, 0.0) + score_of(one + 2, 0.0)) / 3
             + weight.source * best.get(one >> SOURCE, 0.0)
-            + weight.words * share(bits[one])
-            + weight.near * share(next_to)
-            + weight.wide * share(wide)
+            + weight.words * shares[bits[one]]
+            + weight.near * shares[next_to]
+            + weight.wide * shares[wide]
             + weight.length * math.log1p(length) / 5
         )
         if not one & _FIRST:
@@ -223,15 +224,15 @@ def _ranked(
         yield -(score + similar.weight * near) / (_TOTALS[kind] + similar.weight), -at, place, one
 
 
-class _Shares:
-    """The weighted share of the question's words found in the candidates. Rare words count more."""
+class _Shares(dict[int, float]):
+    """The weighted share of the question's words, from 0 to 1, by the bits of the words. Rare words count more."""
 
     def __init__(self, weights: dict[str, float]) -> None:
+        super().__init__()
         by_stem = {f" {words.stem(word)}": weight for word, weight in weights.items() if weight > 0}
         self._stems = [(stem, 1 << number) for number, stem in enumerate(by_stem)]
         self._weights = list(by_stem.values())
         self._total = sum(self._weights) or 1.0
-        self._known: dict[int, float] = {}
 
     def bits(self, stems: str) -> int:
         """The question's words that are among ``stems``, a bit for each."""
@@ -241,9 +242,7 @@ class _Shares:
                 found += bit
         return found
 
-    def of(self, bits: int) -> float:
-        """Their share, from 0 to 1."""
-        if bits not in self._known:
-            weight = sum(one for number, one in enumerate(self._weights) if bits >> number & 1)
-            self._known[bits] = weight / self._total
-        return self._known[bits]
+    def __missing__(self, bits: int) -> float:
+        weight = sum(one for number, one in enumerate(self._weights) if bits >> number & 1)
+        self[bits] = share = weight / self._total
+        return share

@@ -138,25 +138,38 @@ def is_question(text: str) -> bool:
     return text.rstrip().endswith(("?", "？"))
 
 
+#: Number of words whose tokens are kept for later questions.
+_KNOWN: Final = 10_000
+
+
 class _Tokenizer:
     """FTS5's tokens of words, from a table in memory. Only FTS5 knows them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._known: dict[str, list[str]] = {}
         self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._db.execute(f"CREATE VIRTUAL TABLE asked USING fts5(word, {TOKENS})")
         self._db.execute("CREATE VIRTUAL TABLE token USING fts5vocab(asked, instance)")
 
     def tokens(self, asked: list[str]) -> list[list[str]]:
         """Each word's tokens, in order."""
-        found: list[list[str]] = [[] for _ in asked]
         with self._lock:
-            self._db.execute("BEGIN")
-            self._db.executemany("INSERT INTO asked (rowid, word) VALUES (?, ?)", enumerate(asked))
-            for number, token in self._db.execute("SELECT doc, term FROM token ORDER BY doc, offset"):
-                found[number].append(token)
-            self._db.execute("ROLLBACK")
-        return found
+            if len(self._known) > _KNOWN:
+                self._known.clear()
+            new = [word for word in asked if word not in self._known]
+            if new:
+                self._learn(new)
+            return [self._known[word] for word in asked]
+
+    def _learn(self, new: list[str]) -> None:
+        found: list[list[str]] = [[] for _ in new]
+        self._db.execute("BEGIN")
+        self._db.executemany("INSERT INTO asked (rowid, word) VALUES (?, ?)", enumerate(new))
+        for number, token in self._db.execute("SELECT doc, term FROM token ORDER BY doc, offset"):
+            found[number].append(token)
+        self._db.execute("ROLLBACK")
+        self._known.update(zip(new, found, strict=True))
 
 
 _tokenizer: Final = functools.cache(_Tokenizer)

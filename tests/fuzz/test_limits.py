@@ -77,26 +77,23 @@ _WORDS = (
     "--memory",
     "The port is 8443.",
 )
-#: The file, and the commands that read each of its lines.
+_DREAM = (("dream", "--dry-run", "--force"),)
+#: The file, its size, the form of its lines, whether all of them are different, and the commands that read each line.
 TINY = {
-    "memory": (".holdfast/MEMORY.md", (("load",), ("search", "zzz"), ("flush", "--session", "fuzz", *_WORDS))),
-    "memory dreamt": (".holdfast/MEMORY.md", (("dream", "--dry-run", "--force"),)),
-    "note": (".holdfast/memory/2*.md", (("report",), ("search", "zzz"))),
-    "note dreamt": (".holdfast/memory/2*.md", (("dream", "--dry-run", "--force"),)),
-    "facts of a note dreamt": (".holdfast/memory/2*.md", (("dream", "--dry-run", "--force"),)),
-    "handoff": (".holdfast/continuity/active.md", (("load",), ("work",))),
+    "memory": (".holdfast/MEMORY.md", 70_000, "- {}\n", False, (("load",), ("flush", "--session", "fuzz", *_WORDS))),
+    "memory that is searched": (".holdfast/MEMORY.md", 70_000, "- {}\n", False, (("search", "zzz"),)),
+    "memory that is dreamt": (".holdfast/MEMORY.md", 140_000, "- {}\n", True, _DREAM),
+    "note that is dreamt": (".holdfast/memory/2*.md", 70_000, "- {}\n", True, _DREAM),
+    "facts that are dreamt": (".holdfast/memory/2*.md", 70_000, "- Fact: {}\n", True, _DREAM),
+    "handoff": (".holdfast/continuity/active.md", 70_000, "- {}\n", False, (("load",),)),
 }
 
 
 @pytest.mark.parametrize("target", TINY)
-@pytest.mark.parametrize("kind", ["same", "distinct"])
-def test_a_document__of_140_kb_of_one_word_items__costs_no_more_than_twenty_times_its_size(
-    target: str, kind: str, made: Project
-) -> None:
-    name, commands = TINY[target]
+def test_a_document__of_one_word_items__costs_no_more_than_twenty_times_its_size(target: str, made: Project) -> None:
+    name, size, form, distinct, commands = TINY[target]
     path = made.path(name)
-    form = "- Fact: {}\n" if target.startswith("facts") else "- {}\n"
-    items = form.format("a") * (140_000 // len(form.format("a"))) if kind == "same" else _distinct(140_000, form)
+    items = _distinct(size, form) if distinct else form.format("a") * (size // len(form.format("a")))
     text = (path.read_text(encoding="utf-8") if path.exists() else "# Memory\n\n") + items
     for words in commands:
         made.run(*words)  # what is imported and made once does not count

@@ -66,6 +66,7 @@ ELSEWHERE = {
     "pip install ": "needs the package index; tests/repo/test_packaging.py installs the wheel",
     "claude mcp add ": "needs Claude Code; docs/clients.md lists the runs",
     "codex mcp add ": "needs Codex; docs/clients.md lists the runs",
+    "holdfast gitea invite": "needs a server; tests/backends/gitea/test_invitations.py runs it",
     "python -m pytest": "is this suite",
     ".ci/run": "runs this suite",
     "mkdocs build": "is a stage of .ci/run",
@@ -254,11 +255,12 @@ def test_promises_page__each_listed_test__exists_and_each_promise_has_one(root: 
     assert missing == []
 
 
-def test_gitea_page__each_promise__names_tests_that_exist(root: Path) -> None:
-    table = (root / "docs" / "gitea.md").read_text(encoding="utf-8").split("## Promises and their tests", 1)[1]
+@pytest.mark.parametrize(("page", "least"), [("gitea.md", 25), ("teams.md", 19)])
+def test_page_of_a_store__each_promise__names_tests_that_exist(root: Path, page: str, least: int) -> None:
+    table = (root / "docs" / page).read_text(encoding="utf-8").split("## Promises and their tests", 1)[1]
     rows = re.findall(r"^\| (.+?) \| (`.+`) \|$", table, re.MULTILINE)
     named = {promise: re.findall(r"`(\S+\.py)::(test_\w+)`", cell) for promise, cell in rows}
-    assert len(named) >= 25
+    assert len(named) >= least
     assert [promise for promise, tests in named.items() if not tests] == []
     missing = [
         f"{file}::{name}"

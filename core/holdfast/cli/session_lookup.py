@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 #: Up to this many missing fields count as forgotten. With more, the session's name is probably wrong.
 _FEW = 3
+#: Minimum length of the accepted beginning of a message id.
+_PREFIX = 4
 
 
 def require_session(memory: Holdfast, session_id: str) -> None:
@@ -63,8 +65,8 @@ def has_begun(memory: Holdfast, session_id: str) -> bool:
 def messages(memory: Holdfast, session: str, *, around: str | None = None, span: int = 0) -> list[dict[str, Any]]:
     """The records of a session's messages, in order, as stored. Mask them before showing them.
 
-    With ``around``, only the message with that id and ``span`` messages before and after it. Raises: NotFound;
-    Unavailable.
+    With ``around``, only the message with that id, or the only one whose id begins with it, and ``span`` messages
+    before and after it. Raises: NotFound; Unavailable.
     """
     from holdfast.journal import archive
     from holdfast.journal.journal import Journal
@@ -81,6 +83,9 @@ def messages(memory: Holdfast, session: str, *, around: str | None = None, span:
     if around is None:
         return found
     at = next((number for number, one in enumerate(found) if one["id"] == around), -1)
+    if at < 0 and len(around) >= _PREFIX:
+        begun = [number for number, one in enumerate(found) if one["id"].startswith(around)]
+        at = begun[0] if len(begun) == 1 else -1
     if at < 0:
         raise NotFound(
             f"Session {session!r} has no message {around!r}.",

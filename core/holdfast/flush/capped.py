@@ -33,7 +33,7 @@ def surplus(text: str, most: int, state: str, newest: Sequence[str] = ()) -> lis
     """
     if not most < count(text) <= most + MOST_REMOVED:
         return []
-    items = list(bullets(text))
+    items = bullets(text)
     record = confirmed.load(state)
     new = {duplicate_key(line) for line in newest}
 

@@ -17,14 +17,19 @@ _OTHER_END = Lazy("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 TITLES = {"memory": "# Memory", "user": "# User"}
 
 
-def bullets(text: str) -> Iterator[str]:
-    """A curated document's items, without their dashes. One at a time, because a document can have very many."""
+def bullets(text: str) -> list[str]:
+    """A curated document's items, without their dashes."""
+    return list(each_bullet(text))
+
+
+def each_bullet(text: str) -> Iterator[str]:
+    """:func:`bullets` one at a time, because a document can have very many."""
     return (bare[2:].strip() for _, line in lines(text.removeprefix(BOM)) if (bare := line.strip()).startswith("- "))
 
 
 def count(text: str) -> int:
     """The number of items in a curated document."""
-    return sum(1 for _ in bullets(text))
+    return sum(1 for _ in each_bullet(text))
 
 
 def not_found(text: str | None, entries: Iterable[CuratedEntry]) -> list[str]:
@@ -35,7 +40,7 @@ def not_found(text: str | None, entries: Iterable[CuratedEntry]) -> list[str]:
         if entry.replaces
     }
     keys = frozenset[str]().union(*wanted.values())
-    there = {key for line in bullets(text or "") if (key := duplicate_key(line)) in keys} if keys else keys
+    there = {key for line in each_bullet(text or "") if (key := duplicate_key(line)) in keys} if keys else keys
     return [old for old, either in wanted.items() if not there & either]
 
 
@@ -48,9 +53,9 @@ def updating(text: str | None, entries: Iterable[CuratedEntry]) -> list[CuratedE
     is one (:func:`holdfast.facts.factsubject.replaces`)."""
     found = []
     for entry in entries:
-        if not entry.replaces and factsubject.speaks(entry.text) and _bullet(entry.text) not in bullets(text or ""):
+        if not entry.replaces and factsubject.speaks(entry.text) and _bullet(entry.text) not in each_bullet(text or ""):
             new = _bullet(entry.text)
-            old = next((line for line in bullets(text or "") if factsubject.replaces(new, line)), "")
+            old = next((line for line in each_bullet(text or "") if factsubject.replaces(new, line)), "")
             entry = evolve(entry, replaces=old)
         found.append(entry)
     return found

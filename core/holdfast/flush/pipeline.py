@@ -422,8 +422,7 @@ class _Flush:
     def _told(self, receipt: Receipt, summary: str) -> dict[str, Any]:
         """The journal's record of the summary; empty when there is none."""
         derived = self.gathered is not None and not any(e.summary.strip() for _, e in self.gathered.results)
-        by = summaries.DERIVED if derived else summaries.EXTRACTED
-        return summaries.record(receipt.flush_id, by, summary, stamp(receipt.at)) if summary else {}
+        return summaries.of_flush(receipt.flush_id, summary, stamp(receipt.at), derived=derived)
 
     def _attributed(self, payload: Payload, summary: str) -> tuple[Payload, str]:
         payload, summary, warnings = attribution.attributed(self.services, payload, summary, self.unflushed)
@@ -478,8 +477,7 @@ class _Flush:
             logger.error("the UNSAFE marker could not be updated: %s", second)  # noqa: TRY400 - the cause is raised below
         logger.warning("flush of session %s failed at %s", self.session.id, target)
         if isinstance(error, FlushRefused):
-            if not error.target:
-                error.target = target
+            error.target = error.target or target
             raise error
         raise FlushRefused(
             f"{error.message} The session is UNSAFE and nothing was dropped.",
@@ -498,8 +496,7 @@ class _Flush:
         self.session.unwritten.clear()
         safety.clear(self.services.state, self.session.id, self.settled)
         pending = evidence.pending(self.services, receipt.evidence)
-        # What waited then has been published since.
-        over = () if pending else evidence.remarks(self.services, receipt.evidence)
+        over = () if pending else evidence.remarks(self.services, receipt.evidence)  # published since
         warnings = [w for w in receipt.warnings if w not in over]
         spooled = shipping.waits_for(self.services, receipt)
         return evolve(receipt, repeated=True, pending=pending, warnings=warnings, spooled=spooled)

@@ -84,8 +84,12 @@ def scan(path: Iterable[str] | None = None) -> list[Found]:
 
     Within a process, a folder is reread only after something was installed into it or removed from it.
     """
+    return list(_scanned(*_key(path)))
+
+
+def _key(path: Iterable[str] | None = None) -> tuple[tuple[str, ...], tuple[int, ...]]:
     folders = tuple(dict.fromkeys(sys.path if path is None else path))
-    return list(_scanned(folders, tuple(map(_changed, folders))))
+    return folders, tuple(map(_changed, folders))
 
 
 def _changed(folder: str) -> int:
@@ -155,16 +159,21 @@ def method(name: str) -> Callable[..., Any]:
 
     A method from holdfast's own distribution cannot be replaced. Raises: PluginNotFound, PluginLoadFailed.
     """
-    found = scan()
-    own = [f for f in found if f.distribution == OWN]
-    offered = own if any(f.group == METHODS and f.name == name for f in own) else found
-    entry = choose(offered, METHODS, name)
+    entry = _entry(name, *_key())
     function = import_object(entry)
     if not callable(function):
         raise PluginLoadFailed(
             f"The method {name!r} ({entry.distribution}) is not a function.", next_step=f"Repair {entry.distribution}."
         )
     return function
+
+
+@lru_cache(maxsize=64)
+def _entry(name: str, folders: tuple[str, ...], changed: tuple[int, ...]) -> Found:
+    found = _scanned(folders, changed)
+    own = [f for f in found if f.distribution == OWN]
+    offered = own if any(f.group == METHODS and f.name == name for f in own) else found
+    return choose(offered, METHODS, name)
 
 
 def choose(found: Iterable[Found], group: str, name: str) -> Found:

@@ -236,7 +236,7 @@ def test_issue__deleted__is_a_document_deleted(
 def test_issue__newer_part_deleted__corrupt_and_not_the_older_part(
     standin: StandIn, store: GiteaBackend, machine: Callable[[], GiteaBackend], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast_gitea.log.MOST_RECORDS", 2)
+    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 2)
     three_blocks(store)
     standin.delete_issue(REPO, max(standin.titles(REPO)))
     for view in (store, machine()):

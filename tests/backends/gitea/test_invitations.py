@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 from tests.support.trusting import trusted
 
 from holdfast.cli import main
 from holdfast.errors import Corrupt, NotFound, Refused
 from holdfast.plugin.checks import Outcome
+from holdfast.storage import sha256
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea import folding, invitations, marker
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import access, inspect
 from holdfast_gitea.standin import StandIn
+from holdfast_gitea.wire.faults import Closed
 
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"
@@ -123,7 +126,7 @@ def test_revoke__the_user_then_edits_and_deletes_what_they_wrote__no_agent_is_to
     invitations.invite(owner.log, "ana")
     ana.write("MEMORY.md", "of ana\n")
     ana.append(DAY, make_block("one"), HEADER, "one")
-    ana.append(DAY, make_block("two"), HEADER, "two")
+    of("ana").append(DAY, make_block("two"), HEADER, "two")
     ana.add_fact(make_fact(1), 100)
     owner.append(DAY, make_block("three"), HEADER, "three")
     before = text_of(owner, DAY)
@@ -293,6 +296,27 @@ def test_authors__a_named_user_gives_up_their_login__the_next_with_it_does_not_c
         assert text_of(view) == "two\n"
 
 
+def test_invited_user__who_may_only_read_the_repository__writes_all_but_a_deletion(standin: StandIn, of: Of) -> None:
+    """The mark of a deletion is in the issue's body, which only its author and users with write access may edit."""
+    owner, ana = of("agent"), of("ana")
+    invitations.invite(owner.log, "ana")
+    owner.append(DAY, make_block("one"), HEADER, "one")
+    with pytest.raises(Closed, match="may not do that"):
+        ana.delete(DAY)
+    assert text_of(owner, DAY) is not None
+    owner.delete(DAY)
+    of("ana").append(DAY, make_block("two"), HEADER, "two")
+    for view in (owner, ana, of("agent")):
+        assert view.names() == [DAY]
+        assert (text_of(view, DAY) or "").count("holdfast:block") == 1
+    ana.write("USER.md", "of ana\n")
+    ana.delete("USER.md")
+    assert text_of(of("agent"), "USER.md") is None
+    owner.write("USER.md", "one\n")
+    ana.write("USER.md", "two\n", sha256("one\n"))
+    assert text_of(of("agent"), "USER.md") == "two\n"
+
+
 def test_invite__by_an_invited_user__is_refused(standin: StandIn, of: Of) -> None:
     standin.world.user("ana")
     invitations.invite(of("agent").log, "ana")
@@ -370,6 +394,21 @@ def test_start__users_were_invited__costs_one_request_more_once(standin: StandIn
     assert counts == [3, 2, 2]  # the list of issues, the document, and the first time the list of users
 
 
+def test_facts__of_an_invited_user_from_this_machines_copy__count(standin: StandIn, of: Of) -> None:
+    owner, ana = of("agent", "owner"), of("ana")
+    invitations.invite(owner.log, "ana")
+    with ana.batch():
+        for number in range(60):
+            ana.add_fact(evolve(make_fact(number), content=f"{number} " + "x" * 1000), 100)
+    standin.skew(600)  # so that they are older than what is always listed again
+    assert owner.count_facts() == 60
+    owner.log.keep()
+    for _ in range(2):
+        again = of("agent", "owner")
+        assert again.count_facts() == 60
+        again.close()
+
+
 def test_doctor__who_may_write_and_why__is_listed(of: Of) -> None:
     owner = of("agent", authors=("carol",))
     of("ana")
@@ -407,7 +446,7 @@ def test_command__invite_list_and_revoke__says_who_may_write(standin: StandIn, o
     assert "invited by agent on" in said
     code, said = command("invite", "ana", "--revoke", "--json")
     found = json.loads(said)
-    assert (code, found["ok"], found["taken_over"], found["user"]["state"]) == (0, True, 2, "revoked")
+    assert (code, found["ok"], found["taken_over"], found["user"]["state"]) == (0, True, 1, "revoked")
     found = json.loads(command("invite", "--json")[1])
     assert [one["login"] for one in found["writers"]] == ["agent"]
     assert [(one["login"], one["state"]) for one in found["invited"]] == [("ana", "revoked")]

@@ -31,7 +31,7 @@ def test_considered__few_items__returns_the_text_unchanged():
 def test_considered__many_items__keeps_the_first_and_lists_the_rest():
     found = overflow.considered(memory("one", "two", "three", "four"), {}, 2)
     assert texts(found.text) == ["one", "two"]
-    assert (found.rest, found.count) == ("- three\n- four\n", 2)
+    assert (found.rest, found.further) == ("- three\n- four\n", 2)
     assert found.text.startswith("# Ours\n\n## Facts\n")
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli import main
+from holdfast import Holdfast
+from holdfast.cli import main, session_names
 from holdfast_recall.excerpts import excerpt
 
 
@@ -88,3 +89,69 @@ def test_excerpt__long_text__lines_around_it_join_up_with_the_match(at: int) -> 
     assert whole.removeprefix("the one before ").removesuffix(" the one after") in text
     assert ("the one before" in before) == match.startswith(text[:20])
     assert ("the one after" in after) == match.endswith(text[-20:])
+
+
+_FIRST = "5b7e1c2d-ffff-4aaa-8bbb-123456789abc"
+_SECOND = "5b7e9999-ffff-4aaa-8bbb-123456789abc"
+
+
+@pytest.fixture
+def unnamed(search, project: Path):
+    """Two sessions named by UUIDs that share four digits."""
+    with Holdfast.open(project) as memory:
+        memory.session(_FIRST).add("user", "Please repair\nthe gazebo roof", message_id="0123456789abcdef")
+        memory.session(_FIRST).add("assistant", "The gazebo has new shingles", message_id="02")
+        memory.session(_SECOND).add("user", "Paint the pergola", message_id="p1")
+    return search
+
+
+def test_search__session_named_by_uuid__short_id_and_first_words_once(unnamed) -> None:
+    lines = unnamed("gazebo").splitlines()
+    assert [line.split(" ")[1] for line in lines if line.startswith("session")] == ["5b7e1c2d,", "5b7e1c2d,"]
+    assert lines.count("  began with: Please repair the gazebo roof") == 1
+    assert lines[1] == "  began with: Please repair the gazebo roof"
+
+
+def test_search__beginning_of_a_session_id__only_that_session_is_searched(unnamed) -> None:
+    assert "pergola" not in unnamed("gazebo pergola", "--session", "5b7e1")
+
+
+def test_search__session_that_does_not_exist__an_error_instead_of_nothing_found(unnamed, capsys) -> None:
+    assert main(("search", "gazebo", "--session", "nope")) == 1
+    assert "There is no session 'nope'" in capsys.readouterr().err
+
+
+def test_sessions_show__beginning_of_ids__the_session_around_that_message(unnamed, capsys) -> None:
+    assert main(("sessions", "show", "5b7e1c2d", "--around", "01234", "--json")) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["session"] == _FIRST
+    assert shown["messages"][0]["id"] == "0123456789abcdef"
+
+
+def test_sessions_show__beginning_of_two_ids__both_are_named(unnamed, capsys) -> None:
+    assert main(("sessions", "show", "5b7e")) == 1
+    told = capsys.readouterr().err
+    assert "2 sessions begin with '5b7e'" in told
+    assert _FIRST in told
+    assert _SECOND in told
+
+
+def test_sessions__session_named_by_uuid__listed_by_short_id_and_first_words(unnamed, capsys) -> None:
+    assert main(("sessions",)) == 0
+    assert re.search(r"5b7e1c2d .*Please repair the gazebo roof", capsys.readouterr().out)
+    assert main(("sessions", "--json")) == 0
+    listed = {one["id"]: one["title"] for one in json.loads(capsys.readouterr().out)["sessions"]}
+    assert listed[_SECOND] == "Paint the pergola"
+
+
+@pytest.mark.parametrize(
+    ("session", "shown"),
+    [
+        (_FIRST, "5b7e1c2d"),
+        ("0199a1b2-c3d4-7aaa-8bbb-123456789abc", "0199a1b2-c3d4"),
+        ("fix-login", "fix-login"),
+        ("5b7e1c2d-ffff", "5b7e1c2d-ffff"),
+    ],
+)
+def test_short__id__only_a_uuid_is_shortened(session: str, shown: str) -> None:
+    assert session_names.short(session) == shown

@@ -10,6 +10,7 @@ from holdfast.cli.args import add_json, examples, session_id
 from holdfast.cli.humanize import ago, count
 from holdfast.cli.problem import UsageError
 from holdfast.cli.session_lookup import messages
+from holdfast.cli.session_names import resolve, short, titles
 from holdfast.cli.terminal import Term
 from holdfast.config.serde import moment
 
@@ -22,7 +23,13 @@ _AROUND = 5
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("action", nargs="?", choices=("list", "show"), default="list", metavar="show", help="show ID")
-    parser.add_argument("id", nargs="?", type=session_id, metavar="ID", help="the session to read, with show")
+    parser.add_argument(
+        "id",
+        nargs="?",
+        type=session_id,
+        metavar="ID",
+        help="the session to read, with show; the beginning of its id is enough",
+    )
     parser.add_argument(
         "--around", metavar="TURN", help=f"with show: only this message and the {_AROUND} before and after it"
     )
@@ -52,8 +59,10 @@ def _list(memory: Holdfast, args: Namespace) -> int:
 
     now = status(memory.services)
     out = Term()
+    begun = titles(memory, [one.id for one in now.sessions])
     if args.json:
-        out.json({"ok": True, "sessions": [state.session_table(s) for s in now.sessions]})
+        shown = [state.session_table(one) | {"title": begun[one.id]} for one in now.sessions]
+        out.json({"ok": True, "sessions": shown})
     elif not now.sessions:
         out.say("No session has begun. `holdfast add user TEXT --session ID` begins one.")
     else:
@@ -61,18 +70,21 @@ def _list(memory: Holdfast, args: Namespace) -> int:
         for one in now.sessions:
             held = count(one.context_tokens, "token")
             last = ago(one.last_turn_at, now.at) if one.last_turn_at else "never"
-            rows.append((*state.cells(out, one), "ended" if one.ended else held, last))
-        out.say(out.table(rows, head=("", "session", "state", "in context", "last turn")))
+            mark, _, word = state.cells(out, one)
+            named = (short(one.id), "bold")
+            rows.append((mark, named, word, "ended" if one.ended else held, last, out.plain(begun[one.id])))
+        out.say(out.table(rows, head=("", "session", "state", "in context", "last turn", "began with"), clipped=5))
     return 0
 
 
 def _show(memory: Holdfast, args: Namespace) -> int:
     out = Term()
-    found = messages(memory, args.id, around=args.around, span=_AROUND)
+    session = resolve(memory, args.id)
+    found = messages(memory, session, around=args.around, span=_AROUND)
     texts = memory.services.gate.outgoing_all([one["text"] for one in found], surface="journal")
     if args.json:
         shown = [{k: one[k] for k in ("id", "at", "role")} | {"text": t} for one, t in zip(found, texts, strict=True)]
-        out.json({"ok": True, "session": args.id, "messages": shown})
+        out.json({"ok": True, "session": session, "messages": shown})
         return 0
     for one, text in zip(found, texts, strict=True):
         at = moment(one["at"]).astimezone(memory.config.tz)
