@@ -15,10 +15,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import psycopg
 
+from holdfast import Holdfast
 from holdfast.testing.facts import make_fact
 from holdfast_postgres.backend import PostgresBackend
 
@@ -131,12 +133,27 @@ def measured(server: str, space: str, size: int, each: int) -> None:
     def add(number: int, limit: int) -> None:
         store.add_fact(make_fact(2 * 10**8 + size + limit % 97 * 1000 + number, f"{size} {limit} {number}"), limit)
 
+    def again(number: int) -> None:
+        store.add_fact(make_fact(3 * 10**8 + number, f"{size} {10**6} {number}"), 10**6)
+
     print(
-        f"{size:,} facts: add {timed(lambda n: add(n, 10**6))} ms, add to a full namespace "
-        f"{timed(lambda n: add(n, each))} ms, strongest 100 in {timed(lambda n: list(store.strongest(100)))} ms, "
-        f"search {timed(lambda n: store.search(f'port {1001 + n}'))} ms"
+        f"{size:,} facts: add {timed(lambda n: add(n, 10**6))} ms, duplicate {timed(again)} ms, add to a full "
+        f"namespace {timed(lambda n: add(n, each))} ms, strongest 100 in "
+        f"{timed(lambda n: list(store.strongest(100)))} ms, search "
+        f"{timed(lambda n: store.search(f'port {1001 + n}'))} ms"
     )
+    with tempfile.TemporaryDirectory() as folder, project(folder, server, space) as memory:
+        print(f"  prompt {timed(lambda n: memory.prompt())} ms, load {timed(lambda n: memory.load())} ms")
     store.close()
+
+
+@contextmanager
+def project(folder: str, server: str, space: str) -> Iterator[Holdfast]:
+    """A project in ``folder`` whose memory is the namespace."""
+    options = {"BACKEND": "postgres", "SERVER": server, "NAMESPACE": space}
+    os.environ.update({f"HOLDFAST_STORAGE__{name}": value for name, value in options.items()})
+    with Holdfast.open(folder) as memory:
+        yield memory
 
 
 def growth(server: str, admin: str, most: int, each: int) -> None:

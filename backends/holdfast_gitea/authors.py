@@ -1,22 +1,32 @@
 """Whose records count: everyone who can read the repository can comment there.
 
-Records count from the token's own user, from the repository's owner (who can edit and delete everything anyway) and
-from the users named in ``[storage] authors``, which a project's own file cannot set before the user trusts it. A
-signature would need one more secret on each machine, and the server already proves who wrote a comment.
+Records count from the token's own user, from the repository's owner (who can edit and delete everything anyway), from
+the users named in ``[storage] authors``, which a project's own file cannot set before the user trusts it, and from
+those whom one of these has invited (:mod:`holdfast_gitea.invitations`). A signature would need one more secret on each
+machine, and the server already proves who wrote a comment.
+
+Logins can change hands. An invitation names an account by its id, and this machine remembers the id behind each name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Final
 
-from holdfast.errors import ConfigError
+from attrs import evolve
+
+from holdfast.errors import ConfigError, Refused
 from holdfast_gitea import marker
 from holdfast_gitea.folding import is_accept
+from holdfast_gitea.members import Member
 from holdfast_gitea.wire.client import Repo
-from holdfast_gitea.wire.models import Comment
+from holdfast_gitea.wire.models import Comment, Issue
 
 #: The next step when another user's records are found.
-NEXT_STEP = "If that user is yours, name it in `[storage] authors`; otherwise remove its access to the repository."
+NEXT_STEP: Final = (
+    "If that user is yours, run `holdfast gitea invite USER` or name it in `[storage] authors`; otherwise remove its "
+    "access to the repository."
+)
 
 
 class Authors:
@@ -25,8 +35,17 @@ class Authors:
     def __init__(self, repo: Repo, named: Iterable[str] = ()) -> None:
         self._repo = repo
         self.named = frozenset(name.casefold() for name in named)
-        self._always = self.named | {repo.name.partition("/")[0].casefold()}
-        self.remembered = ""  # the token's user as an earlier process of this machine knew it
+        self.owner = repo.name.partition("/")[0]
+        self._always = self.named | {self.owner.casefold()}
+        #: The token's user as an earlier process of this machine knew it.
+        self.remembered = ""
+        self.remembered_id = 0
+        #: The ids behind the names, as this machine first saw them.
+        self.ids: dict[str, int] = {}
+        #: Users who were invited, by id. Set by :class:`holdfast_gitea.index.Index`.
+        self.members: Mapping[int, Member] = {}
+        #: Whether the token's user may invite: not where the owner or a named user keeps a list.
+        self.own_invites = True
         self._asked = False
 
     @property
@@ -34,17 +53,85 @@ class Authors:
         """The token user's login in lower case, if known."""
         return self._repo.user.casefold() or self.remembered
 
-    def counts(self, login: str, number: int) -> bool:
-        """Whether records by ``login`` count; ``number`` is the issue they are in.
+    @property
+    def own_id(self) -> int:
+        """The token user's id, 0 if unknown."""
+        return self._repo.user_id or (0 if self._repo.user else self.remembered_id)
+
+    def counts(self, one: Comment | Issue, number: int) -> bool:
+        """Whether the author of a record or issue counts; ``number`` is the issue it is in.
 
         Costs a request or two when the answer depends on the token's user and that user is uncertain. An earlier
         answer may be out of date, because users can change their login. Raises: ConfigError when the server does
         not show whose token it is and no authors are named; Unavailable.
         """
-        login = login.casefold()
-        if login in self._always:
+        if self._is_named(one):
             return True
-        if login and login == self.own:
+        member = self.members.get(one.author_id)
+        if member is not None:
+            return member.counts(one)
+        return self._is_own(one, number)
+
+    def may_invite(self, one: Comment | Issue, number: int) -> bool:
+        """Whether the author decides who counts. Users who were invited do not. Raises: as :meth:`counts`."""
+        return self._is_named(one) or (self.own_invites and self._is_own(one, number))
+
+    def is_account(self, user_id: int) -> bool:
+        """Whether it is the account of the owner or of a named user."""
+        return user_id in self.ids.values()
+
+    def check_own(self, number: int) -> None:
+        """Raises: Refused when the invitation of the token's user was revoked, because no other machine would read
+        its records. ``number`` is any issue of the store."""
+        if not self.members:
+            return
+        member = self.own_member(number)
+        if member is not None and member.state != "joined":
+            raise Refused(
+                f"The invitation of {member.login} to {self._repo.name} was revoked, so its records do not count.",
+                next_step=f"Ask {member.by} to run `holdfast gitea invite {member.login}`.",
+            )
+
+    def own_member(self, number: int) -> Member | None:
+        """The invitation of the token's user, None if it has none or needs none."""
+        if not self.own and not self._asked:
+            self._asked = True
+            self._repo.whoami(number)
+        if self.own in self._always:
+            return None
+        found = self.members.get(self.own_id)
+        return found or next((one for one in self.members.values() if one.login.casefold() == self.own), None)
+
+    def split(
+        self, comments: Iterable[Comment], number: int, *, inviting: bool = False
+    ) -> tuple[tuple[Comment, ...], tuple[Comment, ...]]:
+        """The comments that matter to a store (records and acceptances): those that count, and other users'.
+
+        ``inviting``: only authors who may invite count.
+        """
+        counted: list[Comment] = []
+        foreign: list[Comment] = []
+        for one in comments:
+            if marker.fields(one.body) is None and not is_accept(one):
+                continue
+            if not (self.may_invite if inviting else self.counts)(one, number):
+                foreign.append(one)
+                continue
+            member = self.members.get(one.author_id)
+            counted.append(evolve(one, doubted=True) if member and member.edited_since(one) else one)
+        return tuple(counted), tuple(foreign)
+
+    def _is_named(self, one: Comment | Issue) -> bool:
+        """Whether it is by the owner or a named user: the account that this machine first saw under that name."""
+        login = one.author.casefold()
+        if one.author_id and one.author_id in self.ids.values():
+            return True  # a known account, whatever it is called now
+        if login not in self._always:
+            return False
+        return not one.author_id or self.ids.setdefault(login, one.author_id) == one.author_id
+
+    def _is_own(self, one: Comment | Issue, number: int) -> bool:
+        if self._matches(one):
             return True
         if not self._repo.user and not self._asked:
             self._asked = True
@@ -56,13 +143,10 @@ class Authors:
                     f"{self._repo.name}.",
                     next_step="Name the users in `[storage] authors`, or add `read:user` to the token's scopes.",
                 )
-        return bool(login) and login == self.own
+        return self._matches(one)
 
-    def split(self, comments: Iterable[Comment], number: int) -> tuple[tuple[Comment, ...], tuple[Comment, ...]]:
-        """The comments that matter to a store (records and acceptances): those that count, and other users'."""
-        counted: list[Comment] = []
-        foreign: list[Comment] = []
-        for one in comments:
-            if marker.fields(one.body) is not None or is_accept(one):
-                (counted if self.counts(one.author, number) else foreign).append(one)
-        return tuple(counted), tuple(foreign)
+    def _matches(self, one: Comment | Issue) -> bool:
+        """Whether it is by the token's user, as far as that is known."""
+        if self.own_id and one.author_id:
+            return one.author_id == self.own_id
+        return bool(one.author) and one.author.casefold() == self.own

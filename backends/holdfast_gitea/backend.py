@@ -11,11 +11,13 @@ from holdfast.config.keyless import check_table
 from holdfast.errors import ConfigError
 from holdfast.models import AddResult, Fact
 from holdfast.storage import Capability, Document, FactOrder, StorageBackend, check_name
+from holdfast_gitea import invitations
 from holdfast_gitea.authors import Authors
 from holdfast_gitea.documents import Documents
 from holdfast_gitea.facts import Facts
 from holdfast_gitea.index import Index
 from holdfast_gitea.log import Log
+from holdfast_gitea.members import Member
 from holdfast_gitea.place import Place
 from holdfast_gitea.wire.client import Gitea
 
@@ -87,6 +89,7 @@ class GiteaBackend(StorageBackend):
         place = Place(root, path=path, timeout_s=lock_timeout_s)
         whose = Authors(repo, authors)
         self.log = Log(repo, whose, Index(repo, whose, place.index), place)
+        invitations.attach(self.log)
         self._documents = Documents(self.log)
         self._facts = Facts(self.log)
 
@@ -155,6 +158,19 @@ class GiteaBackend(StorageBackend):
 
         with self.log.writing():
             compact(self.log, self._facts)
+
+    def revoke(self, login: str) -> tuple[Member, int]:
+        """End a user's invitation: further records do not count, earlier ones still do, and the logs that hold them
+        are repeated in issues of the token's user. Returns their number, too. Safe to repeat. Raises: NotFound;
+        Refused when the token's user may not; Unavailable."""
+        from holdfast_gitea.compaction import take_over
+
+        with self.log.writing():
+            member = invitations.revoke(self.log, login)
+            if member.state != "left":
+                return member, 0
+            count = take_over(self.log, self._facts, member.id)
+            return invitations.close(self.log, member.id), count
 
     def close(self) -> None:
         self._gitea.close()

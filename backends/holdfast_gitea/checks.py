@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
 from holdfast.plugin.checks import Check, Outcome
+from holdfast_gitea import invitations
 from holdfast_gitea.authors import NEXT_STEP
 from holdfast_gitea.backend import GiteaBackend
+from holdfast_gitea.chain import Chain, shown
 from holdfast_gitea.compaction import TO_REMOVE
 from holdfast_gitea.documents import TITLE as DOCUMENT
 from holdfast_gitea.facts import TITLE as FACTS
 from holdfast_gitea.folding import ACCEPT, VERSION, is_accept
-from holdfast_gitea.log import Chain, Log, shown
+from holdfast_gitea.index import AUTHORS
+from holdfast_gitea.log import Log
 from holdfast_gitea.wire.faults import Closed
 
 if TYPE_CHECKING:
@@ -49,11 +52,39 @@ def access(log: Log) -> Iterator[Check]:
         yield _warn(f"{who} can read this memory, in {name}.", "Make the repository private in its settings there.")
     elif logins:
         yield Check(name=_NAME, outcome=Outcome.OK, message=f"{', '.join(logins)} can read {name}, too")
+    try:
+        log.index.refresh()
+        who = ", ".join(f"{login} ({why})" for login, why in invitations.writers(log))
+        yield Check(name=_NAME, outcome=Outcome.OK, message=f"records count from {who}")
+    except HoldfastError as error:
+        yield _fail(error)
+
+
+def _own(log: Log) -> Iterator[Check]:
+    """Whether other machines read what this one writes, where a list says who may write."""
+    if not log.authors.members:
+        return
+    own = log.authors.own_member(log.index.known(AUTHORS)[0].number) if log.index.known(AUTHORS) else None
+    name = log.authors.own
+    if own is None and name and name not in {log.authors.owner.casefold(), *log.authors.named}:
+        step = f"Let {log.authors.owner} run `holdfast gitea invite {name}`."
+        yield _warn(f"{name} was not invited: machines that do not name this user ignore what this one writes.", step)
+    for one in log.authors.members.values():
+        if one.state == "left":
+            step = f"Run `holdfast gitea invite {one.login} --revoke` once more."
+            yield _warn(f"The revocation for {one.login}, who can still edit stored texts, was interrupted.", step)
 
 
 def inspect(log: Log) -> Iterator[Check]:
     """Read the whole store and show what was edited, deleted or late. Changes nothing."""
+    log.fresh = True
     log.index.refresh(whole=True)
+    try:
+        log.index.check_members()
+    except HoldfastError as error:
+        yield _fail(error)
+        return
+    yield from _own(log)
     for issue in log.index.foreign.values():
         message = f"#{issue.number} is named like a part of the store. {issue.author} made it, so it is not read."
         yield _warn(message, NEXT_STEP)
@@ -87,6 +118,9 @@ def _log(log: Log, title: str) -> Iterator[Check]:
         yield _fail(error)
         return
     for record in chain.folded.accepted:
+        if record.intact and record.was_edited and not chain.approves(record):
+            message = f"{shown(title)}: {record.url} was edited on the server, and its checksum fits the new text."
+            yield _warn(message, "The server shows the history of the edit. Users with write access can do this.")
         if not record.intact:
             approved = chain.approves(record)
             message = f"{shown(title)}: {record.url} was edited by hand" + (
@@ -108,7 +142,7 @@ def _of_others(title: str, chain: Chain) -> Iterator[Check]:
     for comment in (one for segment in chain.segments for one in segment.foreign):
         (accepts if is_accept(comment) else foreign).setdefault(comment.author, []).append(comment.url)
     for author, urls in foreign.items():
-        yield _warn(f"{shown(title)}: {_some(urls)} by {author} do not count: that user is not named.", NEXT_STEP)
+        yield _warn(f"{shown(title)}: {_some(urls)} by {author} do not count.", NEXT_STEP)
     for author, urls in accepts.items():
         yield _warn(f"{shown(title)}: `{ACCEPT}` by {author} has no effect ({urls[0]}).", NEXT_STEP)
 

@@ -10,14 +10,15 @@ import logging
 from typing import Final
 
 from holdfast.errors import Unavailable
-from holdfast_gitea import marker
+from holdfast_gitea import marker, storeissue
+from holdfast_gitea.chain import Chain, shown
 from holdfast_gitea.documents import COPY, state_of
 from holdfast_gitea.documents import TITLE as DOCUMENT
 from holdfast_gitea.facts import TITLE as FACTS
 from holdfast_gitea.facts import Facts
 from holdfast_gitea.folding import DELETED, NEXT, SNAPSHOT, VERSION, new_id, starts_whole
-from holdfast_gitea.index import PREFIX, Entry
-from holdfast_gitea.log import TRIES, Chain, Log, shown
+from holdfast_gitea.index import PREFIX, STORE, Entry
+from holdfast_gitea.log import TRIES, Log
 from holdfast_gitea.wire.faults import Closed
 
 logger = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ def compact(log: Log, facts: Facts) -> None:
             _document(log, title)
         elif title == FACTS:
             _facts(log, facts)
+    log.kept.forget()
     log.index.refresh()
     stay = [entry for entry in log.index.titles().get(TO_REMOVE, ()) if not _removed(log, entry.number)]
     if stay:
@@ -46,6 +48,65 @@ def compact(log: Log, facts: Facts) -> None:
             f"{', '.join(f'#{entry.number}' for entry in stay)}, which are empty now.",
             next_step="Delete these issues there, or make the token's user an administrator of the repository.",
         )
+
+
+def take_over(log: Log, facts: Facts, user_id: int) -> int:
+    """Repeat in new issues, as the token's user, every log to which that user has contributed. Returns their number.
+
+    Nothing the user can edit or delete on the server is read afterwards. Nothing is removed.
+    The caller holds this machine's lock. Raises: Corrupt; Unavailable.
+    """
+    log.index.refresh(whole=True)
+    count = 0
+    for title, entries in log.index.titles().items():
+        theirs = {entry.number for entry in entries if entry.author == user_id}
+        if title == STORE and all(entry.author == user_id for entry in entries):
+            _renew_store(log, entries[0])
+            count += 1
+        elif title.startswith(DOCUMENT) or title == FACTS:
+            chain = log.load(title)
+            used = {segment.number for segment in chain.segments}
+            if not (theirs & used or any(one.author == user_id for one in chain.folded.accepted)):
+                continue
+            count += 1
+            if title == FACTS:
+                _fresh_facts(log, facts, chain)
+            else:
+                _fresh_document(log, chain)
+    return count
+
+
+def _fresh_document(log: Log, chain: Chain) -> None:
+    for _ in range(TRIES):
+        text = state_of(chain).text
+        if text is None:
+            return  # deleted: nothing is read from it
+        chain = log.step(chain)
+        if state_of(chain).text == text and chain.folded.accepted[-1].kind == NEXT:
+            chain, record_id = log.post(chain, VERSION, text, "The document, taken over.", root=1)
+            if _is_fresh(chain):
+                log.show(chain, record_id, text, COPY)
+                return
+        chain = log.load(chain.title)
+    raise _busy(chain.title)
+
+
+def _fresh_facts(log: Log, facts: Facts, chain: Chain) -> None:
+    for _ in range(TRIES):
+        chain = facts.snapshot(log.step(chain))
+        if _is_fresh(chain):
+            return
+        chain = log.load(FACTS)
+    raise _busy(FACTS)
+
+
+def _renew_store(log: Log, entry: Entry) -> None:
+    """Describe the store in an issue of the token's user."""
+    issue = log.repo.issue(entry.number)
+    framed = marker.framed(issue.body) if issue else None
+    text = framed.text if framed and framed.text else storeissue.new_text()
+    more = {"facts": entry.facts or "", "settled": entry.settled or "", "authors": entry.authors or ""}
+    log.make(STORE, storeissue.body(text, **more))
 
 
 def _document(log: Log, title: str) -> None:

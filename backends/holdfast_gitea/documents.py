@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Final
 
 from attrs import frozen
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unavailable
 from holdfast.storage import ABSENT, Document, block_marker, check_name, sha256
+from holdfast_gitea.chain import Chain
 from holdfast_gitea.folding import BLOCK, DELETED, VERSION, number
 from holdfast_gitea.index import PREFIX, Entry, decoded, encoded
-from holdfast_gitea.log import TRIES, Chain, Log
+from holdfast_gitea.log import TRIES, Log
 
 TITLE: Final = PREFIX + "doc:"
 #: Bytes of UTF-8. A proxy in front of the server often accepts at most 1 MB, and JSON escapes add to the length.
@@ -56,15 +58,21 @@ class Documents:
         title = _title(name)
         check_text(text, name, MOST_OF_DOCUMENT)
         with self._log.writing():
+            recent = self._log.recent(title)
+            if recent is not None:
+                state = state_of(recent)
+                if expected not in (None, state.revision) or state.text == text:
+                    recent = None  # nothing would be written, which takes a look at the log as it is now
             for _ in range(TRIES):
-                chain = self._log.load(title)
+                chain, recent = recent or self._log.load(title), None
                 state = state_of(chain)
                 if expected not in (None, state.revision):
                     raise Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
                 if state.text == text:
                     return state.revision
-                if self._version(chain, state, name, text):
-                    return sha256(text)
+                with suppress(NotFound):  # the issue was removed meanwhile, see :mod:`holdfast_gitea.compaction`
+                    if self._version(chain, state, name, text):
+                        return sha256(text)
         raise _overtaken(name)
 
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
@@ -74,24 +82,26 @@ class Documents:
             raise ValueError(f"the block does not hold its marker line {block_marker(block_id)!r}")
         record_id = ""
         with self._log.writing():
+            recent = self._log.recent(title)
+            if recent is not None and block_id in state_of(recent).blocks:
+                recent = None  # it may have been deleted since
             for _ in range(TRIES):
-                chain = self._log.load(title)
+                chain, recent = recent or self._log.load(title), None
                 state = state_of(chain)
                 if block_id in state.blocks:
                     return state.revision
                 if len((state.text or "").encode()) + len(block.encode()) > MOST_OF_DOCUMENT:
                     raise _too_long(name, MOST_OF_DOCUMENT)
-                chain = self._log.room(chain)
                 top = "" if state.text else header
-                chain, record_id = self._log.post(
-                    chain,
-                    BLOCK,
-                    top + block,
-                    "A block was added.",
-                    record_id=record_id,
-                    block=encoded(block_id),
-                    top=len(top.encode()) or "",
-                )
+                size = len(top.encode()) or ""
+                note = "A block was added."
+                try:
+                    chain = self._log.room(chain)
+                    chain, record_id = self._log.post(
+                        chain, BLOCK, top + block, note, record_id, block=encoded(block_id), top=size
+                    )
+                except NotFound:
+                    continue  # the issue was removed meanwhile, see :mod:`holdfast_gitea.compaction`
                 if chain.accepts(record_id):
                     if state.text is None:
                         self._log.unmark(title)
@@ -117,6 +127,7 @@ class Documents:
     def names(self, prefix: str) -> list[str]:
         with self._log.reading():
             self._log.index.refresh()
+            self._log.index.check_members()
             titles = self._log.index.titles()
             return sorted(
                 title.removeprefix(TITLE)

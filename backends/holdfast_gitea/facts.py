@@ -13,6 +13,7 @@ import attrs
 from holdfast.errors import Corrupt, StorageError, Unavailable
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
+from holdfast_gitea.chain import Chain
 from holdfast_gitea.documents import MOST_OF_BLOCK, check_text
 from holdfast_gitea.facttable import (
     Change,
@@ -28,7 +29,7 @@ from holdfast_gitea.facttable import (
 )
 from holdfast_gitea.folding import OPERATIONS, SNAPSHOT, number
 from holdfast_gitea.index import FACTS
-from holdfast_gitea.log import TRIES, Chain, Log
+from holdfast_gitea.log import TRIES, Log
 
 TITLE: Final = FACTS
 #: Bytes of one part of a snapshot.
@@ -153,7 +154,8 @@ class Facts:
         chain, first = self._log.post(chain, SNAPSHOT, parts[0], note, language="json", root=1, parts=len(parts))
         for part in parts[1:]:
             if chain.accepts(first):
-                chain, _ = self._log.post(chain, SNAPSHOT, part, note, language="json", of=first)
+                # A list would bring all parts before it once more.
+                chain, _ = self._log.post(chain, SNAPSHOT, part, note, language="json", relist=False, of=first)
         return chain
 
 

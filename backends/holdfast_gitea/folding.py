@@ -63,7 +63,8 @@ class Segment:
 
 @frozen(kw_only=True)
 class Record:
-    """A record and its position. ``text`` is None when the frame is broken. A ``root`` makes earlier records moot."""
+    """A record and its position. ``text`` is None when the frame is broken. A ``root`` makes earlier records moot.
+    ``author`` is a user's id; ``was_edited``: the comment was changed, even if its text fits its checksum."""
 
     id: str
     kind: str
@@ -77,6 +78,8 @@ class Record:
     segment: int
     size: int
     url: str
+    author: int
+    was_edited: bool
 
 
 @frozen(kw_only=True)
@@ -135,7 +138,7 @@ def record_in(comment: Comment, segment: int) -> Record | None:
         kind=kind,
         base=framed.fields.get("base", ""),
         text=framed.text,
-        intact=framed.intact,
+        intact=framed.intact and not comment.doubted,
         root=framed.fields.get("root") == "1",
         fields=framed.fields,
         comment=comment.id,
@@ -143,6 +146,8 @@ def record_in(comment: Comment, segment: int) -> Record | None:
         segment=segment,
         size=number(framed.fields.get("n", "")),
         url=comment.url,
+        author=comment.author_id,
+        was_edited=comment.was_edited,
     )
 
 
@@ -254,8 +259,9 @@ def _is_first(record: Record) -> bool:
 
 
 def is_accept(comment: Comment) -> bool:
-    """Whether a person accepts the issue's state with this comment."""
-    return comment.body.strip().casefold() == ACCEPT
+    """Whether a person accepts the issue's state with this comment. An edited one does not, because users with write
+    access can edit any comment into this."""
+    return not comment.was_edited and comment.body.strip().casefold() == ACCEPT
 
 
 def _approved(segment: Segment) -> tuple[int, datetime]:

@@ -14,7 +14,8 @@ from typing import Final
 
 from holdfast.flush.publish.forge import Activity
 from holdfast.text.plain import one_line
-from holdfast_gitea import history, marker
+from holdfast_gitea import marker
+from holdfast_gitea.wire import history
 from holdfast_gitea.wire.client import Repo
 from holdfast_gitea.wire.faults import Absent, Closed
 from holdfast_gitea.wire.models import Comment, Event, Issue, Review

@@ -11,19 +11,21 @@ import base64
 import json
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from attrs import astuple, fields, frozen
 
-from holdfast.errors import Unavailable, Unsupported
+from holdfast.errors import Corrupt, Unavailable, Unsupported
 from holdfast.fs import durable, safeopen
 from holdfast.text import untrusted
 from holdfast_gitea import marker
 from holdfast_gitea.authors import Authors
 from holdfast_gitea.folding import number
+from holdfast_gitea.members import Member, member_of, row_of
 from holdfast_gitea.wire.client import MARGIN, Repo
+from holdfast_gitea.wire.faults import Closed
 from holdfast_gitea.wire.models import Issue
 
 logger = logging.getLogger(__name__)
@@ -34,13 +36,15 @@ PREFIX: Final = "holdfast:"
 STORE: Final = PREFIX + "store"
 SCHEMA: Final = 1
 FACTS: Final = PREFIX + "facts"
+#: The title of the issue with the list of invited users.
+AUTHORS: Final = PREFIX + "authors"
 #: How long this process relies on its list of issues before checking for new ones. Known issues are always queried.
 FRESH_S: Final = 60.0
 #: How long an answer is fresh enough for reads that share one view.
 HELD_S: Final = 15.0
 #: Delay before the whole list is read again, because deleted issues do not appear among the changed issues.
 WHOLE: Final = timedelta(days=1)
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 
 
 class Tail(NamedTuple):
@@ -59,7 +63,8 @@ class Entry:
     user has changed that. ``head`` is the record in the copy in the body, ``head_comment`` its comment's id;
     ``deleted``: the body says that the document was deleted after that record, or is about to be. ``version`` guards
     an edit of the body, None if the server has no such field. In the store's own issue ``facts`` is the first issue of
-    the facts (0: none yet), and ``settled`` the comment by which a user has accepted the loss of earlier ones."""
+    the facts (0: none yet), ``settled`` the comment by which a user has accepted the loss of earlier ones, and
+    ``authors`` the issue with the list of invited users (0: none). ``author`` is the id of the issue's author."""
 
     number: int
     title: str
@@ -73,6 +78,8 @@ class Entry:
     shown: str = ""
     facts: int = 0
     settled: int = 0
+    authors: int = 0
+    author: int = 0
 
 
 class Index:
@@ -85,6 +92,12 @@ class Index:
         self.looked = False
         #: Other users' issues that look like the store's, by number, since the last whole list.
         self.foreign: dict[int, Issue] = {}
+        #: Reads the list of invited users from its issue. Set by :func:`holdfast_gitea.invitations.attach`.
+        self.read_members: Callable[[Entry], Sequence[Member]] = lambda entry: ()
+        self._listed: tuple[int, int, str] = (0, 0, "")  # the state of that issue when it was last read
+        self._trouble: Corrupt | None = None  # why the list cannot be relied on
+        self._ids: dict[str, int] = {}  # the ids behind names, as the copy has them
+        self._repository = 0  # the repository's id, because another one can get its name
         self._repo = repo
         self._authors = authors
         self._path = path
@@ -95,6 +108,8 @@ class Index:
         self._asked = 0.0  # monotonic
         self._loaded = False
         self._changed = False
+        #: Whether the list was made anew and is not kept on this machine yet.
+        self.is_new = False
 
     # --- asking
 
@@ -108,6 +123,10 @@ class Index:
         if self.held and self._asked and not whole and asked - self._asked < HELD_S:
             return
         listed, at = self._repo.issues_at(since=None if whole or since is None else since - MARGIN)
+        self._check_repository(listed)
+        if self._learn(listed, whole=whole):
+            self.refresh(whole=True)
+            return
         entries = {} if whole else dict(self._entries)
         foreign = {} if whole else dict(self.foreign)
         for issue in listed:
@@ -117,7 +136,7 @@ class Index:
             entry = entry_of(issue, before)
             if entry is None:
                 continue
-            if not self._authors.counts(issue.author, issue.number):
+            if not self._decides(entry)(issue, issue.number):
                 foreign[issue.number] = issue
                 continue
             _check_store(issue)
@@ -126,7 +145,7 @@ class Index:
         self._changed = self._changed or whole or entries != self._entries
         self._entries, self._at, self._asked = entries, at, asked
         if whole:
-            self._whole_at = at
+            self._whole_at, self.is_new = at, True
 
     def segments(self, title: str) -> tuple[Entry, ...]:
         """The issues with that title by ascending number. Queries the server unless it has just listed one."""
@@ -156,6 +175,62 @@ class Index:
         first, self.looked = not self.looked, True
         self._changed = self._changed or first
         return first
+
+    def check_members(self) -> None:
+        """Raises: Corrupt when it cannot be known who was invited, because the list was changed or deleted by hand."""
+        if self._trouble is not None:
+            raise self._trouble
+        store = next(iter(self.known(STORE)), None)
+        if self.known(AUTHORS) or not (self._authors.members or (store and store.authors)):
+            return
+        raise Corrupt(
+            f"The list of the users who were invited to {self._repo.name} is gone from the server.",
+            next_step="Invite them again with `holdfast gitea invite USER`, on a machine that still knows the list if "
+            "there is one (`holdfast gitea invite` shows it).",
+        )
+
+    def _decides(self, entry: Entry) -> Callable[[Issue, int], bool]:
+        """The check for an issue's author: fewer users may begin the list of invited users."""
+        return self._authors.may_invite if entry.title == AUTHORS else self._authors.counts
+
+    def _learn(self, listed: Sequence[Issue], *, whole: bool) -> bool:
+        """Read the list of invited users if its issue is new or changed. Returns whether others count now."""
+        found = {} if whole else {entry.number: entry for entry in self._of(AUTHORS)}
+        self._authors.own_invites = True
+        for issue in listed:
+            entry = entry_of(issue, self._entries.get(issue.number))
+            found.pop(issue.number, None)
+            if entry and entry.title == AUTHORS and self._authors.may_invite(issue, issue.number):
+                found[issue.number] = entry
+        if not found:
+            self._trouble = None
+            return False
+        if decided := {number: entry for number, entry in found.items() if self._authors.is_account(entry.author)}:
+            self._authors.own_invites, found = False, decided
+        first = self._entries[min(found)] = found[min(found)]
+        now = (first.number, first.comments, first.updated)
+        if now == self._listed:
+            return False
+        try:
+            members = {one.id: one for one in self.read_members(first)}
+        except Corrupt as error:
+            self._trouble = error
+            return False
+        changed = members != self._authors.members
+        self._listed, self._trouble, self._authors.members = now, None, members
+        self._changed = True
+        return changed and not whole
+
+    def _check_repository(self, listed: Sequence[Issue]) -> None:
+        """Raises: Closed when another repository has taken the place of the one that this machine knows."""
+        found = next((issue.repository for issue in listed if issue.repository), 0)
+        if found and self._repository and found != self._repository:
+            raise Closed(
+                f"Another repository is at {self._repo.url} now than the one that this machine knows.",
+                next_step=f"If that is right, remove {self._path} and try again.",
+            )
+        self._changed = self._changed or found != self._repository
+        self._repository = found or self._repository
 
     # --- being told
 
@@ -187,7 +262,10 @@ class Index:
 
     def save(self) -> None:
         """Keep the copy, if anything changed. It can be done without, so a full disk is only logged."""
-        if not self._changed or self._at is None or self._whole_at is None:
+        self.is_new = False
+        if self._at is None or self._whole_at is None:
+            return
+        if not self._changed and self._authors.ids == self._ids:
             return
         data = {
             "format": _FORMAT,
@@ -195,6 +273,11 @@ class Index:
             "authors": sorted(self._authors.named),
             "token": self._repo.token_id,
             "own": self._authors.own,
+            "own_id": self._authors.own_id,
+            "ids": self._authors.ids,
+            "members": [row_of(one) for one in self._authors.members.values()],
+            "listed": self._listed,
+            "repository_id": self._repository,
             "looked": self.looked,
             "at": self._at.isoformat(),
             "whole_at": self._whole_at.isoformat(),
@@ -203,7 +286,7 @@ class Index:
         }
         try:
             durable.replace(self._path, json.dumps(data, ensure_ascii=False).encode())
-            self._changed = False
+            self._changed, self._ids = False, dict(self._authors.ids)
         except Unavailable as error:
             logger.warning("the index of issues could not be kept: %s", error)
 
@@ -218,7 +301,13 @@ class Index:
                 return
             if data["authors"] != sorted(self._authors.named):
                 return  # other issues may count
-            own = str(data["own"]) if data["token"] == self._repo.token_id else ""
+            is_own = data["token"] == self._repo.token_id
+            own, own_id = (str(data["own"]), int(data["own_id"])) if is_own else ("", 0)
+            ids = {str(login): int(user_id) for login, user_id in data["ids"].items()}
+            members = [member_of(row) for row in data["members"]]
+            number_, comments, updated = data["listed"]
+            listed = (int(number_), int(comments), str(updated))
+            repository = int(data["repository_id"])
             entries = [_kept(row) for row in data["issues"]]
             tails = {str(title): Tail(str(r), int(c), int(s)) for title, (r, c, s) in data["tails"].items()}
             at, whole_at = (datetime.fromisoformat(data[key]).astimezone(UTC) for key in ("at", "whole_at"))
@@ -231,6 +320,10 @@ class Index:
         self._tails, self._at, self._whole_at = tails, at, whole_at
         self.looked = self.looked or data["looked"] is True
         self._authors.remembered = self._authors.remembered or own
+        self._authors.remembered_id = self._authors.remembered_id or own_id
+        self._authors.ids, self._ids = {**ids, **self._authors.ids}, ids
+        self._authors.members = {one.id: one for one in members}
+        self._listed, self._repository = listed, repository
 
     def _of(self, title: str) -> tuple[Entry, ...]:
         return tuple(sorted((e for e in self._entries.values() if e.title == title), key=lambda e: e.number))
@@ -284,6 +377,8 @@ def entry_of(issue: Issue, before: Entry | None = None) -> Entry | None:
         shown="" if issue.title == title else issue.title,
         facts=number(said.get("facts", "")),
         settled=number(said.get("settled", "")),
+        authors=number(said.get("authors", "")),
+        author=issue.author_id,
     )
 
 

@@ -6,116 +6,36 @@ which of them count. Every call queries the server, so every reader sees the sam
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Final
+from typing import Any, Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, StorageError, Unavailable
-from holdfast_gitea import folding, marker
+from holdfast_gitea import folding, marker, storeissue
 from holdfast_gitea.authors import Authors
-from holdfast_gitea.folding import BLOCK, NEXT, OPERATIONS, SNAPSHOT, VERSION, Folded, Record, Segment
-from holdfast_gitea.index import FACTS, PREFIX, SCHEMA, STORE, Entry, Index, Tail, encoded, entry_of, numbers
+from holdfast_gitea.chain import Chain, shown
+from holdfast_gitea.folding import BLOCK, NEXT, OPERATIONS, VERSION, Folded, Segment
+from holdfast_gitea.index import AUTHORS, FACTS, STORE, Entry, Index, Tail, encoded, entry_of, numbers
 from holdfast_gitea.place import Place
 from holdfast_gitea.wire.client import Repo
+from holdfast_gitea.wire.faults import Closed, level
+from holdfast_gitea.wire.kept import Kept
 from holdfast_gitea.wire.models import Comments
 
 logger = logging.getLogger(__name__)
 
-#: An issue goes on in a new one after so many records or bytes, since every read brings all comments of an issue. Of
-#: versions only the newest is read, so after fewer of them it is worth the three requests that a new issue costs.
-MOST_RECORDS: Final = 200
-MOST_VERSIONS: Final = 50
-MOST_BYTES: Final = 1 << 20
 #: Tries of a change that others keep overtaking.
 TRIES: Final = 20
 #: Seconds before a log is read again in which a record seems to be missing.
 _LAG_S: Final = 0.3
+#: How long a log that was read is new enough to write to it.
+RECENT_S: Final = 2.0
 #: Overruled records that a version names. More than a few at once would take as many machines.
 _MOST_OVERRULED: Final = 20
-_STORE_NOTE: Final = (
-    "This repository is a store of holdfast; the issues whose titles begin with `holdfast:` belong to it."
-)
-_RESTORE: Final = (
-    "Bring back what it was (the server keeps the history of an edit), or accept it as it is: "
-    f"add the comment `{folding.ACCEPT}` to that issue."
-)
-#: For a missing entry. It never suggests accepting the loss, because a lagging server shows the entry later.
-_MISSING: Final = (
-    "Try again in a minute, because a busy server may show it later. If it stays missing, see `Edits and deletions on "
-    "the server` in docs/gitea.md."
-)
-
-
-@frozen(kw_only=True)
-class Chain:
-    """A log at a point in time. ``segments`` may start partway, with a segment that begins with a root."""
-
-    title: str
-    segments: tuple[Segment, ...]
-    folded: Folded
-    lost: Tail | None = None
-
-    @property
-    def active(self) -> int | None:
-        """The issue number for the next record, None before the log has an issue."""
-        folded = self.folded
-        used = {r.segment for r in (*folded.accepted, *folded.late)} | set(folded.sealed.values())
-        there = [s.number for s in self.segments]
-        live = [number for number in there if number in used and number not in folded.sealed]
-        return min(live or there, default=None)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the next record should go to a new issue."""
-        here = [r for r in self.folded.accepted if r.segment == self.active and not r.root and r.kind != SNAPSHOT]
-        versions = sum(r.kind == VERSION for r in here)
-        return len(here) >= MOST_RECORDS or versions >= MOST_VERSIONS or sum(r.size for r in here) >= MOST_BYTES
-
-    def accepts(self, record_id: str) -> bool:
-        """Whether that record counts."""
-        return any(record.id == record_id for record in self.folded.accepted)
-
-    def check(self) -> None:
-        """Raises: Corrupt when comments were deleted, or their markers."""
-        if self.lost:
-            raise Corrupt(
-                f"The newest entry of {shown(self.title)} (comment {self.lost.comment} in issue #{self.lost.segment}) "
-                "is gone from the server.",
-                next_step=_MISSING,
-            )
-        there = {segment.number for segment in self.segments}
-        for old, new in self.folded.sealed.items():
-            if new not in there:
-                raise Corrupt(
-                    f"{shown(self.title)} goes on from issue #{old} in #{new}, which is gone from the server.",
-                    next_step="Restore the server's database from a copy, or delete the older issue, too.",
-                )
-        for record in self.folded.forks:
-            first = self.folded.accepted[0].segment
-            raise Corrupt(
-                f"{shown(self.title)} is in two issues that do not know of each other: #{first} and #{record.segment}.",
-                next_step="Compare the two on the server. Delete one of them, or add the comment "
-                f"`{folding.ACCEPT}` to #{record.segment}: its versions then do not count.",
-            )
-        for record in self.folded.gaps:
-            raise Corrupt(
-                f"An entry of {shown(self.title)} before {record.url} is gone from the server.", next_step=_MISSING
-            )
-
-    def check_text(self, record: Record) -> str:
-        """The record's text. Raises: Corrupt when it was edited and the edit has not been accepted."""
-        if record.text is None or not (record.intact or self.approves(record)):
-            raise Corrupt(f"An entry of {shown(self.title)} was edited by hand: {record.url}", next_step=_RESTORE)
-        return record.text
-
-    def approves(self, record: Record) -> bool:
-        """Whether a person has accepted an edit of the record."""
-        return self.folded.is_approved(record.segment, record.comment, record.edited_at)
 
 
 class Log:
@@ -125,12 +45,16 @@ class Log:
         self.repo = repo
         self.authors = authors
         self.index = index
+        self.kept = Kept(place.state, repo)
+        #: Whether everything is read from the server, without what this machine keeps.
+        self.fresh = False
         self._place = place
         self._told: set[str] = set()  # late records already reported
         self._settled = 0  # the comment by which a user accepted that earlier facts are gone
         self._noted = False
-        self._missed: set[str] = set()  # records before which one is missing, after a second look
+        self._missed: set[str | int] = set()  # records or issues that were looked for a second time
         self._shared: dict[str, Chain] = {}  # logs read inside :meth:`sharing`
+        self._recent: tuple[str, float, Chain] | None = None  # the log that was read last, and when (monotonic)
 
     def reading(self) -> AbstractContextManager[object]:
         """Keeps the other threads of this process out."""
@@ -177,19 +101,36 @@ class Log:
         if title not in self._shared:
             chain = self._read(title)
             if not self.index.held:
+                self._recent = (title, time.monotonic(), chain)
+                if self.index.is_new:  # on a machine that only reads, nothing else would keep it
+                    self.keep()
                 return chain
             self._shared[title] = chain
         return self._shared[title]
+
+    def recent(self, title: str) -> Chain | None:
+        """The log as the last call read it moments ago, None if that was another log. A caller that writes may begin
+        with it, because :meth:`post` shows what arrived since. One that would not write must :meth:`load` the log. Not
+        for a full log: another machine may have gone on in a new issue, and this one would make one more."""
+        last, self._recent = self._recent, None
+        if last is None or last[0] != title or time.monotonic() - last[1] > RECENT_S or last[2].is_full:
+            return None
+        return last[2]
 
     def _read(self, title: str) -> Chain:
         for whole in (False, True):
             if whole:
                 self.index.refresh(whole=True)
             try:
-                chain = self._load(title, self.index.segments(title))
+                entries = self.index.segments(title)
+                if title != AUTHORS:
+                    self.index.check_members()
+                chain = self.load_from(title, entries)
+                if self.kept.used and chain.seems_damaged:
+                    chain = self.load_from(title, self.index.segments(title), fresh=True)
                 if not self._lags(chain):
                     return chain
-                return self._load(title, self.index.segments(title))
+                return self.load_from(title, self.index.segments(title), fresh=True)
             except NotFound:
                 continue  # an issue was deleted: ask which there are
         raise Unavailable(f"The issues of {shown(title)} change faster than they can be read.", next_step="Try again.")
@@ -211,19 +152,27 @@ class Log:
                     next_step="Its database lags behind; try again.",
                 )
             return False
-        missing = {record.id for record in chain.folded.gaps} - self._missed
-        self._missed |= missing
-        if missing:
-            time.sleep(_LAG_S)
-        return bool(missing)
+        # An issue that was deleted, and that the server still shows, looks like a second beginning of the log.
+        records = (*chain.folded.gaps, *chain.folded.forks)
+        return self._is_new({*(record.id for record in records), *chain.absent})
 
-    def _load(self, title: str, entries: Sequence[Entry]) -> Chain:
+    def _is_new(self, seeming: set[str | int]) -> bool:
+        """Whether one of these seems to be missing for the first time in this process. Gives the server time."""
+        new = seeming - self._missed
+        self._missed |= new
+        if new:
+            time.sleep(_LAG_S)
+        return bool(new)
+
+    def load_from(self, title: str, entries: Sequence[Entry], *, fresh: bool = False) -> Chain:
+        """The log in these issues, and in those in which it goes on; ``fresh`` reads all of it from the server."""
         if title == FACTS and not entries:
-            self._check_facts()
+            entries = self._check_facts()
         segments: list[Segment] = []
         waiting = numbers(entries)
         while waiting:
-            segment = self._segment(waiting.pop())
+            kept = title == FACTS and not segments  # the newest issue of the facts
+            segment = self._segment(waiting.pop(), title, kept=kept, fresh=fresh or self.fresh)
             segments.insert(0, segment)
             if folding.starts_whole(segment):
                 break
@@ -234,25 +183,38 @@ class Log:
             self.index.refresh()
             newer = self.index.segments(title)
             if numbers(newer) != numbers(entries):
-                return self._load(title, newer)
+                return self.load_from(title, newer, fresh=fresh)
         return chain
 
-    def _check_facts(self) -> None:
-        """Raises: Corrupt when there were facts and their issue is gone, unless a user has accepted that."""
+    def _check_facts(self) -> Sequence[Entry]:
+        """The facts' issues, after the list showed none. Raises: Corrupt when there were facts and their issue is gone,
+        unless a user has accepted that; Unavailable when only the list lacks it."""
         store = next(iter(self.index.known(STORE)), None)
         tail = self.index.tail(FACTS)
         if store is None or not (store.facts or tail):
-            return
+            return ()
+        number = tail.segment if tail else store.facts
+        if self._is_new({number}):
+            self.index.refresh(whole=True)
+            if self.index.known(FACTS):
+                return self.index.known(FACTS)
         comments, _ = self.authors.split(self.repo.comments(store.number).values, store.number)
         self._settled = max((c.id for c in comments if folding.is_accept(c) and c.id > store.settled), default=0)
         if not self._settled:
+            issue = self.repo.issue(number)
+            if issue is not None and (entry := entry_of(issue)) is not None and entry.title == FACTS:
+                raise Unavailable(
+                    f"The server's list of issues lacks #{number}, which the server has.",
+                    next_step="Its database lags behind; try again.",
+                )
             raise Corrupt(
-                f"The issue of the facts, #{tail.segment if tail else store.facts}, is gone from the server.",
+                f"The issue of the facts, #{number}, is gone from the server.",
                 next_step="Restore the server's database from a copy. To go on without these facts, add the comment "
                 f"`{folding.ACCEPT}` to issue #{store.number}.",
             )
         self.index.set_tail(FACTS, None)
         self._noted = False
+        return ()
 
     def _note_facts(self, number: int) -> None:
         """Let the store's own issue say that there are facts, once. It is a safeguard: errors are only logged."""
@@ -266,23 +228,24 @@ class Log:
             if issue is None or framed is None or framed.text is None:
                 return
             more: dict[str, str | int] = {
-                "kind": "store",
                 "facts": number,
                 "settled": self._settled or store.settled or "",
+                "authors": store.authors or "",
             }
-            body = marker.frame(_STORE_NOTE, framed.text, language="json", **more)
+            body = storeissue.body(framed.text, **more)
             self.index.saw(self.repo.edit_issue(store.number, body=body, content_version=issue.content_version))
             self._settled = 0
         except (StorageError, Refused) as error:
-            logger.warning("issue #%d was not changed: %s", store.number, error)
+            logger.log(level(error), "issue #%d was not changed: %s", store.number, error)
 
-    def _segment(self, number: int) -> Segment:
+    def _segment(self, number: int, title: str, *, kept: bool, fresh: bool) -> Segment:
+        """The issue as it is now; ``kept`` for one whose comments this machine keeps."""
         try:
-            listed = self.repo.comments(number)
+            listed = self.kept.comments(number, fresh=fresh) if kept else self.repo.comments(number)
         except NotFound:
             self.index.gone(number)
             raise
-        comments, foreign = self.authors.split(listed.values, number)
+        comments, foreign = self.authors.split(listed.values, number, inviting=title == AUTHORS)
         return Segment(number=number, comments=comments, at=listed.at, foreign=foreign)
 
     def _chain(self, title: str, segments: Sequence[Segment], entries: Sequence[Entry]) -> Chain:
@@ -322,12 +285,13 @@ class Log:
         kind: str,
         text: str,
         note: str,
-        *,
         record_id: str = "",
+        *,
         language: str = "markdown",
+        relist: bool = True,
         **fields: str | int,
     ) -> tuple[Chain, str]:
-        """Add a record and read it back, along with any records that arrived in between.
+        """Add a record and read it back, along with any records that arrived in between, or without ``relist`` alone.
 
         Returns the updated log and the record's id. Check with the log whether it accepts the record. Pass
         ``record_id`` to repeat a record that reached an old issue too late.
@@ -335,6 +299,9 @@ class Log:
         Costs a POST and a list of new comments. A log without an issue gets one first.
         """
         self._shared.pop(chain.title, None)
+        self._recent = None
+        for entry in self.index.known(AUTHORS)[:1]:
+            self.authors.check_own(entry.number)
         base = chain.folded.head  # the caller's last seen record, even if another issue is found now
         if chain.active is None:
             chain = self._begin(chain.title)
@@ -345,8 +312,9 @@ class Log:
         body = marker.frame(note, text, language=language, id=record_id, kind=kind, base=base, over=over, **fields)
         segment = next(s for s in chain.segments if s.number == number)
         listed = Comments(values=segment.comments, total=len(segment.comments), at=segment.at)
-        posted = self.repo.post(number, body, record_id, listed, relist=True, counts=self.authors.counts)
-        merged = segment.merged(*self.authors.split((*posted.listed.values, posted.comment), number))
+        posted = self.repo.post(number, body, record_id, listed, relist=relist, counts=self.authors.counts)
+        comments = (*posted.listed.values, posted.comment)
+        merged = segment.merged(*self.authors.split(comments, number, inviting=chain.title == AUTHORS))
         segments = tuple(merged if s.number == number else s for s in chain.segments)
         chain = evolve(chain, segments=segments, folded=self._fold(chain.title, segments))
         self._remember(chain)
@@ -367,7 +335,7 @@ class Log:
         old = chain.active
         assert old is not None
         spare = [e for e in self.index.known(chain.title) if e.number > old and not e.comments]
-        number = spare[0].number if spare else self._make(chain.title, _about(chain.title, old))
+        number = spare[0].number if spare else self.make(chain.title, _about(chain.title, old))
         chain, record_id = self.post(chain, NEXT, "", f"This goes on in issue {number}.", to=number)
         if chain.accepts(record_id) and any(r.kind == VERSION for r in chain.folded.accepted):
             # The guarded body decides here, too, because a version may be on its way to the old issue.
@@ -388,7 +356,7 @@ class Log:
         """
         for record in chain.folded.late:
             if record.segment == old and record.kind in (BLOCK, OPERATIONS) and record.intact:
-                more = {key: value for key, value in record.fields.items() if key in ("block", "top")}
+                more: dict[str, Any] = {k: value for k, value in record.fields.items() if k in ("block", "top")}
                 note = "This came to the issue before when it was full."
                 chain, _ = self.post(chain, record.kind, record.text or "", note, record_id=record.id, **more)
         return chain
@@ -420,7 +388,7 @@ class Log:
                         return self._read(chain.title)
             return self._read(chain.title)
         except (StorageError, Refused) as error:
-            logger.warning("the copy in issue #%d was not made: %s", record.segment, error)
+            logger.log(level(error), "the copy in issue #%d was not made: %s", record.segment, error)
         return chain
 
     def mark_deleted(self, chain: Chain) -> None:
@@ -435,17 +403,19 @@ class Log:
         self._edit_body(chain.active, f"This was deleted.\n\n{said}")
 
     def unmark(self, title: str) -> None:
-        """Remove the mark from a document that exists again. Raises: Unavailable."""
+        """Remove the mark from a document that exists again. Without the right to, it stays, and only costs a request.
+        Raises: Unavailable."""
         for entry in self.index.known(title):
             if entry.deleted:
-                self._edit_body(entry.number, _about(title))
+                with suppress(Closed):
+                    self._edit_body(entry.number, _about(title))
 
     def close(self, number: int) -> None:
         """Close an issue, as a signal to people. Errors are only logged."""
         try:
             self.index.saw(self.repo.edit_issue(number, state="closed"))
         except StorageError as error:
-            logger.warning("issue #%d was not closed: %s", number, error)
+            logger.log(level(error), "issue #%d was not closed: %s", number, error)
 
     def _edit_body(self, number: int, body: str) -> None:
         self.index.saw(self.repo.patiently(lambda: self.repo.edit_issue(number, body=body)))
@@ -453,16 +423,16 @@ class Log:
     def _begin(self, title: str) -> Chain:
         """The log with its first issue, created unless another writer has just created it."""
         if not self.index.known(STORE):
-            self._make(STORE, _store())
+            self.make(STORE, storeissue.new())
         if not self.index.known(title):
-            self._make(title, _about(title))
+            self.make(title, _about(title))
             self.index.refresh()  # of two that were made at once the lower number counts
         entries = self.index.known(title)
         if len(entries) > 1 or entries[0].comments:
             return self.load(title)
         return self._chain(title, [Segment(number=entries[0].number)], entries)
 
-    def _make(self, title: str, body: str) -> int:
+    def make(self, title: str, body: str) -> int:
         """Create an issue exactly once. After a lost response, look for the issue before creating another."""
         before = set(numbers(self.index.known(title)))
         first = True
@@ -482,18 +452,7 @@ class Log:
         return self.repo.patiently(attempt)
 
 
-def shown(title: str) -> str:
-    """A title as shown in messages. A document appears under its own name."""
-    return repr(title.removeprefix(PREFIX).removeprefix("doc:"))
-
-
 def _about(title: str, prev: int | str = "") -> str:
     """Body text for a new issue."""
     about = "holdfast keeps its memory here, in comments. Please do not edit or delete them."
     return f"{about}\n\n{marker.line(kind='copy', log=encoded(title), prev=prev)}"
-
-
-def _store() -> str:
-    """Body text for the issue that describes the repository."""
-    what = {"schema": SCHEMA, "store": folding.new_id(), "requires": []}
-    return marker.frame(_STORE_NOTE, json.dumps(what, indent=2), language="json", kind="store")

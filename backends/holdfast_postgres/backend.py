@@ -127,6 +127,10 @@ class PostgresBackend(StorageBackend):
     def apply(self, changes: Sequence[Append | Write]) -> Mapping[str, Document | None]:
         return self._documents.apply(changes)
 
+    def apply_and_list(self, changes: Sequence[Append | Write]) -> tuple[Mapping[str, Document | None], list[Fact]]:
+        documents, (rows,) = self._documents.apply_and(changes, self._facts.listing())
+        return documents, self._facts.read(rows)
+
     def history(self, name: str, limit: int = 20) -> list[Version]:
         return self._documents.history(name, limit)
 
@@ -144,6 +148,9 @@ class PostgresBackend(StorageBackend):
 
     def add_facts(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
         return self._facts.add_many(facts, limit)
+
+    def replace_facts(self, facts: Sequence[Fact], limit: int, older: Sequence[str]) -> list[AddResult | None]:
+        return self._facts.add_many(facts, limit, older)
 
     def get_fact(self, fact_id: str) -> Fact:
         return self._facts.get(fact_id)

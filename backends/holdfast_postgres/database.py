@@ -35,6 +35,8 @@ _SHORTEST_S: Final = 0.05
 _DENIED, _NO_ROW = "42501", "HF001"
 #: Missing schema, table, column or function. It was never created, is from an earlier holdfast, or is damaged.
 _MISSING: Final = ("3F000", "42P01", "42703", "42883")
+_CLAIM: Final = f"""INSERT INTO holdfast.namespaces (namespace) SELECT %s WHERE ({schema.VERSION}) >= %s
+    ON CONFLICT (namespace) DO NOTHING"""
 
 
 class Database:
@@ -252,18 +254,27 @@ class Database:
     # the tables
 
     def _prepared(self, connection: Connection) -> None:
-        version = _version(connection)
-        if version == 0:
+        from psycopg import errors
+
+        try:
+            version, is_ours = self._claimed(connection)
+        except (errors.UndefinedTable, errors.InvalidSchemaName):
             self._upgraded(connection)
-        elif version < schema.LATEST:
+            version, is_ours = self._claimed(connection)
+        if version < schema.LATEST:
             raise faults.outdated(self.server, version)
-        connection.execute(
-            "INSERT INTO holdfast.namespaces (namespace) VALUES (%s) ON CONFLICT (namespace) DO NOTHING",
-            (self.namespace,),
-        )
-        own = connection.execute("SELECT 1 FROM holdfast.namespaces WHERE namespace = %s", (self.namespace,))
-        if not own.fetchall():
+        if not is_ours:
             raise faults.foreign(self.namespace, self.server)
+
+    def _claimed(self, connection: Connection) -> tuple[int, bool]:
+        """Make the namespace's row if the tables are current, in one round trip. Returns the schema's version, and
+        whether the row is visible to this role."""
+        with connection.pipeline():
+            version = connection.execute(schema.VERSION)
+            connection.execute(_CLAIM, (self.namespace, schema.LATEST))
+            own = connection.execute("SELECT 1 FROM holdfast.namespaces WHERE namespace = %s", (self.namespace,))
+        found = version.fetchone()
+        return int(found[0] or 0) if found else 0, bool(own.fetchall())
 
     def _upgraded(self, connection: Connection) -> tuple[int, int]:
         before = _version(connection)

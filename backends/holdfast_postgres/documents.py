@@ -58,18 +58,24 @@ class Documents:
 
     def apply(self, changes: Sequence[Append | Write]) -> dict[str, Document | None]:
         """See :meth:`holdfast.storage.StorageBackend.apply`."""
+        return self.apply_and(changes)[0]
+
+    def apply_and(
+        self, changes: Sequence[Append | Write], *after: Statement
+    ) -> tuple[dict[str, Document | None], list[list[Row]]]:
+        """:meth:`apply`, and the rows that the statements ``after`` return afterwards, in the same round trip."""
         statements = [self._appended(one) if isinstance(one, Append) else self._written(one) for one in changes]
         names = list(dict.fromkeys(one.name for one in changes))
         try:
-            rows = self._changed(*statements, after=[self._asked(names)])[-1]
+            found, *rows = self._changed(*statements, after=[self._asked(names), *after])[len(statements) :]
         except Conflict:
             if not self._database.was_repeated:
                 raise
-            found = self.read_many(names)  # was this the lost answer of the first try?
-            if not all(_is_there(one, found[one.name]) for one in changes):
+            found, *rows = self._database.run(self._asked(names), *after)
+            stored = self._found(names, found)  # was this the lost answer of the first try?
+            if not all(_is_there(one, stored[one.name]) for one in changes):
                 raise
-            return found
-        return self._found(names, rows)
+        return self._found(names, found), rows
 
     def delete(self, name: str) -> None:
         check_name(name)

@@ -17,7 +17,7 @@ from holdfast.facts.factrules import CATEGORIES, duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder, Hit, HitKind
 from holdfast_postgres import faults
-from holdfast_postgres.database import Database, Row, reading, writing
+from holdfast_postgres.database import Database, Row, Statement, reading, writing
 from holdfast_postgres.words import lexemes, pattern, split, tsquery
 
 #: The kinds of answer of ``holdfast.add_fact``.
@@ -34,6 +34,10 @@ _ORDERS: Final = {
 _ADD: Final = """SELECT kind, id, content, category, confidence, created_us, source, gone
     FROM holdfast.add_fact(%s, %s, %s, %s, %s, %s, %s, %s, array_to_tsvector(%s::text[]), %s, %s)"""
 
+#: Runs after an addition in the same transaction, which holds the namespace's lock.
+_REMOVE: Final = """WITH gone AS (DELETE FROM holdfast.facts WHERE namespace = %s AND id = ANY(%s) RETURNING 1)
+    UPDATE holdfast.namespaces SET facts = facts - (SELECT count(*) FROM gone) WHERE namespace = %s"""
+
 
 class Facts:
     """A namespace's facts."""
@@ -48,10 +52,19 @@ class Facts:
             raise Conflict(f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again.")
         return result
 
-    def add_many(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
+    def add_many(self, facts: Sequence[Fact], limit: int, older: Sequence[str] = ()) -> list[AddResult | None]:
         given = [(_ADD, (*self._given(fact, limit), self._database.patience())) for fact in facts]
-        rows = writing(self._database, lambda: self._database.run(*given))
-        return [self._result(_checked(fact, limit), row) for fact, (row,) in zip(facts, rows, strict=True)]
+        removed = [(_REMOVE, (self._database.namespace, list(older), self._database.namespace))] if older else []
+        rows = writing(self._database, lambda: self._database.run(*given, *removed))
+        return [self._result(_checked(fact, limit), row) for fact, (row,) in zip(facts, rows, strict=False)]
+
+    def listing(self) -> Statement:
+        """The statement that reads all facts in order of insertion, and :meth:`read` its rows."""
+        return f"{_SELECT} ORDER BY seq", (self._database.namespace,)
+
+    @staticmethod
+    def read(rows: Sequence[Row]) -> list[Fact]:
+        return list(map(_fact, rows))
 
     def _given(self, fact: Fact, limit: int) -> tuple[object, ...]:
         fact = _checked(fact, limit)

@@ -96,7 +96,8 @@ class Gate:
             refused = [f for f in found if f.severity == "error" and not _can_mask(f, text)]
             if refused and previous:  # rare, so the previous text is checked only when the answer matters
                 known = self._known(previous, surface, name)
-                refused = [f for f in refused if (f.rule, _line_of(text, f)) not in known]
+                line = _lines_of(text, refused)
+                refused = [f for f in refused if (f.rule, line.get(f.line, "")) not in known]
             if refused:
                 raise _refusal(surface, name, refused)
             if notes is not None:
@@ -182,7 +183,8 @@ class Gate:
         for _ in range(_SIFTS):
             found = self._dispatch.on_validate(Subject(surface, name, text, sources, entailed=entailed))
             errors = [f for f in found if f.severity == "error" and not _can_mask(f, text)]
-            errors = [f for f in errors if (f.rule, _line_of(text, f)) not in known]
+            line = _lines_of(text, errors) if known else {}
+            errors = [f for f in errors if (f.rule, line.get(f.line, "")) not in known]
             lines = text.splitlines()
             if any(f.line is None or not 0 < f.line <= len(lines) for f in errors):
                 break
@@ -227,7 +229,8 @@ class Gate:
 
     def _known(self, previous: str, surface: str, name: str) -> frozenset[tuple[str, str]]:
         found = self._dispatch.on_validate(Subject(surface, name, previous))
-        return frozenset((f.rule, _line_of(previous, f)) for f in found)
+        line = _lines_of(previous, found)
+        return frozenset((f.rule, line.get(f.line, "")) for f in found)
 
 
 def is_plain(given: str) -> bool:
@@ -274,9 +277,15 @@ def _can_mask(finding: Finding, text: str) -> bool:
     return 0 <= start < end and start < len(text)
 
 
-def _line_of(text: str, finding: Finding) -> str:
-    lines = text.splitlines()
-    return lines[finding.line - 1] if finding.line and finding.line <= len(lines) else ""
+def _lines_of(text: str, findings: Sequence[Finding]) -> dict[int | None, str]:
+    """The lines of ``text`` that findings name, by their numbers. Splits the text once, however many findings there
+    are."""
+    from holdfast.text.plain import lines
+
+    wanted = {finding.line for finding in findings} - {None}
+    if not wanted:
+        return {}
+    return {number: line for number, (_, line) in enumerate(lines(text), 1) if number in wanted}
 
 
 def mask(text: str, findings: list[Finding]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from enum import StrEnum
 from functools import lru_cache
 from itertools import islice
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from attrs import frozen
 
-from holdfast.errors import Conflict, Refused, Unsupported
+from holdfast.errors import Conflict, NotFound, Refused, Unsupported
 from holdfast.models.value import Value
 
 try:  # hashlib.sha256 without the 5 ms of loading OpenSSL
@@ -280,6 +280,15 @@ class StorageBackend(ABC):
                 results.append(None)
         return results
 
+    def replace_facts(self, facts: Sequence[Fact], limit: int, older: Sequence[str]) -> list[AddResult | None]:
+        """:meth:`add_facts`, then delete the facts with the ids ``older`` that are still there. By default one by one;
+        a backend on a server can do all of it at once, and then does all of it or nothing."""
+        results = self.add_facts(facts, limit)
+        for fact_id in older:
+            with suppress(NotFound):
+                self.delete_fact(fact_id)
+        return results
+
     def read_many(self, names: Iterable[str]) -> Mapping[str, Document | None]:
         """The documents by name, as :meth:`read` returns them. By default they are read one by one; a backend on a
         server can ask once for all."""
@@ -299,6 +308,11 @@ class StorageBackend(ABC):
         :attr:`Capability.TOGETHER`.
         """
         raise Unsupported(f"The {self.name} backend changes one document at a time.", next_step="Make each change.")
+
+    def apply_and_list(self, changes: Sequence[Append | Write]) -> tuple[Mapping[str, Document | None], list[Fact]]:
+        """:meth:`apply`, and then all facts in order of insertion. A backend on a server can ask for both at once.
+        Raises: as :meth:`apply`."""
+        return self.apply(changes), list(self.facts())
 
     def history(self, name: str, limit: int = 20) -> list[Version]:
         """Earlier texts of a document, the last replaced one first. Appends replace nothing, and ``compact`` and

@@ -10,6 +10,7 @@ import os
 
 from holdfast.text import untrusted
 from holdfast_agents.events import SILENCE, Event, Reply
+from holdfast_agents.setup import settingsfile
 
 _PROJECT = (".claude/settings.json", ".claude/settings.local.json")
 _USER = "settings.json"
@@ -49,8 +50,7 @@ def _files(cwd: str) -> tuple[str, ...]:
 def _settings(path: str) -> dict[str, object] | None:
     """The file's settings. Empty when it is missing, None when it cannot be read."""
     try:
-        with open(path, encoding="utf-8") as file:
-            settings = untrusted.from_json(file.read())
+        settings = untrusted.from_json(settingsfile.read(path).decode("utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError):

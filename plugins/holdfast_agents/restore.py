@@ -17,7 +17,7 @@ from holdfast.text import recall
 from holdfast.text.plain import in_one_line
 from holdfast_agents import audit, guard
 from holdfast_agents.events import COMPACTING, Event, Reply
-from holdfast_agents.records import heartbeat, lastbrief, memo
+from holdfast_agents.records import heartbeat, memo
 from holdfast_agents.records.hooklog import log
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _started(memory: Holdfast, event: Event) -> Reply:
     if Capability.REMOTE not in backend.capabilities:
         reply = opening(memory, event)
     else:
-        with backend.reading(), lastbrief.keeping(services) as keep:
+        with backend.reading(), memory.spool.keeping_brief() as keep:
             reply = opening(memory, event)
             room = "-" * _HEAD_CHARS
             keep(_fitted(memory, room, "", in_bytes=True).removeprefix(room).strip())
@@ -95,14 +95,12 @@ def _without_store(memory: Holdfast, event: Event, error: HoldfastError) -> Repl
     """A fallback when the store's server does not answer. It is the last brief seen on this machine, with its age."""
     from holdfast.cli.humanize import ago
 
-    services = memory.services
-    kept = lastbrief.read(services)
+    kept = memory.spool.last_brief()
     why = in_one_line(error.message)
     told = f"holdfast cannot read this project's memory now: {why} Do not assume that it is empty."
-    if kept is None:
-        old = "No earlier brief is kept on this machine."
-    else:
-        old = f"The brief below is the last one that this machine has read, from {ago(kept.at, services.now())}."
+    old = "No earlier brief is kept on this machine."
+    if kept is not None:
+        old = f"The brief below is the last one that this machine has read, from {ago(kept.at, memory.services.now())}."
     waiting = memory.spool.sentence
     blocked = "" if memory.spool.is_on else " Until then compaction is blocked."
     notice = f"holdfast: {error.message} {error.next_step} {old}{blocked}"

@@ -1,4 +1,4 @@
-"""``holdfast demo``: the promise, kept and then defended, on a coding session in a real client's transcript format.
+"""``holdfast demo``: the promise kept, then defended, on a coding session in a real client's transcript format.
 
 The journal, the flush and the files are those of any project, the second process is a real process, and the store
 really cannot be written to. No model, no key, no server.
@@ -30,7 +30,7 @@ HEADING = "Begin"
 SUMMARY = "see the promise kept in a few seconds, in a new folder"
 
 SESSION = "webhook-fix"
-#: How much of the session is said before compaction is first asked for.
+#: Share of the session before the first compaction.
 FIRST_ACT = 0.8
 
 
@@ -129,7 +129,7 @@ class _Acts(Stage):
         return kept == before and not self.session.unsafe
 
     def dream(self) -> bool:
-        """Consolidate the notes of both acts, without a model. True when that went well."""
+        """Consolidate the notes of both acts, without a model. True when the dream succeeded."""
         self.title("3", "A dream turns the notes into memory and checks each line")
         result = self.memory.deep_dream()
         self.step(f"No model was used: {shown.counts(result) or result.reason}. The dream diary:")

@@ -1,4 +1,4 @@
-"""Where the acts of ``holdfast demo`` are played, and what all of them do: capture, compact, look from outside."""
+"""The shared steps of the ``holdfast demo`` acts: capture, compact, and read from another process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holdfast.cli.terminal import Term
     from holdfast.models import Message, Payload
 
-#: So many messages stay after each compaction.
+#: Number of messages that stay in context after each compaction.
 KEEP = 4
 
 
@@ -52,10 +52,10 @@ class Stage:
         )
 
     def show_masks(self) -> None:
-        """The lines in which something was masked."""
+        """Print the lines in which a secret was masked."""
         lines = [line for m in self.session.messages for line in m.text.splitlines() if "[REDACTED:" in line]
         if lines:
-            self.step("The user pasted credentials. This is all that reaches the disk or a model:")
+            self.step("The user pasted credentials. Only these masked lines reach the disk or a model:")
             self.quote("\n".join(lines))
 
     def compact(self, payload: Payload | None = None) -> None:
@@ -66,22 +66,22 @@ class Stage:
         if self.session.last_receipt is not None:
             receipt.show(self.out, self.session.last_receipt, now=self.memory.services.now())
         self.out.say()
-        self.step(f"Only now is the context dropped: {len(kept)} of {before} messages stay.")
+        self.step(f"The context is dropped only now. {len(kept)} of {before} messages stay.")
 
     def resume(self) -> None:
-        """The resume point as a new agent is given it, without the notes that follow it."""
+        """Print the restart point as a new agent receives it, without the notes that follow it."""
         text = self.another_process("load", "--max-chars", "9000")
         self.quote(text.split("\n<!-- ", 1)[0].removeprefix("<recalled-memory>\n"))
 
     def another_process(self, *words: str) -> str:
-        """What ``holdfast WORDS`` prints in a process of its own."""
+        """The output of ``holdfast WORDS`` in its own process."""
         command = [sys.executable, "-m", "holdfast", "--root", self.memory.services.root, *words]
         env = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": str(self.out.width - 6)}
         done = subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=False)  # noqa: S603
         return done.stdout + done.stderr
 
     def state(self) -> str:
-        """The session's state, as it is shown."""
+        """The session's state, for display."""
         return self.out.red("UNSAFE", bold=True) if self.session.unsafe else self.out.bold(self.session.state.upper())
 
     def title(self, number: str, text: str) -> None:
@@ -91,7 +91,7 @@ class Stage:
         self.out.say()
 
     def step(self, text: str) -> None:
-        """What happens now."""
+        """Print one step."""
         self.out.say(f"  {self.out.mark('dot')} {text}")
 
     def quote(self, text: str) -> None:

@@ -2,7 +2,7 @@
 
 Facts are merged by id, notes by block, the handoff by session, and other texts by line. An item that only one side
 changed or removed is taken from that side. What both sides changed is kept twice, except that the removal of a fact or
-of a note's block wins.
+of a note's block wins. Equal facts are one fact with the origins of both.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 from holdfast.errors import Corrupt
+from holdfast.facts import origins
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import handoff
 from holdfast.text import conflicts, untrusted
@@ -64,9 +65,9 @@ def _facts(base: str, one: str, two: str, name: str) -> str:
     def both(
         was: dict[str, Any] | None, a: dict[str, Any] | None, b: dict[str, Any] | None
     ) -> Iterable[dict[str, Any]]:
-        if a is None or b is None:  # removed by one side
-            return ()
-        first, second = sorted((a, b), key=lambda f: (-f["confidence"], json.dumps(f, sort_keys=True)))
+        if a is None or b is None or a["content"] == b["content"]:
+            return _signed(was, a, b)
+        first, second = sorted((a, b), key=_strongest)
         return first, second | {"id": _other_id(second["content"])}
 
     found = _by_key(_live(base, name), _live(one, name), _live(two, name), both)
@@ -75,12 +76,38 @@ def _facts(base: str, one: str, two: str, name: str) -> str:
     for fact in sorted(found, key=lambda f: (f["createdAt"], f["id"], -f["confidence"], f["content"])):
         key = duplicate_key(fact["content"])
         if key in kept:
+            kept[key] = kept[key] | {"source": origins.joined(_source(kept[key]), _source(fact))}
             continue
         while fact["id"] in ids:
             fact = fact | {"id": _other_id(fact["id"] + fact["content"])}
         kept[key] = fact
         ids.add(fact["id"])
     return "".join(map(_sealed, kept.values()))
+
+
+def _signed(was: dict[str, Any] | None, a: dict[str, Any] | None, b: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
+    """A fact that both sides changed without a change of its text, with the machines that state it now.
+
+    A machine that one side removed is gone, and a machine that one side added stays. Then the fact stays too, even when
+    the other side removed it: it was removed before that statement was known. Otherwise a removal wins.
+    """
+    fact, *other = sorted((f for f in (a, b) if f is not None), key=_strongest)
+    old, mine, theirs = (origins.places(_source(side)) for side in (was, a, b))
+    gone = old - (mine & theirs)
+    if mine | theirs <= gone and (gone or not other):
+        return
+    source = origins.joined(_source(fact), _source(other[0] if other else None))
+    left = origins.left(source, origins.signed("", ", ".join(gone)))
+    yield fact if left == _source(fact) else fact | {"source": left}
+
+
+def _strongest(fact: Mapping[str, Any]) -> tuple[float, str]:
+    return -fact["confidence"], json.dumps(fact, sort_keys=True)
+
+
+def _source(fact: Mapping[str, Any] | None) -> str:
+    source = fact.get("source") if fact is not None else ""
+    return source if isinstance(source, str) else ""
 
 
 def _live(text: str, name: str) -> dict[str, dict[str, Any]]:

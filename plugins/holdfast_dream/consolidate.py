@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from holdfast_dream.notes import Note
 
 #: Labels of the lines in a note that hold lasting statements.
-_LABELS: Final = ("Decision", "Fact")
+LABELS: Final = ("Decision", "Fact")
+#: Maximum number of statements in the notes that a dream compares with the items. Each takes some 2 kB.
+MOST_STATEMENTS: Final = 2_000
 #: Share of the limit that a dream fills, which leaves room for additions before the next dream.
 _FILLED: Final = 0.95
 #: Share of the limit from which a dream warns.
@@ -34,15 +37,18 @@ class Statement(NamedTuple):
     source: str
 
 
-def statements(read_notes: Iterable[Note]) -> list[Statement]:
-    """The facts and decisions of the notes, oldest first."""
-    found = []
+def statements(read_notes: Iterable[Note]) -> tuple[list[Statement], int]:
+    """The newest facts and decisions of the notes, oldest first, and the number of older ones left out."""
+    found: deque[Statement] = deque(maxlen=MOST_STATEMENTS)
+    count = 0
     for day, name, text in read_notes:
         at = datetime(day.year, day.month, day.day, tzinfo=UTC)
         for block in notes.blocks(text):
             at = block.at or at
-            found += [Statement(said, at, name) for said in block.items(*_LABELS)]
-    return found
+            for said in block.items(*LABELS):
+                found.append(Statement(said, at, name))
+                count += 1
+    return list(found), count - len(found)
 
 
 class Before:

@@ -12,7 +12,7 @@ from holdfast.storage import block_marker
 from holdfast.text.plain import one_line
 
 if TYPE_CHECKING:
-    from holdfast.flush.dreamlog import DreamResult, Gone
+    from holdfast.flush.dreamlog import DreamResult
 
 
 def header(day: date) -> str:
@@ -65,22 +65,19 @@ def generated(result: DreamResult) -> str:
     """The dream's counts."""
     parts = [f"{len(result.kept)} kept", f"{len(result.added)} added", f"{len(result.merged)} merged"]
     parts += [f"{len(result.dropped)} dropped", f"{len(result.refused)} refused"]
-    parts += [f"{len(gone)} {what}" for gone, what in _moved(result) if gone]
+    parts += [f"{number} {what}" for number, what in _moved(result) if number]
     return f"Items: {', '.join(parts)}."
 
 
-def _moved(result: DreamResult) -> list[tuple[tuple[Gone, ...], str]]:
-    return [(result.replaced, "replaced"), (result.archived, "archived")]
+def _moved(result: DreamResult) -> list[tuple[int, str]]:
+    return [(len(result.replaced), "replaced"), (len(result.archived) + result.overflow, "archived")]
 
 
-def archived(result: DreamResult, block_id: str) -> str:
-    """The archive block with a run's items that no longer fit into MEMORY.md."""
-    return _block(
-        result,
-        block_id,
-        f"## Archived ({result.at:%Y-%m-%d %H:%M})",
-        ["\n".join(f"- {one_line(gone.text)} ({one_line(gone.reason)})" for gone in result.archived)],
-    )
+def archived(result: DreamResult, block_id: str, *, rest: str = "") -> str:
+    """The archive block with a run's items that no longer fit into MEMORY.md, and the ``rest``, one item per line."""
+    lines = "\n".join(f"- {one_line(gone.text)} ({one_line(gone.reason)})" for gone in result.archived)
+    title = f"## Archived ({result.at:%Y-%m-%d %H:%M})"
+    return _block(result, block_id, title, [lines, f"Not compared:\n\n{rest.rstrip()}" if rest else ""])
 
 
 def _block(result: DreamResult, block_id: str, title: str, parts: list[str]) -> str:

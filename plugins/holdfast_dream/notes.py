@@ -8,6 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.config.layout import Surface
+from holdfast.text.plain import lines
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
@@ -38,8 +39,12 @@ def window(services: Services, days: int) -> list[Note]:
 
 
 def content(text: str) -> str:
-    lines = text.removeprefix("\ufeff").strip().splitlines()
-    return "\n".join(lines[1:] if lines and lines[0].startswith("# ") else lines).strip()
+    """A note without its title."""
+    text = text.removeprefix("\ufeff").strip()
+    if not text.startswith("# "):
+        return text
+    _, title = next(lines(text))
+    return text[len(title) :].strip()
 
 
 def digest_of(notes: Sequence[Note]) -> str:

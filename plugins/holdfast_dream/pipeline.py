@@ -25,7 +25,7 @@ from holdfast.errors import BadValue, Conflict, HoldfastError, Refused, Unavaila
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import confirmed, dreamlog
 from holdfast.flush.confirmed import Confirmation
-from holdfast.flush.dreamlog import DreamResult, Gone, Mark, Proposal, Status, Supported
+from holdfast.flush.dreamlog import DreamResult, Gone, Mark, Proposal, Status
 from holdfast.fs import paths
 from holdfast.journal import witness
 from holdfast.models import DreamSources
@@ -33,9 +33,9 @@ from holdfast.plugin.progress import report
 from holdfast.session import dreamtext
 from holdfast.storage import ABSENT
 from holdfast.text import hostile
-from holdfast_dream import consolidate
-from holdfast_dream.grounding import ground, indexed
-from holdfast_dream.grounding.restating import Relation
+from holdfast_dream import consolidate, overflow
+from holdfast_dream.comparing import compare
+from holdfast_dream.grounding import indexed
 from holdfast_dream.notes import Note, content, digest_of, window
 from holdfast_dream.write import apply, diff, lock, new_id, told, told_all
 
@@ -57,8 +57,6 @@ WAIT_S: Final = 2.0
 RETRY_AFTER: Final = timedelta(hours=1)
 #: Recorded time of an edit that the last dream did not see: just after that dream.
 _AFTER: Final = timedelta(seconds=1)
-#: Minimum score of :func:`holdfast_dream.grounding.ground` for an old item to count as merged into the new one.
-_SAYS_THE_SAME = 0.5
 
 
 class NotApplied(HoldfastError):
@@ -226,7 +224,7 @@ class _Run:
                 f"{name} is withheld: this machine did not write it, so it may have come with a clone.",
                 next_step=provenance.NEXT_STEP,
             )
-        old = self._masked(Surface.MEMORY, name, document.text if document else "")
+        old, rest = self._considered(name, document.text if document else "")
         report(0, _STAGES, "Reading the notes")
         self.heard = witness.Witness(services)
         sources = self._sources(name, old, notes)
@@ -236,7 +234,8 @@ class _Run:
         del memory
         record = self._record(before.texts)
         days = {note.name: note.day for note in notes}
-        said = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
+        said, older = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
+        self._warn(f"{older:,} older statements of the notes were not compared.", older)
         report(1, _STAGES, f"Waiting for {self.result.plugin}")
         draft = services.dispatch.on_dream(
             DreamSources(memory=old, notes=sources[1:], confirmed=self._times(before.texts, record)),
@@ -267,9 +266,16 @@ class _Run:
         if (again.revision if again else ABSENT) != base:
             raise _Edited(name)
         proposal = Proposal(
-            result=self.result, name=name, text=new, base=base, digest=digest, diary=story, said=tuple(said)
+            result=self.result,
+            name=name,
+            text=new,
+            base=base,
+            digest=digest,
+            diary=story,
+            said=tuple(said),
+            overflow=rest,
         )
-        if services.config.dream.apply == "propose" and self.result.diff:
+        if services.config.dream.apply == "propose" and (self.result.diff or rest):
             self.end(Status.PROPOSED, "It waits for review.", "`holdfast dream review`")
             dreamlog.propose(services.state, evolve(proposal, result=self.result))
             return
@@ -277,6 +283,19 @@ class _Run:
             self.result = apply(services, proposal)
         except Conflict as error:
             raise _Edited(error.message) from error
+
+    def _considered(self, name: str, text: str) -> tuple[str, str]:
+        """MEMORY.md with the items to compare, and those that go to the archive at once, one per line."""
+        most = overflow.bound(self.services.curated_limit)
+        old = self._masked(Surface.MEMORY, name, text)
+        old, rest, count = overflow.considered(old, confirmed.load(self.services.state), most)
+        self.note(overflow=count, warnings=())
+        self._warn(f"{count:,} items of {name} go to the archive, because a dream compares at most {most:,}.", count)
+        return old, rest
+
+    def _warn(self, warning: str, count: int) -> None:
+        if count:
+            self.note(warnings=(*self.result.warnings, warning))
 
     def _record(self, items: Iterable[str]) -> dict[str, Confirmation]:
         """The old items' confirmations. An item that the last dream did not see was written after it, by a user
@@ -431,42 +450,14 @@ class _Run:
     def _compare(self, before: consolidate.Before, new: str, sources: tuple[tuple[str, str], ...]) -> list[str]:
         """Record the outcome of every line, with its evidence. Returns the items of the new memory."""
         after = [item.text for item in dreamtext.read(new).items]
-        still = {duplicate_key(text) for text in after}
-        lines = [
-            Supported(
-                text=found.text,
-                sources=[f"{support.document}:{support.line}" for support in found.supports],
-                kept=before.has(found.text),
-            )
-            for found in ground(after, sources)
-        ]
-        # An old item counts as merged when the new memory supports it as a source.
-        merged: list[Gone] = []
-        older: list[Gone] = []
-        dropped: list[Gone] = []
-        still |= {duplicate_key(one.text) for one in self.result.archived}
-        newer = before.replaced(after)
-        refused = {duplicate_key(one.text): one.reason for one in self.result.refused}
-        there = new.splitlines()
-        gone = [text for text in before.texts if duplicate_key(text) not in still]
-        for found in ground(gone, [("new", new)]):
-            best = found.supports[0] if found.supports else None
-            heir, what = newer.get(found.text, ("", Relation.OTHER))
-            if heir:
-                one = Gone(text=found.text, reason=f"now: {heir}")
-                (merged if what is Relation.SAME else older).append(one)
-            elif best is not None and found.ok and best.score >= _SAYS_THE_SAME:
-                merged.append(Gone(text=found.text, reason=f"now in: {there[best.line - 1].removeprefix('- ')}"))
-            else:
-                reason = refused.get(duplicate_key(found.text), "left out by the dream")
-                dropped.append(Gone(text=found.text, reason=reason))
+        found = compare(before, new, after, sources, archived=self.result.archived, refused=self.result.refused)
         self.note(
-            lines=lines,
-            kept=[line.text for line in lines if line.kept],
-            added=[line.text for line in lines if not line.kept],
-            merged=self._admitted(merged),
-            replaced=self._admitted(older),
-            dropped=self._admitted(dropped),
+            lines=found.lines,
+            kept=[line.text for line in found.lines if line.kept],
+            added=[line.text for line in found.lines if not line.kept],
+            merged=self._admitted(found.merged),
+            replaced=self._admitted(found.replaced),
+            dropped=self._admitted(found.dropped),
         )
         return after
 

@@ -8,6 +8,7 @@ import logging
 import secrets
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -75,8 +76,9 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
         result = evolve(result, backup=dreamlog.back_up(services.state, backup, keep=services.config.dream.backups))
     page = services.layout.name(Surface.DIARY, result.at.date())
     _tell(services, page, result, lambda block_id: diary.render(result, block_id, proposal.diary))
-    if result.archived:
-        _tell(services, services.layout.archive, result, lambda block_id: diary.archived(result, block_id), ARCHIVE)
+    if result.archived or proposal.overflow:
+        block = partial(diary.archived, result, rest=proposal.overflow)
+        _tell(services, services.layout.archive, result, block, ARCHIVE)
     result = evolve(result, diary=page, status=Status.DONE, reason="" if changed else "There was nothing to change.")
     if changed:
         try:

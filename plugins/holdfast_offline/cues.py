@@ -28,14 +28,16 @@ class Kind(Enum):
 class Cue(NamedTuple):
     """``confidence`` and ``category`` are those of the resulting fact. Without a category there is no fact.
 
-    ``whole`` keeps the cue in the text. ``user_only`` ignores the cue in assistant messages. ``lead`` is put before
-    text on the next line. ``asks`` marks a question, open until it is answered.
+    ``whole`` keeps the cue in the text. ``user_only`` ignores the cue in assistant messages, ``agent_only`` in the
+    user's: the agent answers the user's questions at once. ``lead`` is put before text on the next line. ``asks`` marks
+    a question, open until it is answered.
     """
 
     kind: Kind
     pattern: str
     whole: bool = False
     user_only: bool = False
+    agent_only: bool = False
     category: Category | None = None
     confidence: float = 0.0
     lead: str = ""
@@ -53,8 +55,8 @@ CUES: Final = (
     Cue(Kind.FACT, rf"correction{_LABEL_END}", user_only=True, category=Category.CORRECTION, confidence=EXPLICIT),
     Cue(
         Kind.FACT,
-        r"(?:please )?(?:remember|note|keep in mind|don['’]?t forget)(?:,? that\b|[*_]*\s*[:,—–])[*_]*\s*"
-        r"|for the record\b[,:]?\s*|(?:please )?remember (?=(?:we|our|i|my)\b)|fyi\b[,:]?\s*"
+        r"(?:please )?(?:remember|don['’]?t forget)(?:,? that\b|[*_]*\s*[:,—–])[*_]*\s*|(?:please )?note that\b\s*"
+        r"|for the record\b[,:]?\s*|(?:please )?remember (?=(?:we|our|i|my)\b)"
         r"|(?:[^.!?]{0,120}[,;] (?:so |and )?)?for (?:future|later|your) reference\b[,:]?\s*",
         user_only=True,
         category=Category.KNOWLEDGE,
@@ -64,18 +66,20 @@ CUES: Final = (
         Kind.DECISION,
         rf"{_WE}(?:['’]ve| have)? decided (?:against|not)\b|decided (?:against|not)\b"
         rf"|{_WE}(?:['’]ll| will| shall) (?:use|go with|stick with|keep using)\b"
-        r"|let['’]?s (?:use|go with|stick (?:with|to)|make|keep|leave|skip|drop|treat|call|not)\b"
+        r"|let['’]?s (?:use|go with|stick (?:with|to)|keep|skip|drop|treat|call|not)\b(?! (?:your|my)\b)"
         r"|(?:we['’]re |we are )?going with\b|(?:go|proceed)(?: ahead)? with (?:the|a|an|option|approach|plan)\b"
-        rf"|(?:hm+,? |[^.!?]{{0,80}}, )?{_WE} (?:think|guess|feel like) (?:it['’]?s|it is|that['’]?s)"
+        rf"|(?:hm+,? |[^.!?]{{0,80}}, )?{_WE} (?:think|guess) (?:it['’]?s|it is|that['’]?s)"
         r" (?:fine|ok|okay|better|best|enough|too much)\b"
         r"|(?:it )?(?:seems|looks) like (?:the )?best (?:workaround|option|approach|way|solution|choice) is\b"
-        rf"|(?:no,? )?{_WE} (?:do not|don['’]?t) (?:think (?:we|you|it) (?:need|should)|need|want) (?!to\b)"
-        rf"|(?:no,? )?(?:we should|i would|i['’]d) (?:call|name|use|keep(?! (?:this|that|it) in mind)"
+        rf"|(?:no,? )?{_WE} (?:do not|don['’]?t) (?:think (?:we|you) (?:need|should)|need)"
+        r" (?!to\b|(?:the )?(?:this|that|these|those|it)\b)"
+        rf"|(?:no,? )?(?:we should|i would|i['’]d) (?:call|name|use|keep(?! (?:\w+ )?in mind)"
         r"|treat|drop|remove|avoid|rather|not)\b"
         r"|no[,:]? (?:please )?(?:don['’]?t|do not|let['’]?s not)\b"
-        r"|(?!(?:this|that|it|they|there|these|those|which|what|you|he|she|we|i|who|how|where|when|why)\b)"
-        r"(?:[\w'’`/.-]+ ){1,5}should (?:be|not|never|only|always|no longer)\b(?=(?:\W+\w+){2})"
-        rf"|{_WE} (?:favou?r|agree (?:with|to|that))\b"
+        r"|(?!(?:maybe|perhaps|the should|the (?:first|last|second|next|other)|this|that|it|they|there|these|those"
+        r"|which|what|you|he|she|we|i|who|how|where|when|why)\b)"
+        r"(?:[\w'’`/.-]+ ){1,5}(?<!\bthe )(?<!\bthis )(?<!\bthat )(?<!\bit )(?<!\bthere )should"
+        r" (?:be|not|never|only|always|no longer)\b(?=(?:\W+\w+){2})"
         rf"|{_WE} (?:really )?(?:like|love) the (?:idea|name|label|option)\b",
         whole=True,
         user_only=True,
@@ -126,12 +130,14 @@ CUES: Final = (
         user_only=True,
     ),
     Cue(Kind.BLOCKER, rf"(?:blocked|blockers?|waiting for)[*_]*{_LABEL_END}"),
-    Cue(Kind.BLOCKER, rf"(?:open |unresolved )?questions?[*_]*{_LABEL_END}", asks=True),
+    Cue(Kind.BLOCKER, rf"(?:open|unresolved) questions?[*_]*{_LABEL_END}", asks=True),
+    Cue(Kind.BLOCKER, rf"questions?[*_]*{_LABEL_END}", agent_only=True, asks=True),
     Cue(
         Kind.BLOCKER,
         r"(?:(?:we['’]re|we are|i['’]m|i am|this is|it is|it['’]s|still|currently) (?:still |currently )?)?"
         r"(?:blocked (?:by|on|until|because)\b|waiting (?:for|on)\b)"
-        rf"|{_WE} (?:can['’]?t|cannot|can not)\b(?=.{{1,300}}\buntil\b)",
+        rf"|{_WE} (?:can['’]?t|cannot|can not) (?!\w+ (?:the|what|which|how|whether|until)\b(?=.*\b(?:know|observe)))"
+        r"(?=.{1,300}\buntil\b)",
         whole=True,
         user_only=True,
     ),
@@ -143,10 +149,10 @@ _LEAD: Final = (
 
 #: Every line with a cue contains at least one of these words.
 _HINTS: Final = (
-    "remember", "note", "keep in mind", "forget", "for the record", "fyi", "deci", "agreed", "l use", "l go", "l stick",
+    "remember", "note", "keep in mind", "forget", "for the record", "deci", "agreed", "l use", "l go", "l stick",
     "l keep", "let", "going with", "prefer", "always", "never", "from now on", "correct", "next", "todo", "to-do",
     "follow", "remind", "block", "waiting", "question", "until", "reference", "ahead with", "go with", "proceed with",
-    "favo", "agree ", "like the", "love the", "like best", "fine", "better", "should",
+    "like the", "love the", "like best", "fine", "better", "should",
     "don't", "dont", "don’t", "do not", "would", "enough", "too much", " ok",
 )  # fmt: skip
 
@@ -198,7 +204,7 @@ def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
     for cue in CUES:
         # Compiled on first use and cached by `re`: few conversations need many, and a flush waits for the import.
         pattern = re.compile(f"{_LEAD}(?P<cue>{cue.pattern})", re.IGNORECASE)
-        if (user or not cue.user_only) and (found := pattern.match(sentence)):
+        if not (cue.agent_only if user else cue.user_only) and (found := pattern.match(sentence)):
             return cue, found.start("cue") if cue.whole else found.end()
     return None
 

@@ -6,6 +6,7 @@ or supersedes (:mod:`holdfast_dream.grounding.restating`). Nothing else is remov
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
@@ -15,6 +16,7 @@ from holdfast.flush import notes
 from holdfast.models import DreamDraft, DreamSources
 from holdfast.session import dreamtext
 from holdfast.session.dreamtext import Item, Memory
+from holdfast_dream.consolidate import MOST_STATEMENTS
 from holdfast_dream.grounding.restating import Known, Relation, read
 from holdfast_dream.nearly import Seen
 
@@ -34,7 +36,7 @@ def dream(sources: DreamSources) -> DreamDraft:
     memory = _Growing({duplicate_key(text): at for text, at in sources.confirmed})
     for item in old.items:
         memory.keep(item)
-    for at, said in _said(sources.notes):
+    for at, said in deque(_said(sources.notes), MOST_STATEMENTS):
         memory.hear(said, at)
     return DreamDraft(
         memory=Memory(title=old.title, items=_grouped(memory.items())).render(),

@@ -25,7 +25,18 @@ _COURSE: Final = Lazy(
     r"^(?:more questions|any (?:more|other)|anything else|what would you like (?:to do|me to)|would you like"
     r"|do you want me"
     r"|shall i|should i (?:proceed|continue|go)|ready to|which areas?\b|where should i (?:write|put|save)"
-    r"|(?:which|what) .{1,40}would you like me to"
+    r"|(?:which|what) .{1,40}would you like (?:me )?to"
+    r"|(?:does|do|is|are) (?:this|that|these|it|everything|the plan)\b.{0,60}\b(?:look|sound|work|match|capture|correct"
+    r"|right|ok(?:ay)?|good|ready|complete)\b"
+    r"|.*\b(?:should|shall|would you like me to|do you want me to) (?:i (?:wait|claim|start|continue|proceed|work"
+    r"|commit|push|merge|run|open|close|delete|go|first|next)|we (?:start|continue|proceed|stop|wait))\b"
+    r"|.*\bhow do you want to (?:play|handle|proceed|continue|go)\b|.*\b(?:proceed|go ahead)\?"
+    r"|.*\b(?:worked? (?:on )?today|spend|budget|approve|needs? (?:your )?approval"
+    r"|before i (?:start|dispatch|continue|commit|push))\b"
+    r"|does (?:the|this) [\w-]+ (?:\w+ ){0,2}(?:hold|land|look|read|sound)\b|do you (?:know|have|remember)\b|is there\b"
+    r"|ready (?:for|to)\b|(?:did|have|has) (?:the|you|it|this|that)\b|can you (?:confirm|verify|check|see)"
+    r"|how should (?:i|we) (?:proceed|continue|start|commit|deliver|push|merge)"
+    r"|how should (?:this|these|the) [\w -]{1,30}be (?:committed|delivered|pushed|merged)"
     r"|how (?:do|would) you (?:want|like) to (?:proceed|continue)"
     r"|what(?:['’]s| is) next|continue\b|proceed\b)",
     re.IGNORECASE,
@@ -33,19 +44,29 @@ _COURSE: Final = Lazy(
 #: Answers that leave the choice to the agent, postpone it, or ask a question.
 _NO_CHOICE: Final = Lazy(
     r"^(?:you decide|up to you|your (?:call|choice)|either|not sure|i don['’]t know|no preference|skip|other|hm+\b"
-    r"|depends\b|let me think|no answer)|\?(?:\s|$)",
+    r"|depends\b|let me think|no answer|we already|this is the|looks (?:good|right|fine|correct)|approved?\b|proceed\b"
+    r"|close,|not quite|let me\b|no / not sure|revise\b|confirm\b|wait\b"
+    r"|let['’]?s (?:just )?(?:work|focus|do)\b|focus on\b|idk\b|i feel like\b|this should|(?:re)?start now\b"
+    r"|continue\b|done\b)|\bi['’]m (?:thinking|not sure)\b|\?(?:\s|$)",
     re.IGNORECASE,
 )
 
 
+#: A longer answer is a discussion. It is quoted under "The user said".
+_MAX_ANSWER: Final = 300
+#: A shorter answer that settles nothing is not quoted.
+_MIN_DISCUSSION: Final = 60
+
+
 class Reply(NamedTuple):
     """``text`` on one line: a question with its answer, or the user's words. ``decides``: whether it settles a
-    question.
-    ``refuses``: whether it refused a call."""
+    question. ``refuses``: whether it refused a call. ``discusses``: whether it says much without settling the
+    question."""
 
     text: str
     decides: bool
     refuses: bool = False
+    discusses: bool = False
 
 
 def replies(message: Message) -> Iterator[Reply]:
@@ -59,14 +80,17 @@ def replies(message: Message) -> Iterator[Reply]:
             yield Reply(" ".join(own.split()), decides=False, refuses=True)
     elif message.tool.lower().rpartition("__")[2] in _ASKING or text.startswith("User has answered your question"):
         for question, answer in _ANSWERED.findall(text):
+            question = question.rpartition(', "')[2] if question.startswith("user notes") else question
             question, answer = (" ".join(part.split()) for part in (question, answer))
-            decides = not (_COURSE.match(question) or _NO_CHOICE.search(answer))
-            yield Reply(f"{question} {answer}", decides=decides)
+            course = _COURSE.match(question) is not None
+            decides = not course and len(answer) <= _MAX_ANSWER and not _NO_CHOICE.search(answer)
+            discusses = not (course or decides) and len(answer) >= _MIN_DISCUSSION
+            yield Reply(f"{question} {answer}", decides=decides, discusses=discusses)
 
 
 def said(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
     """Messages with a reply, each with its text, except replies to questions about how to continue."""
     for message in messages:
         for reply in replies(message):
-            if reply.decides or reply.refuses:
+            if reply.decides or reply.refuses or reply.discusses:
                 yield message, reply.text

@@ -45,7 +45,9 @@ _OF_THE_TALK: Final = re.compile(
     r".*?\blet['’]?s (?:(?:leave|drop|skip|keep|treat|call|make|use) (?:this|that|it|them|these|those)\b"
     r"|not do (?:this|that|it|the)\b"
     r"|keep (?:going|moving|working|on|trying)\b|make (?:some|more|a few|another)\b)"
-    r"|.*?\bgo(?:ing)? with [a-z0-9]$",
+    r"|.*?\bgo(?:ing)? with [a-z0-9]$"
+    r"|.*?\b(?:use|keep|go with|call|treat) (?:something|anything|the (?:one|same|other)|one|another|both)\b"
+    r"|(?:.*?, )?no[,:]? (?:please )?(?:don['’]?t|do not) \w+ (?:this|that|it|them|these|those)\b",
     re.IGNORECASE,
 )
 #: "The review should be updated" asks for work, and decides nothing that lasts.
@@ -60,6 +62,10 @@ _POINTS_AT: Final = re.compile(
     r"|(?:please )?(?:never|always|do not|don['’]t) (?:ever )?(?:do|say|use|try|run|make|change|touch) (?:this"
     r"|that|it|these|those|so)\b",
     re.IGNORECASE,
+)
+#: "Never start with \"Great!\"" is a rule of a prompt for the agent's own wording.
+_OF_A_PROMPT: Final = re.compile(
+    r"(?:never|always) (?:start|begin|end|include|respond|reply|answer|say|write)\b.*[\"“]", re.IGNORECASE
 )
 #: Minimum number of words of a fact; fewer are a fragment.
 _LEAST_WORDS: Final = 3
@@ -214,7 +220,7 @@ class Statements:
 def _states_nothing(cue: Cue, text: str) -> bool:
     """Whether the text after a cue only refers to something, or is about the work or the conversation itself."""
     if cue.kind is Kind.FACT:
-        return ":" not in text and bool(_POINTS_AT.match(text))
+        return (":" not in text and bool(_POINTS_AT.match(text))) or bool(_OF_A_PROMPT.match(text))
     if cue.kind is not Kind.DECISION:
         return False
     points = _POINTS_BACK.fullmatch(text) or _WORK.search(text) or _OF_THE_TALK.match(text)

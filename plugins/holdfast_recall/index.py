@@ -308,7 +308,7 @@ def _forget(db: sqlite3.Connection, source_id: int) -> bool:
     A contentless table needs the old values to delete a row.
     """
     span = (source_id << SOURCE, (source_id + 1) << SOURCE)
-    rows = db.execute("SELECT id, body, dated FROM text WHERE id >= ? AND id < ?", span).fetchall()
+    rows = db.execute("SELECT id, body, dated FROM text WHERE id >= ? AND id < ?", span)
     db.executemany(
         "INSERT INTO found (found, rowid, body, dated) VALUES ('delete', ?, ?, ?)",
         ((i, words.spread(body), dated) for i, body, dated in rows),

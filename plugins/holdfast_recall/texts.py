@@ -35,6 +35,7 @@ _FRAME: Final = re.compile(r"^#+ |: none$|^_Nothing was stated|^Work is open\.$|
 _DECISION: Final = "- Decision: "
 #: Seconds for which a server's content counts as unchanged.
 _REMOTE_S: Final = 60
+_LINE: Final = re.compile("^.*$", re.MULTILINE)
 _COMMENT: Final = re.compile(r"<!--.*?-->")
 
 
@@ -185,21 +186,18 @@ def _pieces(text: str, most: int = 0) -> list[str]:
     return [*pieces, text] if text.strip() else pieces
 
 
-def document(memory: Holdfast, name: str) -> list[Text]:
-    """A document's meaningful lines. Empty when it is withheld. Raises: Corrupt, Unavailable."""
+def document(memory: Holdfast, name: str) -> Iterator[Text]:
+    """A document's meaningful lines. None when it is withheld. Raises: Corrupt, Unavailable."""
     found = memory.services.recalled(name)
-    if found is None:
-        return []
-    kind = kind_of(memory, name)
-    if kind is None:
-        return []
+    kind = kind_of(memory, name) if found is not None else None
+    if found is None or kind is None:
+        return
     day = day_of(memory, name)
     at = day.timestamp() if day else 0.0
-    return [
-        Text(DECISION if kind == NOTE and body.startswith(_DECISION) else kind, str(number), at, "", body)
-        for number, line in enumerate(found.text.split("\n"), 1)
-        if (body := _COMMENT.sub("", line).strip()) and not (kind == NOTE and _FRAME.search(body))
-    ]
+    for number, line in enumerate(_LINE.finditer(found.text), 1):  # a list of short lines takes many times their bytes
+        body = _COMMENT.sub("", line[0]).strip()
+        if body and not (kind == NOTE and _FRAME.search(body)):
+            yield Text(DECISION if kind == NOTE and body.startswith(_DECISION) else kind, str(number), at, "", body)
 
 
 def kind_of(memory: Holdfast, name: str) -> str | None:
@@ -236,4 +234,4 @@ def read(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
     if source.kind == TURN:
         session = _session(memory, source)
         return turns(memory, session, start) if session else iter(())
-    return iter(document(memory, source.name)) if source.kind == DOCUMENT else facts(memory)
+    return document(memory, source.name) if source.kind == DOCUMENT else facts(memory)

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
-from holdfast.facts.origins import unsigned
+from holdfast.facts.origins import of, unsigned
 from holdfast.flush import notes
 from holdfast_web.memory_lines import lines_of
 
@@ -49,7 +49,8 @@ class Turn:
 
 @frozen(kw_only=True)
 class Source:
-    """A note line, the flush that wrote it, and the turns it quotes. ``at`` is None for a note without a stamp."""
+    """A note line, the flush that wrote it, and the turns it quotes. ``at`` is None for a note without a stamp. ``by``
+    is ``person@machine agent``, where that is recorded."""
 
     place: str
     text: str
@@ -57,6 +58,7 @@ class Source:
     session: str = ""
     at: datetime | None = None
     turns: tuple[Turn, ...] = ()
+    by: str = ""
 
 
 @frozen(kw_only=True)
@@ -190,6 +192,7 @@ def _source(project: Project, place: str) -> Source:
         session=block.session,
         at=block.at,
         turns=tuple(_turns(project, block.session, lines[at], before=block.at)),
+        by=block.by,
     )
 
 
@@ -282,11 +285,13 @@ def _fact_sources(project: Project, fact: Fact) -> Iterator[Source]:
     lines = enumerate(project.text(day).split("\n"), 1) if key else ()
     found = [_source(project, f"{day}:{number}") for number, line in lines if key in _plain(line)]
     named = (one for one in found if said_in in (one.flush, one.session, *(turn.id for turn in one.turns)) and said_in)
+    by = of(fact.source)
     if source := next(named, next(iter(found), None)):
-        yield source
+        yield evolve(source, by=source.by or by)
     elif fact.source:
         turns = tuple(_turns(project, said_in, fact.content, before=None))
-        yield Source(place=_masked(project, fact.source), text="", session=said_in if turns else "", turns=turns)
+        place = _masked(project, said_in or fact.source)
+        yield Source(place=place, text="", session=said_in if turns else "", turns=turns, by=by)
 
 
 # --- words -----------------------------------------------------------------------------------------------------

@@ -257,6 +257,36 @@ def test_flush__no_payload_and_a_request_without_an_answer__is_open_with_the_req
     assert set(receipt.derived) == {"objective", "next_step", "work_open", "handoff"}
 
 
+@pytest.mark.parametrize("kept", [0, 2, 4])
+@pytest.mark.parametrize("answer", ["Postgres 16.4", "take the newest one that operations supports"])
+def test_flush__only_an_answer_since_the_compaction__keeps_the_known_objective(opened, note, answer, kept):
+    session = opened().session("s")
+    session.add("user", "Migrate the billing tables and keep the audit rows.")
+    for number in range(4):
+        session.add("assistant", f"Table {number} is migrated.")
+    session.add("assistant", "Which version should I use?")
+    session.compact(kept)
+    session.add("user", answer)
+    session.add("assistant", "Done.")
+    session.flush()
+    assert f"**Objective:** {answer} (after: Migrate the billing tables and keep the audit rows.)\n" in note()
+
+
+def test_flush__request_of_its_own_since_the_compaction__is_the_objective_alone(opened, note):
+    session = opened().session("s")
+    session.add("user", "Migrate the billing tables and keep the audit rows.")
+    session.add("assistant", "Which version should I use?")
+    session.compact(0)
+    session.add(
+        "user", "Leave that for now and write the release notes of 2.4 first, with a list of the removed settings."
+    )
+    session.flush()
+    assert (
+        "**Objective:** Leave that for now and write the release notes of 2.4 first, with a list of the removed settings.\n"
+        in note()
+    )
+
+
 def test_flush__only_thanks_since_the_last_flush__keeps_the_objective(opened, note):
     session = opened().session("s")
     session.add("user", "Fix the login test")

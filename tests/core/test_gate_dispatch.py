@@ -445,6 +445,7 @@ def test_outgoing_all__text_that_holds_the_border__is_judged_by_itself():
         ("4111-1111-1111-1111", False),
         ("AKIA" + "A" * 16, False),
         ("s1", False),
+        ("a" * 500, False),
     ],
 )
 def test_identifier__form_of_the_id__decides_whether_validators_are_asked(given, plain):
@@ -493,6 +494,71 @@ def test_admit_all__the_same_warning_in_several_portions__is_noted_once():
     texts = ["x" * 200_000 for _ in range(4)]
     assert gate.admit_all(texts, surface="daily", notes=notes) == texts
     assert [note.rule for note in notes] == ["earlier", "r"]
+
+
+@pytest.mark.parametrize(
+    ("ask", "wanted"),
+    [
+        (lambda gate: gate.identifiers(["S1", "S2"]), {("journal", True)}),
+        (lambda gate: gate.outgoing_all(["one", "two"], surface="fact"), {("fact", True)}),
+        (lambda gate: gate.admit_all(["one", "two"], surface="daily"), {("daily", False)}),
+    ],
+)
+def test_gate__many_texts_at_once__validators_see_their_surface_and_whether_they_are_stored(ask, wanted):
+    asked = set()
+    ask(validator(lambda subject: asked.add((subject.surface, subject.stored)) or []))
+    assert asked == wanted
+
+
+def test_admit_all__texts_are_refused_only_when_joined__each_is_admitted_with_its_warnings():
+    def answer(subject):
+        severity = "error" if "\n" in subject.text else "warning"
+        return [Finding(rule=subject.text[:3], message="m", severity=severity)]
+
+    notes: list[Finding] = []
+    assert validator(answer).admit_all(["one", "two"], surface="daily", notes=notes) == ["one", "two"]
+    assert [note.rule for note in notes] == ["one", "two"]
+
+
+def test_admit_all__masking_one_of_them_does_not_come_to_rest__raises_and_drops_none():
+    def answer(subject):
+        return [finding(m.start(), m.end(), "secret!") for m in re.finditer("secret", subject.text)]
+
+    with pytest.raises(Refused):
+        validator(answer).admit_all(["fine", "a secret"], surface="daily")
+
+
+def test_identifiers__one_holds_the_border__the_others_are_masked_all_the_same():
+    def answer(subject):
+        return [finding(m.start(), m.end(), "***") for m in re.finditer("SECRET", subject.text)]
+
+    assert validator(answer).identifiers(["S\n\ufffc\n1", "SECRET-2"]) == ["S\n\ufffc\n1", "***-2"]
+
+
+def test_admit_all__a_validator_is_broken__raises_and_admits_nothing():
+    with pytest.raises(HookFailed):
+        validator(explode).admit_all(["one", "two"], surface="daily")
+
+
+@given(st.lists(st.sampled_from(["good", "bad a", "bad b", "", "secret"]), max_size=8))
+def test_sift__any_lines__bad_ones_are_removed_and_returned_in_their_order(lines):
+    def answer(subject):
+        shown = subject.text.splitlines()
+        bad = [Finding(rule=f"r{n}", message=f"m{n}", line=n) for n, line in enumerate(shown, 1) if line[:3] == "bad"]
+        masks = [finding(m.start(), m.end(), "***") for m in re.finditer("secret", subject.text)]
+        return [*reversed(bad), *bad[:1], *masks]
+
+    text, gone = validator(answer).sift("\n".join(lines), surface="memory")
+    assert [line for line, _ in gone] == [line for line in lines if line[:3] == "bad"]
+    assert [f.line for _, f in gone] == [n for n, line in enumerate(lines, 1) if line[:3] == "bad"]
+    kept = ["***" if line == "secret" else line for line in lines if line[:3] != "bad"]
+    assert [line for line in text.splitlines() if line] == [line for line in kept if line]
+
+
+@pytest.mark.parametrize("line", [None, 0, 3])
+def test_sift__error_in_no_line_of_the_text__the_whole_text_is_refused(line):
+    with pytest.raises(Refused, match="m"):
+        validator(lambda subject: [Finding(rule="r", message="m", line=line)]).sift("one\ntwo\n", surface="memory")
 
 
 def test_scan__something_is_installed_and_removed_meanwhile__is_seen(tmp_path):

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from attrs import fields
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.config.values import Config, PluginConfig
 from holdfast.errors import BadValue, Corrupt, FlushRefused
-from holdfast.flush.handoff import MAX_ENTRIES, Work, crowded, parse, put, render, shortened
+from holdfast.flush.contract import complete
+from holdfast.flush.handoff import MAX_ENTRIES, SHORT_CHARS, Work, crowded, of, parse, put, render, shortened
 from holdfast.gate import clean
+from holdfast.models import Message
 from holdfast.plugin import discovery
 
 #: Written out: the doctrine names them, not the code.
@@ -140,6 +144,63 @@ def test_put__more_open_sessions_than_fit__oldest_are_shortened_once_and_named()
     assert "s1, s0" in crowded(entries)
     assert crowded(entries[:MAX_ENTRIES]) == ""
     assert parse(render(entries)) == entries
+
+
+def test_parse__line_endings_of_windows__entries_are_the_same():
+    entries = (Work(session="s", flush="f", objective="one", facts=("a", "b")),)
+    assert parse(render(entries).replace("\n", "\r\n")) == entries
+
+
+def test_of__every_list_given__is_in_the_entry(payload):
+    lists = {
+        name: (f"{name} 1", f"{name} 2") for name in ("facts", "blockers", "artifacts", "follow_ups", "needs_operator")
+    }
+    work = of(payload(work_open=True, **lists), session="s", flush="f", note="n")
+    assert {name: getattr(work, name) for name in lists} == lists
+
+
+def test_complete__no_branch_and_no_blocker_known__handoff_says_none(payload):
+    said = [Message(id="1", at=datetime(2026, 11, 21, tzinfo=UTC), role="user", text="Paint the shed")]
+    given = payload(work_open=True, handoff=None, blockers=["none"])
+    handoff = complete(given, said, [], branch="", previous=None, last=None).handoff
+    assert (handoff.branch, handoff.blocker, handoff.next_action) == ("none", "none", given.next_step)
+
+
+def test_complete__no_request_since_the_last_flush__its_objective_is_kept():
+    said = [Message(id="1", at=datetime(2026, 11, 21, tzinfo=UTC), role="assistant", text="Done.")]
+    last = {"payload": {"objective": "Paint the shed"}}
+    assert complete(None, said, [], branch="", previous=None, last=last).objective == "Paint the shed"
+
+
+@pytest.mark.parametrize("stated", ["none", "Run the tests"])
+def test_complete__next_step_stated_earlier__is_kept_unless_it_was_none(stated):
+    said = [Message(id="1", at=datetime(2026, 11, 21, tzinfo=UTC), role="user", text="Paint the shed")]
+    previous = Work(session="s", flush="f", objective="o", next_action=stated)
+    step = complete(None, said, [], branch="", previous=previous, last=None).next_step
+    assert step.startswith("none") is False
+    assert step.startswith("Run the tests (stated before") is (stated != "none")
+
+
+def test_shortened__every_field_filled__strings_are_cut_lists_go_and_the_rest_stays():
+    words = {
+        f.name: f"{f.name} " + "x" * 400
+        for f in fields(Work)
+        if f.name in ("objective", "active_task", "branch", "blocker", "next_action")
+    }
+    lists = dict.fromkeys(("facts", "blockers", "artifacts", "follow_ups", "sources"), ("a", "b"))
+    whole = Work(
+        session="s", flush="f", note="n", agent="a", at="t", needs_operator=("o " * 200,) * 5, **words, **lists
+    )
+    short = shortened(whole)
+    for name, text in words.items():
+        cut = getattr(short, name)
+        assert cut.endswith("…")
+        assert (len(cut), text.startswith(cut[:-1])) == (SHORT_CHARS, True)
+    assert all(getattr(short, name) == () for name in lists if name != "needs_operator")
+    assert (len(short.needs_operator), short.short) == (3, True)
+    assert (short.session, short.flush, short.note, short.agent, short.at) == ("s", "f", "n", "a", "t")
+    fits = Work(session="s", flush="f", objective="o" * SHORT_CHARS, next_action="exactly")
+    assert (shortened(fits).objective, shortened(fits).next_action) == ("o" * SHORT_CHARS, "exactly")
 
 
 @pytest.mark.req("R135")

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import Corrupt, Unavailable
-from holdfast.fs import private
+from holdfast.fs import durable, private, safeopen
 from holdfast.journal.journal import Journal, decode, encode, file_stem, session_files, session_id_of
 from holdfast.storage import check_name
 
@@ -46,6 +46,7 @@ def test_entries__written__come_back_with_their_offsets(journal):
 
 
 def test_journal__nothing_written__makes_no_file(journal, tmp_path):
+    assert journal.beside() == [str(hint_of(journal))]
     assert texts(journal) == []
     assert journal.last_checkpoint() is None
     assert journal.size() == 0
@@ -249,6 +250,98 @@ def test_is_unflushed__messages_are_before_or_after_the_checkpoint__only_later_o
     assert journal.is_unflushed() is True
     journal.append({"kind": "checkpoint", "flushed_to": journal.size(), "last_message": -1})
     assert journal.is_unflushed() is False
+    journal.append({"kind": "override", "reason": "no message"})
+    assert journal.is_unflushed() is False
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        Journal.is_unflushed,
+        Journal.last_checkpoint,
+        lambda journal: list(journal.entries()),
+        lambda journal: list(journal.of_kinds("message")),
+        lambda journal: session_id_of(journal.path),
+        lambda journal: session_files(os.path.dirname(journal.folder)),
+    ],
+)
+def test_read__disk_fails__is_unavailable_and_never_empty(journal, monkeypatch, read):
+    journal.append(message("said"))
+
+    def broken(*args, **more):
+        raise OSError(5, os.strerror(5))
+
+    monkeypatch.setattr(safeopen, "reader", broken)
+    monkeypatch.setattr(safeopen, "names", broken)
+    with pytest.raises(Unavailable, match="Input/output error"):
+        read(journal)
+
+
+def test_append__first_of_a_journal__its_folders_name_is_durable_and_later_ones_do_not_repeat_that(
+    journal, tmp_path, monkeypatch
+):
+    synced = []
+    real = durable.fsync_dir
+    monkeypatch.setattr(durable, "fsync_dir", lambda path: (synced.append(str(path)), real(path)))
+    journal.append(message("first"))
+    assert str(tmp_path) in synced
+    synced.clear()
+    journal.append(message("second"))
+    assert synced == []
+
+
+def test_is_unflushed__message_came_between_the_flush_and_its_checkpoint__counts(journal):
+    [said] = journal.append(message("said"))
+    journal.append({"kind": "checkpoint", "flushed_to": said.start, "last_message": said.start})
+    assert journal.is_unflushed() is True
+    journal.append({"kind": "checkpoint", "flushed_to": said.start + 1, "last_message": said.start})
+    assert journal.is_unflushed() is False
+
+
+def test_append__many_times__leaves_no_file_open(journal):
+    journal.append(message("first"))
+    before = len(os.listdir("/dev/fd"))
+    for n in range(20):
+        journal.append(message(str(n)))
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_repair__nothing_is_damaged__changes_nothing_and_puts_no_file_aside(journal):
+    journal.append(message("said"))
+    before = Path(journal.path).read_bytes()
+    assert journal.repair() == 0
+    assert Path(journal.path).read_bytes() == before
+    assert journal.beside() == [str(hint_of(journal))]
+
+
+def test_rewrite__no_journal__changes_nothing(journal, tmp_path):
+    private.make(str(tmp_path), "sessions")
+    assert journal.rewrite(lambda record: record, lambda line: False) == 0
+    assert not os.path.exists(journal.path)
+
+
+def test_first_line__same_session_made_twice__two_journals_can_be_distinguished(tmp_path):
+    journals = [Journal(str(tmp_path / name), "s") for name in ("a", "b")]
+    for one in journals:
+        one.append(message("said"))
+    assert journals[0].first_line() != journals[1].first_line()
+    [record] = [e.record for e in journals[0].entries() if e.record["kind"] == "session"]
+    assert (record["id"], sorted(record)) == ("s", ["id", "kind", "made", "v"])
+
+
+def test_session_files__many_sessions__are_sorted_and_each_appears_once(tmp_path):
+    for name in "nambocdz":
+        Journal(str(tmp_path), f"s{name}").append(message("said"))
+    os.unlink(Journal(str(tmp_path), "sm").path)
+    found = [os.path.basename(path) for path in session_files(str(tmp_path), missing=True)]
+    assert found == [f"s{name}.jsonl" for name in sorted("nambocdz")]
+    assert [os.path.basename(p) for p in session_files(str(tmp_path))] == [n for n in found if n != "sm.jsonl"]
+
+
+@pytest.mark.parametrize("first", [b"", b"no json\n", b'{"kind": "message", "id": "other"}\n'])
+def test_session_id_of__first_line_is_not_a_sessions__is_unknown(tmp_path, first):
+    (tmp_path / "s.jsonl").write_bytes(first)
+    assert session_id_of(str(tmp_path / "s.jsonl"), private=False) is None
 
 
 def test_session_id_of__path_cannot_be_read__is_unavailable(tmp_path):

@@ -8,23 +8,19 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import logging
 import os
-import signal
 import sys
-import tracemalloc
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.fuzz.mutations import deep, mutated
+from tests.fuzz.project import Project, alarm
 
-from holdfast.cli import main
 from holdfast.errors import HoldfastError
 from holdfast.fs import records
 from holdfast.journal import journal
@@ -41,117 +37,6 @@ FEW = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-LIMIT_S = 30
-EXITS = {0, 1, 2, 3}
-
-
-class Project:
-    """One project with something of everything in it, put back as it was after each example."""
-
-    def __init__(self, root: Path, home: Path) -> None:
-        self.root = root
-        self.home = home
-        self.run("init")
-        for role, text in (("user", "Fix the login test. Remember: staging runs Postgres 15."), ("assistant", "Done.")):
-            self.run("add", role, text, "--session", "fuzz")
-        self.run("remember", "prefers tabs", "--category", "preference", "--confidence", "0.9")
-        self.run("remember", "ships on Fridays", "--category", "context", "--confidence", "0.7")
-        words = [
-            "--objective",
-            "Fix it",
-            "--decision",
-            "Use a lock",
-            "--next-step",
-            "Run the tests",
-            "--curated",
-            "none",
-        ]
-        self.run("flush", "--session", "fuzz", *words)
-        self.run("add", "user", "And one turn that no flush covers.", "--session", "fuzz")
-        self.run("search", "login")
-        self.before = self._files()
-
-    def run(self, *words: str, stdin: bytes = b"") -> tuple[int, str]:
-        """The exit code and all that was printed. A hang ends as an error of the test."""
-        out, err = io.StringIO(), io.StringIO()
-        old = sys.stdin
-        sys.stdin = io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")
-        try:
-            with _alarm(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                code = main(["--root", str(self.root), *words])
-        finally:
-            sys.stdin = old
-        text = out.getvalue() + err.getvalue()
-        assert "unforeseen" not in text, text
-        assert "Traceback" not in text, text
-        assert code in EXITS, (code, text)
-        return code, text
-
-    def measure(self, *words: str) -> tuple[int, int]:
-        """A command's exit code, and the most bytes that it held at one time, without its output."""
-        with (
-            open(os.devnull, "w", encoding="utf-8") as nowhere,
-            contextlib.redirect_stdout(nowhere),
-            contextlib.redirect_stderr(nowhere),
-            _alarm(),
-        ):
-            logging.disable()  # pytest keeps every record
-            tracemalloc.start()
-            try:
-                code = main(["--root", str(self.root), *words])
-                return code, tracemalloc.get_traced_memory()[1]
-            finally:
-                tracemalloc.stop()
-                logging.disable(logging.NOTSET)
-
-    def put_back(self) -> None:
-        for name, data in self._files().items():
-            if self.before.get(name) != data:
-                (self.root / name).unlink()
-        for name, data in self.before.items():
-            path = self.root / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.exists():
-                path.write_bytes(data)
-                path.chmod(0o600)
-
-    def elsewhere(self) -> set[str]:
-        """Names of files that are neither in the project nor in holdfast's own folder."""
-        return {
-            str(path)
-            for folder in (self.home, self.root.parent)
-            for path in folder.rglob("*")
-            if not path.is_relative_to(self.root) and ".config" not in path.parts
-        }
-
-    def path(self, name: str) -> Path:
-        """A file by its name, or by a pattern that fits one."""
-        found = sorted(self.root.glob(name))
-        return found[0] if found else self.root / name
-
-    def _files(self) -> dict[str, bytes]:
-        return {
-            str(path.relative_to(self.root)): path.read_bytes()
-            for path in self.root.rglob("*")
-            if path.is_file() and path.name != ".gitignore"
-        }
-
-
-@contextlib.contextmanager
-def _alarm() -> Iterator[None]:
-    def ring(_: int, __: FrameType | None) -> None:
-        raise TimeoutError(f"a command took longer than {LIMIT_S} s")
-
-    if not hasattr(signal, "SIGALRM"):
-        yield
-        return
-    old = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(LIMIT_S)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, old)
 
 
 @pytest.fixture
@@ -275,7 +160,7 @@ def test_a_workflow__damaged_in_any_way__is_answered_by_every_command_that_reads
     made.run("workflow", "start", "build")
     path = made.path(".opencode/state/workflows/build.json")
     seed = path.read_bytes()
-    made.before = made._files()
+    made.before = made.files()
     outside = made.elsewhere()
 
     @FEW
@@ -317,7 +202,7 @@ def test_an_mcp_call__with_any_arguments__answers_or_names_what_is_wrong(tool: s
     @given(arguments=st.dictionaries(st.sampled_from([*names, "other"]), _JSON, max_size=5))
     def fuzz(arguments: dict[str, Any]) -> None:
         try:
-            with _alarm(), contextlib.suppress(HoldfastError):
+            with alarm(), contextlib.suppress(HoldfastError):
                 assert isinstance(tools.call(str(made.root), tool, arguments, caller), str)
             assert made.elsewhere() == outside
         finally:
@@ -347,7 +232,7 @@ def test_an_event__damaged_in_any_way__is_answered_in_the_dialect_of_its_client(
     def fuzz(data: bytes, named: str) -> None:
         try:
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
-            with _alarm():
+            with alarm():
                 call = hook._Call(hook._dialect(client), named, str(made.root))
                 answer = call.answered(_Quiet(), 20.0)
             assert answer.code in (0, 2)
@@ -373,46 +258,3 @@ def test_comments__damaged_in_any_way__fold_to_something_or_are_corrupt(bodies: 
     for body in bodies:
         framed = marker.framed(body.decode("utf-8", "replace"))
         assert framed is None or isinstance(framed.intact, bool)
-
-
-#: Records as long as real ones are: of a record of a few words, the object in memory is most.
-LONG = {
-    "outbox": records.encode({"id": "0" * 16, "plugin": "x", "flush": "f", "target": "a/b#1", "body": "word " * 200}),
-    "queue": records.encode({"id": "0" * 16, "plugins": ["x"], "turns": [], "source": "word " * 200, "attempts": 1}),
-}
-#: What a reader may use, in bytes for a byte of input, above what it uses for an empty one.
-_FACTOR = 20
-_BASE = 8 << 20
-
-
-@pytest.mark.parametrize("target", ["settings", "journal", "facts", "handoff", "memory", "note", "outbox", "queue"])
-def test_a_file_of_ours__of_some_megabytes__costs_no_more_than_twenty_times_its_size(
-    target: str, made: Project
-) -> None:
-    name, commands = TARGETS[target]
-    path = made.path(name)
-    seed: Any = path.read_bytes() if path.is_file() else LONG.get(target) or SEEDS[target][0]
-    data = (seed * (2 * (1 << 20) // max(1, len(seed)) + 1))[: 2 << 20]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for words in commands:
-        made.run(*words)  # what is imported and made once does not count
-        path.write_bytes(data)
-        try:
-            _, peak = made.measure(*words)
-        finally:
-            made.put_back()
-        assert peak < _BASE + _FACTOR * len(data), (words, peak // len(data))
-
-
-def test_a_dream__over_a_memory_of_distinct_words__succeeds_within_a_fixed_bound(made: Project) -> None:
-    """A dream reads at most ``[dream] max_chars``, so its memory has a bound for any input, see docs/dream.md."""
-    words = [f"{n:x}".translate(str.maketrans("0123456789", "ghijklmnop")) for n in range(4096, 4096 + 2_400)]
-    items = [f"- {' '.join(words[n : n + 12])}\n" for n in range(0, len(words), 12)]
-    path = made.path(".holdfast/MEMORY.md")
-    path.write_text("# Memory\n\n" + "".join(items), encoding="utf-8")
-    made.run("dream", "--dry-run", "--force")
-
-    code, peak = made.measure("dream", "--dry-run", "--force")
-
-    assert code == 0
-    assert peak < 64 << 20

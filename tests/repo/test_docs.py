@@ -66,6 +66,7 @@ ELSEWHERE = {
     "pip install ": "needs the package index; tests/repo/test_packaging.py installs the wheel",
     "claude mcp add ": "needs Claude Code; docs/clients.md lists the runs",
     "codex mcp add ": "needs Codex; docs/clients.md lists the runs",
+    "holdfast gitea invite": "needs a server; tests/backends/gitea/test_invitations.py runs it",
     "python -m pytest": "is this suite",
     ".ci/run": "runs this suite",
     "mkdocs build": "is a stage of .ci/run",
@@ -219,7 +220,11 @@ def keys(cls: type[attrs.AttrsInstance], path: str = "") -> Iterator[tuple[str, 
 def test_configuration_page__keys_and_defaults__are_those_of_the_code(root: Path) -> None:
     page = (root / "docs" / "configuration.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `([\w.]+)` \| (.+?) \|", page, re.MULTILINE))
-    told = {key: tomllib.loads(f"x = {text.strip('`')}")["x"] for key, text in rows.items() if "`, `" not in text}
+    told = {
+        key: None if text == "not set" else tomllib.loads(f"x = {text.strip('`')}")["x"]
+        for key, text in rows.items()
+        if "`, `" not in text
+    }
     known = dict(keys(Config)) | {f"plugins.curated.{k}": v for k, v in Limits._field_defaults.items()}
     assert set(rows) == set(known)
     assert told == {k: list(v) if isinstance(v, tuple) else v for k, v in known.items() if k in told}
@@ -244,6 +249,22 @@ def test_promises_page__each_listed_test__exists_and_each_promise_has_one(root: 
     missing = [
         f"{key}: {file}::{name}"
         for key, tests in named.items()
+        for file, name in tests
+        if f"def {name}(" not in (root / "tests" / file).read_text(encoding="utf-8")
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize(("page", "least"), [("gitea.md", 25), ("teams.md", 19)])
+def test_page_of_a_store__each_promise__names_tests_that_exist(root: Path, page: str, least: int) -> None:
+    table = (root / "docs" / page).read_text(encoding="utf-8").split("## Promises and their tests", 1)[1]
+    rows = re.findall(r"^\| (.+?) \| (`.+`) \|$", table, re.MULTILINE)
+    named = {promise: re.findall(r"`(\S+\.py)::(test_\w+)`", cell) for promise, cell in rows}
+    assert len(named) >= least
+    assert [promise for promise, tests in named.items() if not tests] == []
+    missing = [
+        f"{file}::{name}"
+        for tests in named.values()
         for file, name in tests
         if f"def {name}(" not in (root / "tests" / file).read_text(encoding="utf-8")
     ]

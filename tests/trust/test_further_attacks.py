@@ -97,6 +97,29 @@ def huge_settings(project: Path) -> None:
     settings(project, "# " + "x" * (32 << 20) + "\n")
 
 
+CLIENT_SETTINGS = (
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".codex/hooks.json",
+    ".codex/config.toml",
+    ".mcp.json",
+    "opencode.json",
+    ".holdfast/.gitattributes",
+)
+
+
+def pipes_for_client_settings(project: Path) -> None:
+    for name in CLIENT_SETTINGS:
+        (project / name).parent.mkdir(exist_ok=True)
+        os.mkfifo(project / name)
+
+
+def devices_for_client_settings(project: Path) -> None:
+    for name in CLIENT_SETTINGS:
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).symlink_to("/dev/zero")
+
+
 ARCHIVES: list[Callable[[Path], Any]] = [
     pipes,
     pipes_for_documents,
@@ -110,6 +133,8 @@ ARCHIVES: list[Callable[[Path], Any]] = [
     nested_json,
     a_handoff_that_nests,
     huge_settings,
+    pipes_for_client_settings,
+    devices_for_client_settings,
 ]
 
 
@@ -122,7 +147,7 @@ def test_an_unpacked_project__is_worked_in__neither_hangs_nor_writes_outside(
     victim.work()
     victim.run("remember", "a newer fact", "--category", "goal")
     victim.look_around()
-    for words in (["load"], ["prompt"], ["trust"], ["trust", "--yes"], ["load"], ["facts", "list"]):
+    for words in (["load"], ["prompt"], ["trust"], ["trust", "--yes"], ["load"], ["facts", "list"], ["init", "--git"]):
         assert victim.run(*words).code in (0, 1, 2, 3)
     assert victim.outside() == before
 

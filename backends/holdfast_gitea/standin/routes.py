@@ -22,6 +22,15 @@ def user(call: Call) -> Answer:
     return Answer(200, shapes.user(call.world, call.doer, call.doer))
 
 
+def someone(call: Call) -> Answer:
+    """An account, by its login. Anonymous callers see it, too, unless the server requires a login."""
+    name = call.params["username"]
+    found = call.world.users.get(name.lower())
+    if found is None:
+        raise call.fail(404, f"user redirect does not exist [name: {name}]")
+    return Answer(200, shapes.user(call.world, found, call.caller))
+
+
 def repository(call: Call) -> Answer:
     return Answer(200, projects.repository(call.world, call.repo, call.caller))
 
@@ -52,6 +61,7 @@ _COMMENT = _REPO + "/issues/comments/{id}"
 ROUTES = (
     _route("/version", "", GET=version),
     _route("/user", "user", GET=user),
+    _route("/users/{username}", "user", GET=someone),
     _route(_REPO, "repository", GET=repository),
     _route(_REPO + "/collaborators", "repository", GET=collaborators),
     _route(_REPO + "/pulls", "repository", GET=issues.pulls),

@@ -17,12 +17,13 @@ from .state import World
 
 
 class Seen(NamedTuple):
-    """An answered request. ``path`` is without the query."""
+    """An answered request. ``path`` is without the query, ``size`` the bytes of both bodies."""
 
     method: str
     path: str
     query: str
     status: int
+    size: int
 
 
 class Server(ThreadingHTTPServer):
@@ -87,11 +88,12 @@ class _Handler(BaseHTTPRequestHandler):
         )
         with world.lock:
             result = answer(call)
-            self.server.seen.append(Seen(call.method, call.path, call.raw_query, result.status))
-        self._send(result)
+            data = _body(result.value)
+            size = len(call.body) + len(data)
+            self.server.seen.append(Seen(call.method, call.path, call.raw_query, result.status, size))
+        self._send(result, data)
 
-    def _send(self, result: Answer) -> None:
-        data = _body(result.value)
+    def _send(self, result: Answer, data: bytes) -> None:
         self.send_response(result.status)
         for name, value in result.headers.items():
             self.send_header(name, value)

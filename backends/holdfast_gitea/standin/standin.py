@@ -114,6 +114,16 @@ class StandIn:
             self.world.repos[repo.full_name.lower()] = repo
             self.world.moved[full_name.lower()] = repo
 
+    def rename_user(self, login: str, new_login: str) -> None:
+        """Give the account another login. The old one is free for another account from now on."""
+        with self.world.lock:
+            user = self.world.users.pop(login.lower())
+            user.login = new_login
+            self.world.users[new_login.lower()] = user
+            for repo in self.world.repos.values():
+                if login in repo.rights:
+                    repo.rights[new_login] = repo.rights.pop(login)
+
     def delete_repo(self, full_name: str) -> None:
         with self.world.lock:
             gone = self.world.repos.pop(full_name.lower())

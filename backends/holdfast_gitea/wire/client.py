@@ -120,8 +120,9 @@ class Repo:
     def __init__(self, transport: Transport, name: str) -> None:
         self._transport = transport
         self.name = name
-        #: The token user's login, once an answer has contained it.
+        #: The token user's login and id, once an answer has contained them.
         self.user = ""
+        self.user_id = 0
 
     def __repr__(self) -> str:
         return f"Repo({self._transport.server!r}, {self.name!r})"
@@ -192,8 +193,21 @@ class Repo:
                 user = self._transport.patiently(lambda: self._once("POST", path, send)).data["user"]
             except (Absent, Closed, TypeError, KeyError):
                 return self.user
-        self.user = models.login(user) or self.user
+        self._is(models.login(user), models.user_id(user))
         return self.user
+
+    def outside(self, path: str) -> Answer:
+        """Read something outside of this repository, without the token if that lacks the scope. ``path`` begins after
+        ``/api/v1``. Raises: Absent, Closed, Passing."""
+        try:
+            return self._transport.patiently(lambda: self._transport.once("GET", path))
+        except Closed:
+            return self._transport.patiently(lambda: self._transport.once("GET", path, public=True))
+
+    def _is(self, login: str, user_id: int) -> None:
+        """Remember whose token it is."""
+        if login:
+            self.user, self.user_id = login, user_id
 
     # --- issues
 
@@ -251,7 +265,7 @@ class Repo:
         if labels:
             send["labels"] = list(labels)
         made = models.issue(self._once("POST", "/issues", send).data)
-        self.user = made.author or self.user
+        self._is(made.author, made.author_id)
         return made
 
     def edit_issue(
@@ -320,7 +334,7 @@ class Repo:
         """
         try:
             made = models.comment(self._once("POST", f"/issues/{number}/comments", {"body": body}).data)
-            self.user = made.author or self.user
+            self._is(made.author, made.author_id)
             return made
         except Absent as error:
             self.check()
@@ -374,12 +388,12 @@ class Repo:
         listed: Comments,
         *,
         relist: bool = False,
-        counts: Callable[[str, int], bool] = lambda login, number: True,
+        counts: Callable[[Comment, int], bool] = lambda comment, number: True,
     ) -> Posted:
         """The same for a caller who has just seen in ``listed`` that the record is not there.
 
         Costs a POST and a GET. With ``relist`` the comment is read back in a new list of the issue, which shows what
-        came in between as well. ``counts`` says of a login and the issue whether a record by that user is ours.
+        came in between as well. ``counts`` says of a comment and its issue's number whether its author counts.
         """
         if (marker.fields(body) or {}).get("id") != record_id:
             raise ValueError("the body does not end with the marker of the record")
@@ -392,12 +406,12 @@ class Repo:
             now, found = listed, None
             if tries > 1:
                 now = self._comments(number, since)
-                found = _first(now, record_id, lambda login: counts(login, number))
+                found = _first(now, record_id, lambda one: counts(one, number))
             if found is None:
                 made = self.create_comment(number, body)
                 if relist or tries > 1:  # an earlier try may have come through meanwhile, before this one
                     now = self._comments(number, since)
-                    found = _first(now, record_id, lambda login: counts(login, number))
+                    found = _first(now, record_id, lambda one: counts(one, number))
                 # The list may come from a lagging replica, so the comment itself is read by its id.
                 found = found or self.comment(made.id)
             if found is None:
@@ -420,16 +434,6 @@ class Repo:
             if not some or len(found) == answer.total:
                 return [found[one] for one in sorted(found)]
         raise garbled("the list of labels does not end")
-
-    def create_label(self, name: str, color: str = "#5319e7", description: str = "") -> Label:
-        """Make a label; names are not unique. A single try."""
-        send = {"name": name, "color": color, "description": description}
-        return models.label(self._once("POST", "/labels", send).data)
-
-    def ensure_label(self, name: str) -> Label:
-        """The label of that name with the lowest id, created if missing."""
-        known = [one for one in self.labels() if one.name == name]
-        return known[0] if known else self.create_label(name)
 
     # ---
 
@@ -476,11 +480,11 @@ class Repo:
         )
 
 
-def _first(listed: Comments, record_id: str, counts: Callable[[str], bool] = lambda login: True) -> Comment | None:
+def _first(listed: Comments, record_id: str, counts: Callable[[Comment], bool] = lambda one: True) -> Comment | None:
     """The record's comment with the lowest id, of those whose author counts."""
     for comment in listed.values:
         is_it = record_id in comment.body and (marker.fields(comment.body) or {}).get("id") == record_id
-        if is_it and counts(comment.author):
+        if is_it and counts(comment):
             return comment
     return None
 

@@ -5,6 +5,7 @@ No message holds the token, sent text, or the server's own words, which may quot
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -44,6 +45,11 @@ class Closed(Unavailable):
 class Absent(Unavailable):
     """The server answers that the path does not exist. Callers that expect this handle it. For all others it is an
     error, never "empty"."""
+
+
+def level(error: Exception) -> int:
+    """The level at which to log an edit that failed and can be done without. Invited users may lack the right to it."""
+    return logging.INFO if isinstance(error, Closed) else logging.WARNING
 
 
 def of_status(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypeVar, cast
 
 from attrs import frozen
@@ -11,6 +11,9 @@ from attrs import frozen
 from holdfast_gitea.wire.faults import garbled
 
 T = TypeVar("T")
+
+#: Longest time between the two timestamps of an unedited comment, because the server takes them one after the other.
+_AT_ONCE = timedelta(seconds=1)
 
 
 @frozen(kw_only=True)
@@ -26,6 +29,7 @@ class Issue:
     """An issue or a pull request. ``comments`` is how many it has; times are whole seconds, as the server keeps them.
 
     ``content_version`` guards an edit of the body; None where the server has none (before 1.26, and Forgejo).
+    ``author_id`` and ``repository`` are ids, 0 if missing. Names can change hands, ids do not.
     """
 
     number: int
@@ -43,6 +47,8 @@ class Issue:
     is_pull: bool = False
     merged: bool = False
     is_locked: bool = False
+    author_id: int = 0
+    repository: int = 0
 
     @property
     def is_open(self) -> bool:
@@ -87,7 +93,8 @@ class Review:
 class Comment:
     """A comment. Ids rise in order of creation on the whole server; times need not.
 
-    ``issue`` is its issue's or pull request's number.
+    ``issue`` is its issue's or pull request's number. ``author_id`` is 0 if missing. ``doubted``: the text may not be
+    the author's, because it was edited at a time when its author no longer counted.
     """
 
     id: int
@@ -97,6 +104,13 @@ class Comment:
     url: str
     created_at: datetime
     updated_at: datetime
+    author_id: int = 0
+    doubted: bool = False
+
+    @property
+    def was_edited(self) -> bool:
+        """Whether its text was changed on the server. An edit in the second of the creation does not show."""
+        return self.updated_at - self.created_at > _AT_ONCE
 
 
 @frozen(kw_only=True)
@@ -129,6 +143,8 @@ def issue(data: object) -> Issue:
         is_pull=isinstance(pull, Mapping),
         merged=isinstance(pull, Mapping) and pull.get("merged") is True,
         is_locked=bool(_optional(table, "is_locked", bool)),
+        author_id=user_id(table.get("user")),
+        repository=user_id(table.get("repository")),
     )
 
 
@@ -145,6 +161,7 @@ def comment(data: object) -> Comment:
         url=_optional(table, "html_url", str) or "",
         created_at=_moment(table, "created_at"),
         updated_at=_moment(table, "updated_at"),
+        author_id=user_id(table.get("user")),
     )
 
 
@@ -247,6 +264,12 @@ def login(user: object) -> str:
     """A user's login, empty without a user."""
     found = cast("Mapping[str, object]", user).get("login") if isinstance(user, Mapping) else ""
     return found if isinstance(found, str) else ""
+
+
+def user_id(value: object) -> int:
+    """The id of a user or repository; 0 without one, and for the server's stand-ins for deleted users."""
+    found = cast("Mapping[str, object]", value).get("id") if isinstance(value, Mapping) else 0
+    return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
 
 
 def _author(table: Mapping[str, object]) -> str:

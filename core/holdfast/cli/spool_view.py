@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.cli.terminal import Term
+    from holdfast.flush.spool import lastbrief
     from holdfast.flush.spool.kept import Kept
 
 
@@ -34,6 +35,13 @@ def table(items: Sequence[Kept]) -> list[dict[str, Any]]:
 def told_of(items: Sequence[Kept]) -> str:
     """One sentence; empty when nothing waits."""
     return sentence(items, None)
+
+
+def told_of_copy(kept: lastbrief.Kept | None, now: datetime) -> str:
+    """The age of the last brief, in one sentence."""
+    if kept is None:
+        return "No earlier brief is kept on this machine."
+    return f"The last brief that this machine has read is from {ago(kept.at, now)}."
 
 
 def say_kept(out: Term, items: Sequence[Kept]) -> None:

@@ -15,6 +15,7 @@ from holdfast.errors import Conflict, NotFound, Unavailable
 from holdfast.facts.factrules import duplicate_key
 from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, AddResult, Category, Fact
+from holdfast.storage import Capability
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
@@ -25,13 +26,23 @@ if TYPE_CHECKING:
 logger = log(__name__)
 
 
-def add_all(services: Services, trail: FactTrail, facts: Sequence[Fact]) -> list[AddResult | None]:
+def replaces_at_once(services: Services) -> bool:
+    """Whether :func:`add_all` also deletes the replaced facts: on a server that takes several changes in one step."""
+    together = Capability.TOGETHER in services.store.backend.capabilities
+    return together and not by_choice(services.config.facts)
+
+
+def add_all(
+    services: Services, trail: FactTrail, facts: Sequence[Fact], gone: Sequence[str] = ()
+) -> list[AddResult | None]:
     """Store ``facts`` in order by the configured rules and record the evicted facts in the trail. The result is None
-    for a fact whose id is taken. Raises: Unavailable.
+    for a fact whose id is taken. ``gone``, if :func:`replaces_at_once`, are the ids of facts to delete in the same
+    step. Raises: Unavailable.
     """
     rules = services.config.facts
-    if len(facts) > 1 and not by_choice(rules):
-        results = services.store.add_facts(facts, rules.max_facts)
+    if (gone or len(facts) > 1) and not by_choice(rules):
+        store = services.store
+        results = store.replace_facts(facts, rules.max_facts, gone) if gone else store.add_facts(facts, rules.max_facts)
         for fact, result in zip(facts, results, strict=True):
             if result is not None and result.evicted:
                 trail.evicted(result.evicted, fact.id, services.clock())

@@ -223,6 +223,7 @@ def settle(
     said: Sequence[Turn] = (),
     source: str = "",
     stated: Sequence[Value] = (),
+    stored: Sequence[Fact] | None = None,
 ) -> ExtractResult:
     """Check and store the candidates from the turns ``said``, and the ``stated`` facts after them. A sentence that
     instructs an agent and is not the user's own is refused. Raises: PluginError from the gate; Corrupt, Unavailable
@@ -238,7 +239,7 @@ def settle(
         for candidate in extraction.facts
     ]
     offered = [_HOSTILE if _is_hostile(one, said) else facts.proposed(one) for _, one in named]
-    results = facts.store([*offered, *stated])
+    results = facts.store([*offered, *stated], stored)
     judged = [
         Judged(plugin=plugin, candidate=one, result=result)
         for (plugin, one), result in zip(named, results[: len(named)], strict=True)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 logger = log(__name__)
 
 _DRAWS = 100
+_NEWER = "a newer value was stated"
 _EXPORTED = 1_000  # facts masked together on their way out
 
 
@@ -203,11 +204,11 @@ class Facts:
 
         return Value(*self._checked(content, category, confidence, source), at or self._services.clock())
 
-    def store(self, values: Sequence[Value | AddResult]) -> ResultList:
+    def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> ResultList:
         """Store values, of which newer ones replace older ones; see :func:`holdfast.facts.newer.store`."""
         from holdfast.facts import newer
 
-        return newer.store(self, values)
+        return newer.store(self, values, stored)
 
     def _checked(self, content: str, category: str, confidence: float, source: str) -> tuple[str, str, float, str]:
         """The values in storable form. Raises: BadValue, Refused, PluginError."""
@@ -247,7 +248,7 @@ class Facts:
         except NotFound:
             return
 
-    def retire(self, fact: Fact, *, by: str = "", why: str = "a newer value was stated") -> None:
+    def retire(self, fact: Fact, *, by: str = "", why: str = _NEWER) -> None:
         """Remove an obsolete fact. Its content goes to the trail first, durably. A missing fact is not an
         error."""
         if fact.id == by:
@@ -283,9 +284,12 @@ class Facts:
         at = (created_at or self._services.clock()).astimezone(UTC)
         return self.add_all([Value(content, category, confidence, source, at)], fact_id=fact_id)[0]
 
-    def add_all(self, values: Sequence[Value], *, fact_id: str | None = None) -> ResultList:
+    def add_all(
+        self, values: Sequence[Value], *, fact_id: str | None = None, older: Sequence[Sequence[Fact]] = ()
+    ) -> ResultList:
         """Store values already checked and admitted, in order, in one round trip where the backend can. ``fact_id`` is
-        the first one's id. New ids are drawn when there are none or they are taken."""
+        the first one's id. New ids are drawn when there are none or they are taken. ``older`` has the facts that each
+        value replaces."""
         from attrs import evolve
 
         from holdfast.facts import eviction
@@ -298,8 +302,28 @@ class Facts:
         ]  # fmt: skip
         if fact_id:
             facts[0] = evolve(facts[0], id=fact_id)
-        results = eviction.add_all(self._services, self.trail, facts)
-        return [self._told(one or self._redrawn(fact)) for one, fact in zip(results, facts, strict=True)]
+        pairs = list(zip(facts, older, strict=True)) if any(older) else []
+        at_once = bool(pairs) and eviction.replaces_at_once(self._services)
+        gone = [old.id for fact, replaced in pairs for old in self._recorded(fact, replaced)] if at_once else []
+        added = eviction.add_all(self._services, self.trail, facts, gone)
+        results = [self._told(one or self._redrawn(fact)) for one, fact in zip(added, facts, strict=True)]
+        for at, (_, replaced) in enumerate(pairs):
+            stored = results[at].fact
+            by = stored.id if stored is not None else results[at].duplicate_of or ""
+            results[at] = evolve(results[at], replaced=[old.id for old in replaced if old.id != by])
+            if not at_once:
+                for old in replaced:
+                    self.retire(old, by=by)
+        return results
+
+    def _recorded(self, fact: Fact, replaced: Sequence[Fact]) -> FactList:
+        """The facts that ``fact`` replaces, recorded in the trail. A stored twin of ``fact`` stays instead of it."""
+        key = duplicate_key(fact.content)
+        by = next((old.id for old in replaced if duplicate_key(old.content) == key), fact.id)
+        leaving = [old for old in replaced if old.id != by]
+        for old in leaving:
+            self.trail.replaced(old, by, self._services.clock(), why=_NEWER)
+        return leaving
 
     def _redrawn(self, fact: Fact) -> AddResult:
         """Add a fact whose id is taken. Raises: Conflict."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
-
-from attrs import evolve
 
 from holdfast.facts import factsubject, origins
 from holdfast.models import AddOutcome, AddResult, Fact
@@ -28,29 +27,33 @@ class Value(NamedTuple):
     at: datetime
 
 
-def store(facts: Facts, values: Sequence[Value | AddResult]) -> list[AddResult]:
+def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> list[AddResult]:
     """The result for each value, in order; a result among the values stays as it is.
 
     A new value is stored first and then replaces older ones, which go to the trail with their content, so that a crash
     leaves both and the next try replaces. It is not stored when a newer one is. Values of another person or machine
-    stay, see :mod:`holdfast.facts.origins`. Raises: errors of the store.
+    stay, see :mod:`holdfast.facts.origins`. ``stored`` are all stored facts, read just before; None to read them when
+    they are needed. Raises: errors of the store.
     """
     results: dict[int, AddResult] = {}
     waiting: dict[int, Value] = {}
-    stored: list[Fact] = []
-
-    def keep(value: Value, result: AddResult) -> AddResult:
-        stored.extend([result.fact] if result.fact is not None else [])
-        if result.duplicate_of is not None and origins.of(value.source):
-            facts.sign(result.duplicate_of, lambda source: origins.joined(source, value.source))
-        return result
+    leaving: dict[int, list[Fact]] = {}
+    unsaid: list[tuple[str, str]] = []  # facts that one of several no longer states: the id, and by whom
 
     def add_waiting() -> None:
-        results.update(zip(waiting, map(keep, waiting.values(), facts.add_all(list(waiting.values()))), strict=True))
+        added = facts.add_all(list(waiting.values()), older=[leaving.get(at, []) for at in waiting])
+        known.extend(result.fact for result in added if result.fact is not None)
+        results.update(zip(waiting, added, strict=True))
+        for value, result in zip(waiting.values(), added, strict=True):
+            _cosign(facts, value, result)
+        for fact_id, by in unsaid:
+            facts.sign(fact_id, partial(origins.left, other=by))
+        unsaid.clear()
         waiting.clear()
 
-    if any(isinstance(value, Value) and factsubject.speaks(value.content) for value in values):
-        stored += facts.list()
+    known = list(stored or ())
+    if stored is None and any(isinstance(value, Value) and factsubject.speaks(value.content) for value in values):
+        known += facts.list()
     for at, value in enumerate(values):
         if isinstance(value, AddResult):
             results[at] = value
@@ -59,16 +62,16 @@ def store(facts: Facts, values: Sequence[Value | AddResult]) -> list[AddResult]:
         if factsubject.speaks(value.content):
             if any(factsubject.replaces(value.content, other.content) for other in waiting.values()):
                 add_waiting()
-            older = list(_older(stored, value))
+            older = list(_older(known, value))
             newer = next((fact for fact in older if fact.created_at > value.at), None)
             if newer is not None:
                 reason = f"fact {newer.id} says something newer"
                 results[at] = AddResult(outcome=AddOutcome.REFUSED, reason=reason)
                 continue
-            if older:
-                add_waiting()
-                results[at] = keep(value, _replace(facts, value, older))
-                continue
+            shared = [fact for fact in older if _others(fact, value)]
+            unsaid += [(fact.id, value.source) for fact in shared]
+            leaving[at] = [fact for fact in older if fact not in shared]
+            known = [fact for fact in known if fact not in older]
         waiting[at] = value
     add_waiting()
     return [results[at] for at in range(len(values))]
@@ -84,16 +87,15 @@ def _older(stored: Iterable[Fact], value: Value) -> Iterable[Fact]:
     )
 
 
-def _replace(facts: Facts, value: Value, older: Sequence[Fact]) -> AddResult:
-    result = facts.add_all([value])[0]
-    by = result.fact.id if result.fact is not None else result.duplicate_of
-    if by is None:
-        return result
-    gone = []
-    for fact in older:
-        if origins.of(value.source) and origins.of(origins.left(fact.source, value.source)):
-            facts.sign(fact.id, lambda source: origins.left(source, value.source))  # others still say so
-        elif fact.id != by:
-            gone.append(fact.id)
-            facts.retire(fact, by=by)
-    return evolve(result, replaced=gone)
+def _others(fact: Fact, value: Value) -> bool:
+    """Whether somebody else states ``fact`` too, next to the one who states ``value`` now."""
+    return bool(origins.of(value.source) and origins.of(origins.left(fact.source, value.source)))
+
+
+def _cosign(facts: Facts, value: Value, result: AddResult) -> None:
+    """Add the origin of a value that was stored before, by somebody else."""
+    places = origins.places(value.source)
+    if result.duplicate_of is None or not places:
+        return
+    if result.fact is None or not places <= origins.places(result.fact.source):
+        facts.sign(result.duplicate_of, lambda source: origins.joined(source, value.source))

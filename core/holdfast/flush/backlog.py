@@ -28,7 +28,7 @@ from holdfast.text.lazy import log
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.models import Extraction, Message, Payload, Receipt, Turn
+    from holdfast.models import Extraction, Fact, Message, Payload, Receipt, Turn
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 
@@ -58,12 +58,13 @@ def settle_flush(
     flush: str,
     payload: Payload | None = None,
     at: datetime | None = None,
+    stored: Sequence[Fact] | None = None,
 ) -> tuple[list[str], tuple[str, ...]]:
     """Store the facts that the flush ``flush`` found, and queue its turns for extractors that run later
     or failed. With ``[extract] when = "turn"`` all extractors run later, for the messages not extracted
     yet. If the extracting process died and its results are lost, the extractors that a flush may wait for
     run again. The facts that ``payload`` states are stored with the flush as their source, dated
-    ``at``.
+    ``at``. ``stored`` are all stored facts, read just before; None if they were not read.
 
     Never raises, because a failure here must not refuse a flush. Returns the queued items' ids, and warnings.
     """
@@ -76,13 +77,13 @@ def settle_flush(
         if services.config.extract.when == background.TURN:
             queued += enqueue(services, source, said, list(asked), flush=flush)
             _tell_pieces(services, source, said, flush, at)
-            Facts(services).store(fresh)
+            Facts(services).store(fresh, stored)
         else:
             found = found or extract.at_once(services, turns)
             later = [name for name, quick in asked.items() if not quick]
             for plugins, error in ((later, ""), (sorted(found.failed), " ".join(found.failed.values()))):
                 queued += enqueue(services, source, said, plugins, flush=flush, error=error)
-            extract.settle(services, found, said=turns, source=source, stated=fresh)
+            extract.settle(services, found, said=turns, source=source, stated=fresh, stored=stored)
     except HoldfastError as error:
         logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
         return queued, (f"These messages' facts could not be stored: {error}",)

@@ -12,12 +12,14 @@ from typing import Final
 from holdfast.config.serde import stamp
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import confirmed
-from holdfast.flush.curated import bullets
+from holdfast.flush.curated import bullets, count
 from holdfast.storage import block_marker, sha256
-from holdfast.text.plain import one_line
+from holdfast.text.plain import lines, one_line
 
 #: Share of the limit that stays filled after lines are archived, leaving room for the next lines.
 FILLED: Final = 0.95
+#: Maximum number of lines that a flush moves to the archive.
+MOST_REMOVED: Final = 2_000
 #: From this share of the limit on a flush and `holdfast doctor` warn.
 NEARLY: Final = 0.9
 
@@ -26,11 +28,12 @@ def surplus(text: str, most: int, state: str, newest: Sequence[str] = ()) -> lis
     """The items to remove from ``text`` so that it holds at most ``most``, in document order; may be empty.
 
     The least and longest-ago confirmed items go first, then those without a record, from the top of the document
-    down, and only then the ``newest``.
+    down, and only then the ``newest``. Of a document with far too many items none are removed: the next dream does
+    it, in bounded memory.
     """
-    items = bullets(text)
-    if len(items) <= most:
+    if not most < count(text) <= most + MOST_REMOVED:
         return []
+    items = bullets(text)
     record = confirmed.load(state)
     new = {duplicate_key(line) for line in newest}
 
@@ -44,10 +47,12 @@ def surplus(text: str, most: int, state: str, newest: Sequence[str] = ()) -> lis
 
 def without(text: str, gone: Sequence[str]) -> str:
     """``text`` without these items; everything else stays byte for byte."""
+    if not gone:
+        return text
     keys = {duplicate_key(line) for line in gone}
     return "".join(
         line
-        for line in text.splitlines(keepends=True)
+        for _, line in lines(text, keepends=True)
         if not line.strip().startswith("- ") or duplicate_key(line.strip()[2:]) not in keys
     )
 
@@ -59,12 +64,13 @@ def block(gone: Sequence[str], name: str, flush_id: str, at: datetime) -> tuple[
 
 def replaced_block(old: Sequence[tuple[str, str]], name: str, flush_id: str, at: datetime) -> tuple[str, str]:
     """Id and block of the archive with lines of the document ``name`` and the newer ones that replace them."""
-    lines = [f"- {one_line(text)} (from {name}, replaced by: {one_line(newer)})" for text, newer in old]
-    return _block(lines, flush_id, at)
+    return _block(
+        [f"- {one_line(text)} (from {name}, replaced by: {one_line(newer)})" for text, newer in old], flush_id, at
+    )
 
 
-def _block(lines: Sequence[str], flush_id: str, at: datetime) -> tuple[str, str]:
-    block_id = "archive_" + sha256("\n".join([flush_id, *lines]))[:16]
+def _block(said: Sequence[str], flush_id: str, at: datetime) -> tuple[str, str]:
+    block_id = "archive_" + sha256("\n".join([flush_id, *said]))[:16]
     head = [
         "",
         f"## Archived ({at:%Y-%m-%d %H:%M})",
@@ -72,7 +78,7 @@ def _block(lines: Sequence[str], flush_id: str, at: datetime) -> tuple[str, str]
         f"<!-- at={stamp(at.astimezone(UTC))} -->",
         "",
     ]
-    return block_id, "\n".join([*head, *lines]) + "\n"
+    return block_id, "\n".join([*head, *said]) + "\n"
 
 
 def is_archived(text: str, archive: str) -> bool:
@@ -80,11 +86,11 @@ def is_archived(text: str, archive: str) -> bool:
     return f"\n- {one_line(text)} (" in archive
 
 
-def warning(count: int, most: int, name: str) -> str:
+def warning(items: int, most: int, name: str) -> str:
     """A sentence when a curated document is nearly full, else an empty string."""
-    if count < most * NEARLY:
+    if items < most * NEARLY:
         return ""
     return (
-        f"{name} has {count} items of {most}. Beyond that the least confirmed and oldest items move to the archive, "
+        f"{name} has {items} items of {most}. Beyond that the least confirmed and oldest items move to the archive, "
         "which search still finds."
     )

@@ -36,6 +36,10 @@ HANDOFF_FIELDS = ("active_task", "branch", "blocker", "next_action")
 _CLIP = 300
 #: Readers of the handoff cut an objective here, so its end would be lost.
 _OBJECTIVE = 200
+#: Maximum length in characters of a request that means little alone, and of a reply to a question.
+_FEW = 30
+_REPLY = 80
+_AFTER = " (after: "
 _DIGEST_LINES = 40
 
 
@@ -175,12 +179,22 @@ def _objective(
     if previous and known and not previous.derived:
         return known
     if asked_last := asked.objective(said, _OBJECTIVE):
-        return asked_last
+        return _in_context(asked_last, previous) if previous else asked_last
     if known:
         return known
     texts = [own for m in messages if m.role == "user" and (own := asked.own_words(m.text))]
     texts += [m.text for m in messages if m.role == "assistant" and m.text.strip()]
     return first_line((texts or [m.text for m in messages if m.text.strip()] or ["(the session holds no text)"])[0])
+
+
+def _in_context(text: str, previous: Work) -> str:
+    """The last request ``text``, followed in brackets by the open work's objective if it is only a few words or the
+    reply to the agent's question. After a compaction the request that it belongs to is no longer among the messages."""
+    began = previous.objective.partition(_AFTER)[2].removesuffix(")") or previous.objective
+    few = _REPLY if previous.next_action.rstrip().endswith("?") else _FEW
+    if not began or _AFTER in text or text in began or len(text) > few:
+        return text
+    return f"{text}{_AFTER}{asked.cut(began, _OBJECTIVE - len(text) - len(_AFTER) - 1)})"
 
 
 def _flushed_objective(last: Mapping[str, Any] | None) -> str:

@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from attrs import evolve
 
 from holdfast.facts import factsubject
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import CuratedEntry
-from holdfast.text.plain import BOM
+from holdfast.text.lazy import Lazy
+from holdfast.text.plain import BOM, lines
 
+#: A line end of ``str.splitlines`` other than a newline.
+_OTHER_END = Lazy("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 TITLES = {"memory": "# Memory", "user": "# User"}
 
 
 def bullets(text: str) -> list[str]:
     """A curated document's items, without their dashes."""
-    return [line.strip()[2:].strip() for line in text.removeprefix(BOM).splitlines() if line.strip().startswith("- ")]
+    return list(each_bullet(text))
+
+
+def each_bullet(text: str) -> Iterator[str]:
+    """:func:`bullets` one at a time, because a document can have very many."""
+    return (bare[2:].strip() for _, line in lines(text.removeprefix(BOM)) if (bare := line.strip()).startswith("- "))
+
+
+def count(text: str) -> int:
+    """The number of items in a curated document."""
+    return sum(1 for _ in each_bullet(text))
 
 
 def not_found(text: str | None, entries: Iterable[CuratedEntry]) -> list[str]:
     """The lines that entries are to replace and that ``text`` does not hold, unless their entry is there already."""
-    there = {duplicate_key(line) for line in bullets(text or "")}
-    return [
-        entry.replaces
+    wanted = {
+        entry.replaces: {duplicate_key(_bullet(entry.replaces)), duplicate_key(_bullet(entry.text))}
         for entry in entries
-        if entry.replaces and not there & {duplicate_key(_bullet(entry.replaces)), duplicate_key(_bullet(entry.text))}
-    ]
+        if entry.replaces
+    }
+    keys = frozenset[str]().union(*wanted.values())
+    there = {key for line in each_bullet(text or "") if (key := duplicate_key(line)) in keys} if keys else keys
+    return [old for old, either in wanted.items() if not there & either]
 
 
 def _bullet(text: str) -> str:
@@ -36,11 +51,11 @@ def _bullet(text: str) -> str:
 def updating(text: str | None, entries: Iterable[CuratedEntry]) -> list[CuratedEntry]:
     """The entries. An entry that names no line to replace gets the line of ``text`` that it makes out of date, if there
     is one (:func:`holdfast.facts.factsubject.replaces`)."""
-    lines = bullets(text or "")
     found = []
     for entry in entries:
-        if not entry.replaces and factsubject.speaks(entry.text) and _bullet(entry.text) not in lines:
-            old = next((line for line in lines if factsubject.replaces(_bullet(entry.text), line)), "")
+        if not entry.replaces and factsubject.speaks(entry.text) and _bullet(entry.text) not in each_bullet(text or ""):
+            new = _bullet(entry.text)
+            old = next((line for line in each_bullet(text or "") if factsubject.replaces(new, line)), "")
             entry = evolve(entry, replaces=old)
         found.append(entry)
     return found
@@ -54,17 +69,39 @@ def apply(text: str | None, entries: Iterable[CuratedEntry], surface: str) -> st
     """
     mark = BOM if text and text.startswith(BOM) else ""
     text = text.removeprefix(BOM) if text else ""
-    lines = (text if text.strip() else TITLES[surface] + "\n").splitlines()
+    body = _with_plain_ends(text if text.strip() else TITLES[surface])
     for entry in entries:
         wanted = "- " + _bullet(entry.text)
-        keys = [duplicate_key(line.strip()[2:]) if line.strip().startswith("- ") else None for line in lines]
-        there = duplicate_key(wanted[2:]) in keys
+        key = duplicate_key(wanted[2:])
         old = duplicate_key(entry.replaces.strip().removeprefix("- ")) if entry.replaces else None
-        if old is not None and old in keys and old != duplicate_key(wanted[2:]):
-            at = keys.index(old)
-            lines[at : at + 1] = [] if there else [wanted]
+        there, span = _find(body, key, old)
+        if span is not None and old != key:
+            begin, end = span
+            if not there:
+                body = body[:begin] + wanted + body[end:]
+            else:  # with the line end before it, or after the first line
+                body = body[: begin - 1] + body[end:] if begin else body[end + 1 :]
         elif not there:
-            if lines and not lines[-1].strip().startswith("- ") and lines[-1].strip():
-                lines.append("")
-            lines.append(wanted)
-    return mark + "\n".join(lines) + "\n"
+            last = body.rpartition("\n")[2].strip()
+            gap = "\n" if last and not last.startswith("- ") else ""
+            body = f"{body}{gap}\n{wanted}" if body else wanted
+    return mark + body + "\n"
+
+
+def _find(body: str, key: str, old: str | None) -> tuple[bool, tuple[int, int] | None]:
+    """Whether an item has ``key``, and the offsets of the first line whose item has the key ``old``."""
+    there, span = False, None
+    for at, line in lines(body):
+        if (bare := line.strip()).startswith("- "):
+            found = duplicate_key(bare[2:])
+            there = there or found == key
+            if span is None and found == old:
+                span = at, at + len(line)
+    return there, span
+
+
+def _with_plain_ends(text: str) -> str:
+    """``text`` with newlines between its lines and none at its end."""
+    if _OTHER_END.search(text):
+        return "\n".join(line for _, line in lines(text))
+    return text.removesuffix("\n")

@@ -19,7 +19,7 @@ from holdfast.flush.proof import Proof
 from holdfast.storage import block_marker
 
 if TYPE_CHECKING:
-    from holdfast.models import CuratedEntry, Payload, Receipt, Written
+    from holdfast.models import CuratedEntry, Fact, Payload, Receipt, Written
     from holdfast.session.services import Services
     from holdfast.session.together import Together
     from holdfast.storage import Document
@@ -50,10 +50,19 @@ class Documents:
             others = (layout.name(surface) for surface in (Surface.HANDOFF, Surface.MEMORY, Surface.USER))
             self._together.prefetch([*days, *others])
 
-    def finish(self) -> None:
-        """Make the collected changes, all or none of them, and read them back."""
+    def finish(self, sentences: Iterable[object] = ()) -> None:
+        """Make the collected changes, all or none of them, and read them back. When a fact with one of ``sentences``
+        could replace another, :attr:`facts` is read in the same round trip."""
         if self._together is not None:
-            self.written[:] = self._together.finish(self.written)
+            from holdfast.facts import factsubject
+
+            speaks = any(isinstance(one, str) and factsubject.speaks(one) for one in sentences)
+            self.written[:] = self._together.finish(self.written, listing=speaks)
+
+    @property
+    def facts(self) -> Sequence[Fact] | None:
+        """All stored facts after :meth:`finish`; None when it did not read them."""
+        return self._together.facts if self._together is not None else None
 
     def write_note(self, flush_id: str, at: datetime, render: Callable[[str], str]) -> str:
         """Append the block that ``render`` makes for an id; returns that id. If a block of the same id has different
@@ -200,7 +209,7 @@ class Documents:
                 many = "its least confirmed line" if len(gone) == 1 else f"its {len(gone)} least confirmed lines"
                 self.warnings.append(f"{name} was full: {many} moved to {services.layout.archive}.")
             elif stored_now := services.store.read(name):
-                near = capped.warning(len(curated.bullets(stored_now.text)), services.curated_limit, name)
+                near = capped.warning(curated.count(stored_now.text), services.curated_limit, name)
                 self.warnings += [near] if near else []
 
     def _updating(

@@ -78,10 +78,11 @@ class DreamResult:
 
     ``read`` names the documents that were read; ``left_out`` notes that did not fit. Of the old memory, ``kept`` lines
     are unchanged, ``merged`` lines went into others, newer statements replaced the ``replaced`` lines, and ``dropped``
-    lines were removed. ``archived`` lines, old or new, did not fit. ``lines`` is the new memory with its evidence,
-    ``added`` its new lines. ``refused`` are rejected draft lines, ``judged`` draft lines that a judge found in the
-    sources, ``quoted`` source lines that replace rejected ones. ``diff`` is a unified diff of MEMORY.md; ``diary`` the
-    document that describes the run.
+    lines were removed. ``archived`` lines, old or new, did not fit; ``overflow`` counts further old lines, archived
+    without being compared. ``lines`` is the new memory with its evidence, ``added`` its new lines.
+    ``refused`` are rejected draft lines, ``judged`` draft lines that a judge found in the sources, ``quoted`` source
+    lines that replace rejected ones. ``diff`` is a unified diff of MEMORY.md; ``diary`` the document that describes the
+    run.
     """
 
     id: str
@@ -108,6 +109,7 @@ class DreamResult:
     diff: str = ""
     diary: str = ""
     backup: str = ""
+    overflow: int = 0
 
     @property
     def ok(self) -> bool:
@@ -141,7 +143,8 @@ class Backup:
 @frozen(kw_only=True)
 class Proposal:
     """A result waiting for review. ``base`` is the revision of MEMORY.md that it was made from; ``said`` are its source
-    statements from the notes, as (text, time, note)."""
+    statements from the notes, as (text, time, note); ``overflow`` holds the items that go to the archive without being
+    compared, one per line."""
 
     result: DreamResult
     name: str
@@ -152,6 +155,7 @@ class Proposal:
     said: tuple[tuple[str, datetime, str], ...] = ()
     #: Whether a person replaced it with their own version.
     edited: bool = False
+    overflow: str = ""
 
 
 # --- the log ---------------------------------------------------------------------------------------------------

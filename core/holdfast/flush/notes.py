@@ -14,6 +14,7 @@ from holdfast.models.value import Value
 from holdfast.storage import block_marker
 from holdfast.text.lazy import Lazy
 from holdfast.text.openwork import is_none, is_open
+from holdfast.text.plain import lines as split
 from holdfast.text.plain import one_line
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def _plain(text: str | None) -> str:
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Block(Value):
-    """A block as read back: ``at`` is UTC; ``lines`` are (heading, label, text) of its list items, in order."""
+    """A block as read back: ``at`` is UTC."""
 
     id: str
     at: datetime | None
@@ -229,8 +230,13 @@ class Block(Value):
     title: str
     text: str
     objective: str
-    lines: tuple[tuple[str, str, str], ...]
     by: str = ""
+
+    @property
+    def lines(self) -> Iterator[tuple[str, str, str]]:
+        """(heading, label, text) of its list items, in order. Read from the text each time: a block of many short lines
+        would take many times its bytes."""
+        return _lines(self.text)
 
     def items(self, *labels: str) -> tuple[str, ...]:
         """The content of the lines with these labels, without ``none``. Labels are Fact, Decision, State, Blocker,
@@ -256,7 +262,6 @@ def blocks(text: str) -> Iterator[Block]:
             title=part.split("\n", 1)[0].removeprefix("## "),
             text=part,
             objective=_after(part, "**Objective:** "),
-            lines=tuple(_lines(part)),
             by=by[1] if (by := _BY.search(part)) else "",
         )
 
@@ -267,12 +272,12 @@ def block_ids(text: str) -> list[str]:
 
 
 def _after(text: str, label: str) -> str:
-    return next((line.removeprefix(label) for line in text.splitlines() if line.startswith(label)), "")
+    return next((line.removeprefix(label) for _, line in split(text) if line.startswith(label)), "")
 
 
 def _lines(text: str) -> Iterator[tuple[str, str, str]]:
     heading = ""
-    for line in text.splitlines():
+    for _, line in split(text):
         if line == SUMMARY:
             return  # always last, and its content is third-party Markdown
         if line.startswith("### "):

@@ -182,7 +182,9 @@ class _Flush:
                 return self._repeat(last)
             at, kept = last.at, session.last_flush or {}
             self.overrides = tuple(kept.get("overrides", self.overrides))
-            self.flushed = {**self.flushed, "at": stamp(at)}
+            self.before = list(kept.get("before", ()))
+            summary = summary or str(kept.get("summary", ""))
+            self.flushed = {**self.flushed, "at": stamp(at), "before": self.before, "summary": summary}
         flush_id = self._id(marker, payload, at)
 
         self.step = "daily note"
@@ -200,7 +202,8 @@ class _Flush:
         self.step = "curated memory"
         documents.write_curated(payload, last, flush_id, at)
         self.step = "documents"
-        documents.finish()
+        drafts = self.gathered.results if self.gathered is not None else ()
+        documents.finish([*(payload.facts or ()), *(one.content for _, draft in drafts for one in draft.facts)])
 
         lost = ", ".join(dict.fromkeys(w.name for w in documents.proof.lost))
         if lost:
@@ -404,7 +407,14 @@ class _Flush:
         warnings. Rewriting a flush does not restore facts deleted since."""
         fresh = None if self.documents.proof.lost else payload
         queued, warnings = backlog.settle_flush(
-            self.services, self.gathered, self.unflushed, source=self.session.id, flush=flush_id, payload=fresh, at=at
+            self.services,
+            self.gathered,
+            self.unflushed,
+            source=self.session.id,
+            flush=flush_id,
+            payload=fresh,
+            at=at,
+            stored=self.documents.facts,
         )
         self.queued += queued
         return warnings
@@ -412,8 +422,7 @@ class _Flush:
     def _told(self, receipt: Receipt, summary: str) -> dict[str, Any]:
         """The journal's record of the summary; empty when there is none."""
         derived = self.gathered is not None and not any(e.summary.strip() for _, e in self.gathered.results)
-        by = summaries.DERIVED if derived else summaries.EXTRACTED
-        return summaries.record(receipt.flush_id, by, summary, stamp(receipt.at)) if summary else {}
+        return summaries.of_flush(receipt.flush_id, summary, stamp(receipt.at), derived=derived)
 
     def _attributed(self, payload: Payload, summary: str) -> tuple[Payload, str]:
         payload, summary, warnings = attribution.attributed(self.services, payload, summary, self.unflushed)
@@ -468,8 +477,7 @@ class _Flush:
             logger.error("the UNSAFE marker could not be updated: %s", second)  # noqa: TRY400 - the cause is raised below
         logger.warning("flush of session %s failed at %s", self.session.id, target)
         if isinstance(error, FlushRefused):
-            if not error.target:
-                error.target = target
+            error.target = error.target or target
             raise error
         raise FlushRefused(
             f"{error.message} The session is UNSAFE and nothing was dropped.",
@@ -488,8 +496,7 @@ class _Flush:
         self.session.unwritten.clear()
         safety.clear(self.services.state, self.session.id, self.settled)
         pending = evidence.pending(self.services, receipt.evidence)
-        # What waited then has been published since.
-        over = () if pending else evidence.remarks(self.services, receipt.evidence)
+        over = () if pending else evidence.remarks(self.services, receipt.evidence)  # published since
         warnings = [w for w in receipt.warnings if w not in over]
         spooled = shipping.waits_for(self.services, receipt)
         return evolve(receipt, repeated=True, pending=pending, warnings=warnings, spooled=spooled)

@@ -24,6 +24,11 @@ def record(flush_id: str, by: str, text: str, at: str) -> dict[str, Any]:
     return {"kind": "summary", "flush": flush_id, "by": by, "text": text, "at": at}
 
 
+def of_flush(flush_id: str, text: str, at: str, *, derived: bool) -> dict[str, Any]:
+    """The record for a flush's own summary, derived or by its extractors; empty when there is none."""
+    return record(flush_id, DERIVED if derived else EXTRACTED, text, at) if text else {}
+
+
 @define
 class Summaries:
     """One journal's summaries, in the order of their flushes."""

@@ -7,18 +7,21 @@ exactly one ``[MEMORY]`` section made of items remains, the answer is not used.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from holdfast.text.answers import AnswerUnusable, text_of, without_thoughts
+from holdfast.text.plain import lines
 
 if TYPE_CHECKING:
     from holdfast.models import DreamDraft, DreamSources
 
 #: Longer answers are not read.
 MAX_CHARS: Final = 400_000
+#: Lines of an item joined at a time, because a list of short lines takes many times their bytes.
+_HELD: Final = 1_000
 #: The title for a memory without one.
 TITLE: Final = "# Memory"
 
@@ -164,36 +167,68 @@ def read(text: str, *, prose_is_item: bool = False) -> Memory:
     """
     items: list[Item] = []
     prose: list[str] = []
-    wrapped: dict[int, list[str]] = {}  # index of an item -> its further lines, joined at the end in linear time
+    title = ""
+    for part in parts(text, prose_is_item=prose_is_item):
+        if isinstance(part, Item):
+            items.append(part)
+        elif isinstance(part, Title):
+            title = part
+        else:
+            prose.append(part)
+    return Memory(title=title, items=items, prose=tuple(prose))
+
+
+class Title(str):
+    """A memory's title, as :func:`parts` yields it."""
+
+    __slots__ = ()
+
+
+def parts(text: str, *, prose_is_item: bool = False) -> Iterator[Item | Title | str]:
+    """The title, items and lines of prose that :func:`read` collects, in order and one at a time, so that a document of
+    many short items can be read without holding all of them."""
+    last: Item | None = None  # a line without a mark continues it
+    wrapped: list[str] = []  # those lines
     title = heading = ""
-    joins = False  # whether a line without a mark continues the last item
-    comment = False
-    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
+    begun = comment = False
+    for number, (_, line) in enumerate(lines(text.removeprefix("\ufeff")), 1):
         line, comment = _without_comments(line, inside=comment)
-        if not line.strip() or _FENCE.fullmatch(line) or _RULE.fullmatch(line):
-            joins = False
-        elif found := _HEADING.fullmatch(line) or _BOLD_HEADING.fullmatch(line.strip()):
-            joins = False
-            if not title and not items and line.lstrip().startswith("# "):
+        is_blank = not line.strip() or _FENCE.fullmatch(line) or _RULE.fullmatch(line)
+        found = None if is_blank else _HEADING.fullmatch(line) or _BOLD_HEADING.fullmatch(line.strip())
+        item = None if is_blank or found else _ITEM.fullmatch(line)
+        if last is not None and not (is_blank or found or item):
+            wrapped.append(_one_line(line))
+            if len(wrapped) > _HELD:
+                wrapped = [" ".join(wrapped)]
+            continue
+        if last is not None:
+            yield _joined(last, wrapped)
+            last, wrapped, begun = None, [], True
+        if is_blank:
+            continue
+        if found:
+            if not title and not begun and line.lstrip().startswith("# "):
                 title = f"# {_one_line(found[1])}"
+                yield Title(title)
             else:
                 heading = _one_line(found[found.re.groups]).strip("*_ ").rstrip(":")
-        elif found := _ITEM.fullmatch(line):
-            said = _one_line(_BOXES.sub("", found[1], count=1) if found[1].startswith("[") else found[1])
-            joins = not _NOTHING.fullmatch(said)
-            if joins:
-                items.append(Item(text=said, heading=heading, line=number))
-        elif joins:
-            wrapped.setdefault(len(items) - 1, []).append(_one_line(line))
-        elif prose_is_item and _NOTHING.fullmatch(line):
-            continue
-        elif prose_is_item:
-            items.append(Item(text=_one_line(line), heading=heading, line=number))
-        else:
-            prose.append(_one_line(line))
-    for at, lines in wrapped.items():
-        items[at] = evolve(items[at], text=" ".join([items[at].text, *lines]))
-    return Memory(title=title, items=items, prose=tuple(prose))
+        elif item:
+            said = _one_line(_BOXES.sub("", item[1], count=1) if item[1].startswith("[") else item[1])
+            if not _NOTHING.fullmatch(said):
+                last = Item(text=said, heading=heading, line=number)
+        elif not prose_is_item:
+            yield _one_line(line)
+        elif not _NOTHING.fullmatch(line):
+            yield Item(text=_one_line(line), heading=heading, line=number)
+            begun = True
+    if last is not None:
+        yield _joined(last, wrapped)
+
+
+def _joined(item: Item, wrapped: Sequence[str]) -> Item:
+    if not wrapped:
+        return item
+    return Item(text=" ".join((item.text, *wrapped)), heading=item.heading, line=item.line)
 
 
 def _one_line(text: str) -> str:

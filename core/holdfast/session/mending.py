@@ -218,6 +218,6 @@ def _curated(services: Services, loss: Loss, surface: str) -> Mended:
         return Mended(loss=loss, message=f"{loss.message} No journal holds its lines", whole=False)
     text = services.gate.admit(curated.apply(None, entries, surface), surface=Surface(surface), name=loss.name)
     services.store.change(surface, loss.name, lambda there: text if there is None else there)
-    lines = len(curated.bullets(text))
+    lines = curated.count(text)
     message = f"{loss.name} is made anew with {lines} decided line{'' if lines == 1 else 's'}; other lines are lost"
     return Mended(loss=loss, message=message)

@@ -63,6 +63,11 @@ class Services:
         return Together(self.store)
 
     @property
+    def is_remote(self) -> bool:
+        """Whether the store is on a server."""
+        return Capability.REMOTE in self.store.backend.capabilities
+
+    @property
     def validator_limits(self) -> tuple[int, ...]:
         """The limits of the enabled validators that limit a curated document's items."""
         return tuple(one.max_items for one in self.dispatch.offering(LimitsItems).values())

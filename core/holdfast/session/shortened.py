@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
+
 from holdfast.flush import confirmed
 from holdfast.session import dreamtext
-from holdfast.session.dreamtext import Memory
+from holdfast.session.dreamtext import Item, Memory
 
 _NOTE = "\n… {out} of {all} lines not shown, the least confirmed and oldest: `holdfast show {name}`"
 
@@ -13,20 +16,28 @@ def shortened(text: str, name: str, chars: int, state: str) -> str:
     """``text`` in at most ``chars`` characters; unchanged when it fits, or when not even one item fits."""
     if len(text) <= chars:
         return text
-    memory = dreamtext.read(text, prose_is_item=True)
     record = confirmed.load(state)
-    chars -= len(_NOTE) + len(name) + 10 + len(memory.title)
-    stay: set[int] = set()
+    title = next((part for part in dreamtext.parts(text) if isinstance(part, dreamtext.Title)), "")
+    chars -= len(_NOTE) + len(name) + 10 + len(title)
+    stay: dict[int, Item] = {}
     headings: set[str] = set()
-    for at in confirmed.ordered(record, [item.text for item in memory.items]):
-        item = memory.items[at]
+    count = 0
+    known = {at: item for at, item in _items(text) if confirmed.key_of(item.text) in record} if record else {}
+    first = [list(known)[at] for at in confirmed.ordered(record, [item.text for item in known.values()])]
+    others = ((at, item) for at, item in _items(text) if at not in known)  # one at a time: there may be very many
+    for at, item in chain(((at, known[at]) for at in first), others):
+        count += 1
         size = len(item.text) + 3 + (0 if item.heading in headings or not item.heading else len(item.heading) + 6)
         if size <= chars:
             chars -= size
-            stay.add(at)
+            stay[at] = item
             headings.add(item.heading)
     if not stay:
         return text
-    kept = [item for at, item in enumerate(memory.items) if at in stay]
-    note = _NOTE.format(out=len(memory.items) - len(kept), all=len(memory.items), name=name)
-    return Memory(title=memory.title, items=kept).render().rstrip("\n") + note
+    kept = [stay[at] for at in sorted(stay)]
+    note = _NOTE.format(out=count - len(kept), all=count, name=name)
+    return Memory(title=title, items=kept).render().rstrip("\n") + note
+
+
+def _items(text: str) -> Iterator[tuple[int, Item]]:
+    return enumerate(part for part in dreamtext.parts(text, prose_is_item=True) if isinstance(part, Item))

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from holdfast.flush.spool import shipping
+from holdfast.flush.spool import lastbrief, shipping
 from holdfast.flush.spool.kept import Spool, sentence
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from holdfast.flush.spool.kept import Kept
     from holdfast.flush.spool.shipping import Shipped
     from holdfast.session.services import Services
@@ -40,6 +43,14 @@ class Spooled:
         from holdfast.session.unshipped import Unshipped
 
         return Unshipped.of(self._services).text()
+
+    def keeping_brief(self) -> AbstractContextManager[Callable[[str], None]]:
+        """See :func:`holdfast.flush.spool.lastbrief.keeping`."""
+        return lastbrief.keeping(self._services)
+
+    def last_brief(self) -> lastbrief.Kept | None:
+        """The newest brief of this store that an agent's start read on this machine; None if there is none."""
+        return lastbrief.read(self._services)
 
     def send(self, *, limit_s: float = 60.0) -> Shipped:
         """Write them to the store, oldest first, for ``limit_s`` seconds at most. Never raises."""

@@ -257,7 +257,7 @@ def nearly_full(services: Services) -> Iterator[tuple[str, str]]:
     for surface in (Surface.MEMORY, Surface.USER):
         name = services.layout.name(surface)
         document = services.store.read(name)
-        said = capped.warning(len(curated.bullets(document.text)), services.curated_limit, name) if document else ""
+        said = capped.warning(curated.count(document.text), services.curated_limit, name) if document else ""
         if said:
             yield name, said
 

@@ -82,6 +82,11 @@ class Store:
         self._begin_facts()
         return self.backend.add_facts(facts, limit)
 
+    def replace_facts(self, facts: Sequence[Fact], limit: int, older: Sequence[str]) -> list[AddResult | None]:
+        """:meth:`StorageBackend.replace_facts`, as :meth:`add_fact`. Raises: the same errors."""
+        self._begin_facts()
+        return self.backend.replace_facts(facts, limit, older)
+
     def _begin_facts(self) -> None:
         if self.provenance is not None and not self.provenance.is_ours(FACTS) and self.backend.count_facts() == 0:
             self.provenance.register([FACTS])

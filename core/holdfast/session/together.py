@@ -7,13 +7,13 @@ them, and another writes all of them in one transaction and reads them back afte
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 
 from attrs import frozen
 
 from holdfast.errors import Conflict
-from holdfast.models import Written
+from holdfast.models import Fact, Written
 from holdfast.session.store import PATIENCE_S, TRIES, Store, conflicting, pause, proof_of, silent
 from holdfast.storage import ABSENT, Append, Document, Write, block_marker, check_name
 
@@ -44,6 +44,8 @@ class Together(Store):
         self._unread: set[str] = set()
         self._steps: list[_Step] = []
         self._answers: dict[Written, Written] = {}
+        self._listing = False
+        self.facts: list[Fact] | None = None
 
     def prefetch(self, names: Iterable[str]) -> None:
         """Read the documents that were not read yet, in one round trip. Raises: Corrupt, Unavailable."""
@@ -82,14 +84,22 @@ class Together(Store):
         text = self._coming[name] = change(stored.text if stored else None)
         return self._collected(surface, name, text, change=change)
 
-    def finish(self, answers: Sequence[Written]) -> list[Written]:
-        """Write what was collected. Returns ``answers`` with the collected ones as they are stored now.
+    def finish(self, answers: Sequence[Written], *, listing: bool = False) -> list[Written]:
+        """Write what was collected. Returns ``answers`` with the collected ones as they are stored now. With
+        ``listing``, :attr:`facts` are all stored facts after it, read in the same round trip.
 
         Raises: Conflict after half a minute of conflicts with writers elsewhere; Unavailable when a stored text differs
         from the text written; errors of the backend and of the collected changes.
         """
+        self._listing = listing
         self._settle()
         return [self._answers.get(one, one) for one in answers]
+
+    def _apply(self, changes: Sequence[Append | Write]) -> Mapping[str, Document | None]:
+        if not self._listing:
+            return self.backend.apply(changes)
+        found, self.facts = self.backend.apply_and_list(changes)
+        return found
 
     def _collected(
         self,
@@ -115,7 +125,7 @@ class Together(Store):
             while steps:
                 attempt += 1
                 try:
-                    self._stored.update(self.backend.apply([self._as_change(step, texts) for step in steps]))
+                    self._stored.update(self._apply([self._as_change(step, texts) for step in steps]))
                     break
                 except Conflict:
                     if attempt >= TRIES and time.monotonic() >= until:

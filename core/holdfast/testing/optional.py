@@ -1,4 +1,4 @@
-"""Clauses D10, F15, T1 to T3, H1 and H2: what the base class derives, and what a capability adds."""
+"""Clauses D10, F15, F16, T1 to T4, H1 and H2: what the base class derives, and what a capability adds."""
 
 from __future__ import annotations
 
@@ -60,6 +60,29 @@ class OptionalContract(ContractBase):
         full = store.add_facts([make_fact(5, "five"), make_fact(6, "six")], 3)
         assert [len(result.evicted) if result else -1 for result in full] == [1, 1]
         assert store.add_facts([], 3) == []
+
+    def test_f16_replace_facts__older_and_missing_ids__added_and_deleted(
+        self, store: StorageBackend, reopen: Open
+    ) -> None:
+        """F16"""
+        for number, content in enumerate(("one", "two", "three")):
+            store.add_fact(make_fact(number, content), 10)
+        older = [make_fact(0).id, make_fact(2).id, make_fact(99).id]
+        results = store.replace_facts([make_fact(5, "five"), make_fact(6, "TWO")], 10, older)
+        outcomes = [result.outcome if result else None for result in results]
+        assert outcomes == [AddOutcome.ADDED, AddOutcome.DUPLICATE]
+        for view in (store, reopen()):
+            assert [fact.content for fact in view.facts()] == ["two", "five"]
+            assert view.count_facts() == 2
+
+    def test_t4_apply_and_list__a_change__documents_and_all_facts(self, together: StorageBackend) -> None:
+        """T4"""
+        for number in range(3):
+            together.add_fact(make_fact(number), 10)
+        change = Write(name="MEMORY.md", text="- One\n", expected=ABSENT)
+        documents, facts = together.apply_and_list([change])
+        assert documents["MEMORY.md"] == together.read("MEMORY.md")
+        assert facts == list(together.facts())
 
     def test_t1_apply__appends_and_writes__all_made_and_read_back(self, together: StorageBackend, reopen: Open) -> None:
         """T1"""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from holdfast.text.plain import lines
+
 _OURS, _BASE, _MIDDLE, _THEIRS = "<<<<<<< ", "||||||| ", "=======", ">>>>>>> "
 
 
@@ -23,23 +25,27 @@ class Conflict(NamedTuple):
 
 def find(text: str) -> list[Conflict]:
     """The conflicts, in order. Markers that do not form a complete conflict are ignored, because they may be quoted."""
-    found = []
-    sides: list[list[str]] = []
-    first = 0
-    for number, line in enumerate(text.splitlines(keepends=True), 1):
-        bare = line.rstrip("\r\n")
+    return [conflict for conflict, _, _ in _find(text)]
+
+
+def _find(text: str) -> Iterator[tuple[Conflict, int, int]]:
+    """The conflicts, each with the offsets of its beginning and end."""
+    if _OURS not in text:
+        return
+    starts: list[int] = []  # of our side, the base and their side, as far as they are known
+    ends: list[int] = []
+    first = begin = 0
+    for number, (at, line) in enumerate(lines(text, keepends=True), 1):
+        bare, after = line.rstrip("\r\n"), at + len(line)
         if line.startswith(_OURS):
-            sides, first = [[]], number
-        elif sides and line.startswith(_BASE) and len(sides) == 1:
-            sides.append([])
-        elif sides and bare == _MIDDLE and len(sides) <= 2:
-            sides = [sides[0], [], []]
-        elif len(sides) == 3 and line.startswith(_THEIRS):
-            found.append(Conflict(first, number, "".join(sides[0]), "".join(sides[2])))
-            sides = []
-        elif sides:
-            sides[-1].append(line)
-    return found
+            starts, ends, first, begin = [after], [], number, at
+        elif len(starts) == 1 and line.startswith(_BASE):
+            starts, ends = [*starts, after], [at]
+        elif 1 <= len(starts) <= 2 and bare == _MIDDLE:
+            starts, ends = [starts[0], after, after], [*ends, at][:1]
+        elif len(starts) == 3 and line.startswith(_THEIRS):
+            yield Conflict(first, number, text[starts[0] : ends[0]], text[starts[2] : at]), begin, after
+            starts = []
 
 
 def sides(text: str) -> tuple[str, str]:
@@ -62,7 +68,7 @@ def described(name: str, text: str) -> str:
 
 def _parts(text: str) -> Iterator[str]:
     part = ""
-    for line in text.splitlines(keepends=True):
+    for _, line in lines(text, keepends=True):
         if line.startswith("## ") and part.strip():
             yield part
             part = ""
@@ -71,9 +77,8 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _resolved(text: str, instead: list[str]) -> str:
-    lines = text.splitlines(keepends=True)
     out, at = [], 0
-    for conflict, chosen in zip(find(text), instead, strict=True):
-        out += [*lines[at : conflict.first - 1], chosen]
-        at = conflict.last
-    return "".join([*out, *lines[at:]])
+    for (_, begin, end), chosen in zip(_find(text), instead, strict=True):
+        out += [text[at:begin], chosen]
+        at = end
+    return "".join([*out, text[at:]])

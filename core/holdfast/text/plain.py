@@ -5,6 +5,10 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
+    from collections.abc import Iterator
+
+#: Line ends as ``str.splitlines`` has them.
+_LINE_END = "\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
 
 #: The byte-order mark that some editors write first; not part of the text.
 BOM = "\ufeff"
@@ -12,6 +16,19 @@ BOM = "\ufeff"
 JOINERS = "\u200c\u200d"
 #: Letters and marks that count as printable but are invisible.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
+
+
+def lines(text: str, *, keepends: bool = False) -> Iterator[tuple[int, str]]:
+    """(offset, line) of the lines of ``text.splitlines(keepends)``, one at a time. A list of short lines takes many
+    times their bytes."""
+    import re
+
+    start = 0
+    for found in re.finditer(_LINE_END, text):
+        yield start, text[start : found.end() if keepends else found.start()]
+        start = found.end()
+    if start < len(text):
+        yield start, text[start:]
 
 
 def one_line(text: str) -> str:

@@ -18,7 +18,7 @@ from holdfast.text import untrusted
 from holdfast_agents.folders import codex_home, folder
 from holdfast_agents.setup import claude_code as claude_code_files
 from holdfast_agents.setup import codex as codex_files
-from holdfast_agents.setup import jsontext, placing, program
+from holdfast_agents.setup import jsontext, placing, program, settingsfile
 from holdfast_agents.setup import opencode as opencode_files
 from holdfast_agents.setup.clients import Where, needed
 from holdfast_agents.setup.parts import Hooks, at, hooks_of, is_ours
@@ -198,7 +198,6 @@ def _json(path: str) -> dict[str, object]:
 
 def _bytes(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return settingsfile.read(path)
     except OSError:
         return b""

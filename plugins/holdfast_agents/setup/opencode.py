@@ -10,7 +10,7 @@ import json
 import os
 
 from holdfast_agents.folders import folder
-from holdfast_agents.setup import clients, jsontext, program, texts
+from holdfast_agents.setup import clients, jsontext, program, settingsfile, texts
 from holdfast_agents.setup.clients import Needed, Where
 from holdfast_agents.setup.parts import Part, Values, Whole, at, is_server
 from holdfast_agents.setup.placing import Place
@@ -104,5 +104,4 @@ def off_by_wish(settings: str, script: str) -> bool:
 
 
 def _read(path: str) -> str:
-    with open(path, encoding="utf-8-sig") as file:
-        return file.read()
+    return settingsfile.read(path).decode("utf-8-sig")

@@ -15,6 +15,7 @@ from attrs import frozen
 
 from holdfast.errors import ConfigError
 from holdfast.fs import durable
+from holdfast_agents.setup import settingsfile
 
 if TYPE_CHECKING:
     from holdfast_agents.setup.parts import Part
@@ -170,8 +171,7 @@ def _admissible(place: Place) -> str | None:
 
 def _raw(path: str, shown: str) -> str | None:
     try:
-        with open(path, "rb") as file:
-            return file.read().decode("utf-8")
+        return settingsfile.read(path).decode("utf-8")
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from holdfast.text.plain import lines
 from holdfast_dream.grounding.tokens import plain
 
-_LINE_END: Final = re.compile("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")  # as str.splitlines has it
 _ITEM: Final = re.compile(r"([ \t]*)(?:[-*+•]|[0-9]{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _HEADING: Final = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*?)[ \t#]*\Z")
 _COMMENT: Final = re.compile(r"<!--.*?-->")
@@ -18,16 +18,6 @@ _SENTENCE: Final = re.compile(
 )
 #: Lines of a block joined at a time, because a list of short lines takes many times their bytes.
 _HELD: Final = 1_000
-
-
-def lines(text: str) -> Iterator[tuple[int, str]]:
-    """(offset, line) as ``str.splitlines`` has them, without the list."""
-    start = 0
-    for found in _LINE_END.finditer(text):
-        yield start, text[start : found.start()]
-        start = found.end()
-    if start < len(text):
-        yield start, text[start:]
 
 
 def normal(line: str) -> str:

@@ -16,7 +16,8 @@ from itertools import islice
 from typing import Final, NamedTuple
 from weakref import WeakValueDictionary
 
-from holdfast_dream.grounding.blocks import blocks, lines, normal, sentences
+from holdfast.text.plain import lines
+from holdfast_dream.grounding.blocks import blocks, normal, sentences
 from holdfast_dream.grounding.compact import Postings, Words
 from holdfast_dream.grounding.lexicon import GENERIC, STOP, canonical, is_ordinary
 from holdfast_dream.grounding.tokens import each_word, plain, words_of

@@ -87,8 +87,9 @@ def _show(out: Term, one: Trace, now: datetime, zone: tzinfo | None) -> None:
 
 def _source(out: Term, source: Source, zone: tzinfo | None) -> None:
     when = f", {source.at.astimezone(zone):%Y-%m-%d %H:%M}" if source.at else ""
-    by = f"  {out.dim(f'session {source.session}{when}')}" if source.session else ""
-    out.say(f"\n  {out.style(out.plain(source.place), 'cyan')}{by}")
+    said = [f"session {source.session}{when}"] if source.session else []
+    said += [f"by {out.plain(source.by)}"] if source.by else []
+    out.say(f"\n  {out.style(out.plain(source.place), 'cyan')}  {out.dim(', '.join(said))}".rstrip())
     if source.text:
         out.say(out.wrapped(source.text, first="    "))
     for turn in source.turns:

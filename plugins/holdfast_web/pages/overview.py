@@ -85,6 +85,8 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         **_pictures(shown),
         withheld=withheld,
         facts_withheld=facts_withheld,
+        spooled=read(lambda: memory.spool.sentence, ""),
+        copy=memory.spool.last_brief() if project.is_remote and problems else None,
     )
 
 

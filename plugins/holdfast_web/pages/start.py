@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.config.layout import Surface
+from holdfast.errors import Unavailable
 from holdfast.text import recall
 from holdfast_web import loaded
 
@@ -19,8 +20,12 @@ _FENCES = (recall.OPEN, recall.CLOSE)
 
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     services = project.services
-    start = loaded.start(project)
-    prompt = project.memory.prompt()
+    try:
+        start, prompt = loaded.start(project), project.memory.prompt()
+    except Unavailable as error:
+        if not project.is_remote:
+            raise
+        return _without_store(project, renderer, error)
     return renderer.page(
         "start.html",
         here="start",
@@ -32,6 +37,23 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         prompt=prompt,
         prompt_tokens=services.count_tokens(prompt),
         limit=services.config.prompt.max_tokens,
+    )
+
+
+def _without_store(project: Project, renderer: Renderer, error: Unavailable) -> str:
+    """The part that is on this machine, because the server does not answer."""
+    spool = project.memory.spool
+    kept = spool.last_brief()
+    message, step, sentence = project.masked(error.message, error.next_step, spool.sentence)
+    return renderer.page(
+        "away.html",
+        here="start",
+        title="Next start",
+        message=message,
+        next_step=step,
+        sentence=sentence,
+        waiting=spool.text(),
+        copy=kept,
     )
 
 

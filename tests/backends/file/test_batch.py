@@ -13,7 +13,7 @@ import pytest
 from crash_kit import DAY, HEADER, Killed, Os
 
 from holdfast.errors import Conflict, Unavailable
-from holdfast.models import Fact
+from holdfast.models import AddOutcome, Fact
 from holdfast.storage import FactOrder
 from holdfast.testing.base import make_block, make_fact
 from holdfast_file.backend import FileBackend
@@ -64,6 +64,21 @@ def test_batch__a_thousand_facts__two_flushes_and_the_old_lines_as_they_were(
     assert path.read_bytes().startswith(before)
     for view in (store, FileBackend(project)):
         assert list(view.facts()) == facts(*range(1000))
+
+
+@pytest.mark.req("R045")
+def test_batch__another_process_added_since_the_last_look__its_facts_are_known(
+    store: FileBackend, project: Path
+) -> None:
+    store.add_fact(make_fact(0), 50)
+    FileBackend(project).add_fact(make_fact(1), 50)
+    with store.batch():
+        assert store.add_fact(make_fact(1), 50).outcome is AddOutcome.DUPLICATE
+        with store.batch():  # the inner batch is part of the outer one
+            store.add_fact(make_fact(2), 50)
+        store.add_fact(make_fact(3), 50)
+        assert FileBackend(project).count_facts() == 2
+    assert list(FileBackend(project).facts()) == list(store.facts()) == facts(0, 1, 2, 3)
 
 
 @pytest.mark.req("R058")

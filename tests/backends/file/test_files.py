@@ -26,6 +26,7 @@ from holdfast.config.values import StorageConfig
 from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.models import AddOutcome
 from holdfast.testing.base import make_block, make_fact
+from holdfast_file import facts as facts_module
 from holdfast_file import intent
 from holdfast_file.backend import FileBackend
 from holdfast_file.lines import decode, encode_fact
@@ -411,6 +412,39 @@ def test_facts__mostly_dead_lines__rewritten_with_the_live_ones(store: FileBacke
     assert list(store.facts()) == list(other.facts()) == list(FileBackend(home.parent).facts()) == wanted
 
 
+@pytest.mark.req("R058")
+@pytest.mark.parametrize("change", ["delete", "update"])
+def test_facts__added_and_then_deleted_or_changed__file_stays_small(
+    store: FileBackend, home: Path, change: str
+) -> None:
+    store.add_fact(make_fact(0), 500)
+    for number in range(1, 200):
+        store.add_fact(make_fact(number), 500)
+        if change == "delete":
+            store.delete_fact(make_fact(number).id)
+        else:
+            store.update_fact("fact_00000000", content=f"Said for the {number}. time")
+            store.delete_fact(make_fact(number).id)
+    assert len(lines(home)) < 280
+    assert [fact.id for fact in FileBackend(home.parent).facts()] == ["fact_00000000"]
+
+
+@pytest.mark.parametrize("store_of_another", [True, False])
+def test_append__document_has_a_second_hard_link__block_is_added_and_the_other_name_is_unchanged(
+    store: FileBackend, home: Path, store_of_another: bool
+) -> None:
+    store.append(DAY, make_block("one"), HEADER, "one")
+    os.link(home / DAY, home / "copy.md")
+    before = (home / "copy.md").read_bytes()
+    writer = FileBackend(home.parent) if store_of_another else store
+    writer.append(DAY, make_block("two"), HEADER, "two")
+    document = store.read(DAY)
+    assert document is not None
+    assert document.text.startswith(before.decode())
+    assert document.text.endswith(make_block("two"))
+    assert (home / "copy.md").read_bytes() == before
+
+
 def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Counts the calls that change files from here on."""
     found: Counter[str] = Counter()
@@ -505,9 +539,12 @@ def test_facts__equal_ones_typed_by_hand__both_kept_and_still_duplicates(store: 
         (HAND.replace('"goal"', '"junk"'), "category is not one of"),
         (HAND.replace("2026-01-01T", "yesterday "), "Invalid isoformat"),
         (HAND.replace('"goal"', '"goal", "colour": "red"'), "colour is not known"),
-        (HAND.replace("By hand", "\\ud800"), "cannot be kept"),
         (HAND.replace('"mine"', '"fact_00000000"'), "is taken"),
         ('{"op": "frobnicate", "id": "x"}', "not known"),
+        ('{"op": "delete", "id": 5}', "id is not a text"),
+        ('{"op": "delete"}', "id is not a text"),
+        (HAND[:-1] + ', "evicts": "fact_00000000"}', "evicts is not a list of ids"),
+        (HAND[:-1] + ', "evicts": [1]}', "evicts is not a list of ids"),
         (HAND[:-1] + ', "crc": "00000000"}', 'remove "crc"'),
         (HAND.replace("By", "\0\0"), "not JSON"),
         ("[" * 100_000, "nested too deeply"),
@@ -683,6 +720,33 @@ def test_facts__failed_flush__next_addition_goes_to_a_new_file(
     assert [fact.id for fact in FileBackend(home.parent).facts()] == ["fact_00000001", "fact_00000002"]
 
 
+@pytest.mark.parametrize("again", ["same store", "another store"])
+def test_facts__another_process_left_a_line_unflushed__failed_flush_of_a_duplicate_goes_to_a_new_file(
+    store: FileBackend, home: Path, monkeypatch: pytest.MonkeyPatch, again: str
+) -> None:
+    """Answering "already there" needs a flush. After a failed one the same file proves nothing."""
+    store.add_fact(make_fact(1), 5)
+    inode = (home / "facts.jsonl").stat().st_ino
+    reader = FileBackend(home.parent)
+
+    class NoFlush(Os):
+        def on_call(self, name: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+            if name == "fsync":
+                raise OSError(5, os.strerror(5))
+            return real(*args)
+
+    with monkeypatch.context() as patch:
+        for what in NoFlush().installed_in():
+            patch.setattr(*what)
+        with pytest.raises(Unavailable, match="Input/output error"):
+            reader.add_fact(make_fact(1), 5)
+    reader = reader if again == "same store" else FileBackend(home.parent)
+    assert reader.add_fact(make_fact(1), 5).outcome is AddOutcome.DUPLICATE
+    if again == "same store":
+        assert (home / "facts.jsonl").stat().st_ino != inode
+    assert [fact.id for fact in FileBackend(home.parent).facts()] == ["fact_00000001"]
+
+
 @given(st.datetimes(timezones=st.just(UTC)))
 @pytest.mark.req("R044")
 def test_line__any_time__as_iso_8601_and_read_back(at: datetime) -> None:
@@ -700,6 +764,33 @@ def test_facts__file_cut_to_nothing__corrupt_and_not_written_to(store: FileBacke
             with pytest.raises(Corrupt, match="empty"):
                 touch()
     assert (home / "facts.jsonl").read_bytes() == b""
+
+
+def test_compact__another_process_holds_the_lock__unavailable(store: FileBackend, home: Path) -> None:
+    store.add_fact(make_fact(1), 5)
+    other = FileBackend(home.parent, lock_timeout_s=0.2)
+    with store.batch(), pytest.raises(Unavailable, match="lock"):
+        other.compact()
+
+
+@pytest.mark.parametrize("call", ["open_fd", "stat"])
+def test_facts__disk_fails_while_reading__unavailable_and_never_stale(
+    store: FileBackend, home: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    store.add_fact(make_fact(1), 5)
+    FileBackend(home.parent).add_fact(make_fact(2), 5)
+
+    def broken(*args: object, **more: object) -> None:
+        raise OSError(5, os.strerror(5))
+
+    with monkeypatch.context() as patch:
+        if call == "stat":
+            patch.setattr(facts_module.os, "stat", broken)
+        else:
+            patch.setattr(facts_module.safeopen, call, broken)
+        with pytest.raises(Unavailable, match="Input/output error"):
+            store.count_facts()
+    assert store.count_facts() == 2
 
 
 def test_compact__no_fact_left__no_file_and_the_next_fact_makes_one(store: FileBackend, home: Path) -> None:

@@ -195,11 +195,6 @@ def test_activity__window_of_many_pages__each_comment_once(standin: StandIn, rep
     assert repo.activity(now + timedelta(hours=1), now + timedelta(hours=2)) == []
 
 
-def test_ensure_label__twice__one_label(repo: Repo) -> None:
-    assert repo.ensure_label("holdfast") == repo.ensure_label("holdfast")
-    assert [one.name for one in repo.labels()] == ["holdfast"]
-
-
 # --- what is repeated -----------------------------------------------------------------------------------------
 
 

@@ -210,3 +210,92 @@ def test_morning__a_day_with_ten_changed_issues__costs_the_stated_number_of_requ
     memory.morning()
     # two repositories: issues, comments and releases of each; ten timelines; the reviews of four pull requests
     assert len(gitea.requests) == 2 * 3 + 10 + 4
+
+
+GONE = "acme/gone"
+
+
+def test_morning__a_made_up_day__the_whole_report_is_right_line_by_line(
+    gitea: StandIn, opened: Opened, clock: Any
+) -> None:
+    """Every kind of event in one day, two repositories, a third that is gone, and a flush that claims too much."""
+    gitea.make_repo(GONE)
+    memory = opened(repositories=[OTHER, GONE])
+    clock.tick(minutes=30 - clock().minute % 30)
+
+    def later() -> None:
+        clock.tick(minutes=1)
+
+    gitea.make_issue(REPO, "Keep the key", poster="ben")  # 3
+    gitea.make_issue(REPO, "Sign the key", poster="cleo", pull=True)  # 4
+    later()
+    gitea.happen(REPO, 4, "review_request", "cleo", assignee="olga")
+    gitea.happen(REPO, 4, "review_request", "cleo", assignee="ben")
+    gitea.happen(REPO, 4, "review_request", "cleo", assignee="ben", removed_assignee=True)
+    later()
+    gitea.review(REPO, 4, "ben", "COMMENT", "Fine so far.", lines=1)
+    gitea.review(REPO, 2, "ben", "REQUEST_CHANGES", "Two things.", lines=2)
+    later()
+    gitea.review(REPO, 2, "cleo", "APPROVED")
+    gitea.happen(REPO, 2, "merge_pull", "ana")
+    later()
+    gitea.happen(REPO, 1, "assignees", "ana", assignee="ben")
+    gitea.happen(REPO, 1, "assignees", "ana", assignee="ben", removed_assignee=True)
+    gitea.happen(REPO, 1, "milestone", "ana", milestone="v2")
+    gitea.happen(REPO, 1, "label", "ana", label="bug")
+    gitea.happen(REPO, 1, "label", "ana", label="blocked")
+    later()
+    gitea.happen(REPO, 3, "label", "ben", label="blocked")
+    gitea.happen(REPO, 3, "label", "ben", label="blocked", removed=True)
+    gitea.happen(REPO, 3, "change_title", "ben", old_title="Keep the key", new_title="Keep the keys")
+    gitea.happen(REPO, 3, "close", "ana")
+    later()
+    gitea.happen(OTHER, 1, "close", "ben")
+    gitea.happen(OTHER, 1, "reopen", "ana")
+    later()
+    gitea.make_comment(REPO, 1, "@olga which key do we take?", poster="ben")
+    gitea.make_comment(REPO, 1, "> @olga which key do we take?\n\nThe old one.", poster="cleo")
+    for number in range(400):
+        gitea.make_comment(OTHER, 1, f"build {number} failed", poster="ben" if number % 4 else "cleo")
+    later()
+    gitea.release(REPO, "v1.4", "ana")
+    flushed(memory, ("status", f"{REPO}#1", "in review"), ("merge", f"{REPO}#4", "after CI was green"))
+    gitea.delete_repo(GONE)
+    later()
+    morning = memory.morning()
+    found = {name: [line.text.removeprefix("2026-11-23 ") for line in got] for name, got in morning.sections.items()}
+    assert found["What is needed from you"] == [
+        "15:01 acme/shop#4 review by cleo: review requested from olga: Sign the key",
+        "15:07 acme/shop#1 comment by ben: @olga which key do we take?",
+    ]
+    assert found["What is blocked"] == ["15:04 acme/shop#1 issue by ana: label blocked added: Deliver once"]
+    gone = "The Gitea server has nothing there, or does not show it to this token (acme/gone)."
+    assert found["On the forge"] == [
+        "15:00 acme/shop#3 issue by ben: opened: Keep the keys",
+        "15:05 acme/shop#3 issue by ben: label blocked added: Keep the keys",
+        "15:05 acme/shop#3 issue by ben: label blocked removed: Keep the keys",
+        "15:05 acme/shop#3 issue by ben: renamed from 'Keep the key' to 'Keep the keys'",
+        "15:05 acme/shop#3 issue by ana: closed: Keep the keys",
+        "15:00 acme/shop#4 pull by cleo: opened: Sign the key",
+        "15:01 acme/shop#4 review by cleo: review requested from ben: Sign the key",
+        "15:01 acme/shop#4 review by cleo: review request to ben withdrawn: Sign the key",
+        "15:02 acme/shop#4 review by ben: reviewed with 1 line comment: Fine so far.",
+        "15:02 acme/shop#2 review by ben: requested changes with 2 line comments: Two things.",
+        "15:03 acme/shop#2 review by cleo: approved at 0123456789",
+        "15:03 acme/shop#2 pull by ana: merged: Retry later",
+        "15:04 acme/shop#1 issue by ana: milestone v2",
+        "15:04 acme/shop#1 issue by ana: label blocked added: Deliver once",
+        "15:04 acme/shop#1 issue by ana: assigned to ben: Deliver once",
+        "15:04 acme/shop#1 issue by ana: unassigned ben: Deliver once",
+        "15:07 acme/shop#1 comment by cleo: > @olga which key do we take? The old one.",
+        "15:06 acme/tools#1 issue by ben: closed: Old tools",
+        "15:06 acme/tools#1 issue by ana: reopened: Old tools",
+        "15:07 acme/tools#1 comment: 400 comments by ben (300), cleo (100); the last one: build 399 failed",
+        "15:08 acme/shop release by ana: released: v1.4",
+        f"15:09 acme/gone repository: could not be read: {gone}",
+    ]
+    assert found["What does not fit together"] == [
+        "The notes say that acme/shop#4 is merged, but on Gitea it is open: **merge** acme/shop#4: after CI was green"
+    ]
+    assert morning.remarks == ()
+    assert all(line.pointer for got in morning.sections.values() for line in got)

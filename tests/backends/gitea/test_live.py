@@ -113,7 +113,7 @@ def test_comments__of_a_missing_issue__are_500_or_404(server: Server) -> None:
     assert server.ask("GET", "/issues/99999999").status == 404
     assert server.ask("GET", "/issues/99999999/comments").status == 500
     posted = server.ask("POST", "/issues/99999999/comments", {"body": "b"})
-    assert posted.status == (404 if server.is_forgejo else 500)
+    assert posted.status in ((404, 500) if server.is_forgejo else (500,))  # 500 up to Forgejo 7
 
 
 @pytest.mark.parametrize("body", [{}, {"body": ""}, {"body": 5}, b"{not json"])
@@ -175,7 +175,9 @@ def test_comments_of_the_repository__come_in_pages(server: Server) -> None:
 def test_title__long__is_cut_without_a_word_and_may_be_there_twice(server: Server) -> None:
     title = "я" * 300
     made = [server.ask("POST", "/issues", {"title": title}).json for _ in range(2)]
-    assert [each["title"] for each in made] == ["я" * 126 + "…"] * 2
+    cut = ["я" * 126 + "…", *([title] if server.is_forgejo else [])]  # Forgejo 7 keeps it whole
+    assert made[0]["title"] == made[1]["title"]
+    assert made[0]["title"] in cut
     assert made[0]["number"] != made[1]["number"]
 
 

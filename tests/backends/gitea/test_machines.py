@@ -13,7 +13,7 @@ from tests.support.gitea.faults import FAULTS, FaultProxy
 from holdfast.errors import Conflict, Unavailable
 from holdfast.models import AddOutcome
 from holdfast.plugin.checks import Outcome
-from holdfast.storage import ABSENT
+from holdfast.storage import ABSENT, sha256
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea import marker
 from holdfast_gitea.backend import GiteaBackend
@@ -173,7 +173,7 @@ def test_write__comes_through_after_somebody_elses__is_not_the_document(
 def test_append__after_another_machine_went_on_in_a_new_issue__follows(
     standin: StandIn, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast_gitea.log.MOST_RECORDS", 3)
+    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 3)
     one, two = machine(), machine()
     for n in range(4):
         one.append(DAY, make_block(f"a{n}"), HEADER, f"a{n}")
@@ -188,7 +188,7 @@ def test_append__after_another_machine_went_on_in_a_new_issue__follows(
 def test_step__two_machines_at_once__both_go_on_in_the_same_issue(
     standin: StandIn, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast_gitea.log.MOST_RECORDS", 2)
+    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 2)
     stores = [machine() for _ in range(3)]
     answers = at_once(*(lambda s=s: count_up(s, 4) for s in stores))
     assert all(isinstance(one, int) for one in answers), answers
@@ -201,7 +201,7 @@ def test_append__step_to_a_new_issue_not_yet_visible__the_block_is_taken_along(
 ) -> None:
     """As on a database where a lower id can become visible later: the other machine's block got a yes, and comes after
     the step in the order of ids."""
-    monkeypatch.setattr("holdfast_gitea.log.MOST_RECORDS", 3)
+    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 3)
     one, two = machine(), machine()
     for block_id in ("a", "b", "c"):
         one.append(DAY, make_block(block_id), HEADER, block_id)
@@ -239,3 +239,45 @@ def test_append__step_to_a_new_issue_not_yet_visible__the_block_is_taken_along(
         ids = [line[-5:-4] for line in text_of(view, DAY).split("\n") if "block id" in line]
         assert ids == ["a", "b", "c", "r", "d"]
         assert [int(fact.id[5:], 16) for fact in view.facts()] == [0, 1, 2, 7, 8]
+
+
+@pytest.mark.parametrize("write", ["write", "append"])
+def test_write__the_document_was_read_and_another_machine_removed_its_issue__goes_to_the_new_one(
+    standin: StandIn, machine: Callable[..., GiteaBackend], write: str
+) -> None:
+    """A write that follows a read does not list the log again."""
+    standin.world.user("agent").admin = True
+    store, other = machine(), machine()
+    store.write("MEMORY.md", "one\n")
+    store.write("MEMORY.md", "two\n")
+    assert store.read("MEMORY.md") is not None
+    other.compact()
+    if write == "write":
+        store.write("MEMORY.md", "three\n", sha256("two\n"))
+    else:
+        store.append("MEMORY.md", make_block("three"), "", "three")
+    for view in (store, other, machine()):
+        document = view.read("MEMORY.md")
+        assert document is not None
+        assert "three" in document.text
+
+
+@pytest.mark.parametrize("expected", [None, "one\n", "two\n"])
+def test_write__the_document_was_read_and_another_machine_wrote_since__is_decided_by_what_is_there_now(
+    machine: Callable[..., GiteaBackend], expected: str | None
+) -> None:
+    store, other = machine(), machine()
+    store.write("MEMORY.md", "one\n")
+    assert store.read("MEMORY.md") is not None
+    other.write("MEMORY.md", "two\n")
+    if expected == "one\n":
+        with pytest.raises(Conflict):
+            store.write("MEMORY.md", "three\n", sha256(expected))
+        wanted = "two\n"
+    else:
+        wanted = "one\n"
+        store.write("MEMORY.md", wanted, sha256(expected) if expected else None)
+    for view in (store, other, machine()):
+        document = view.read("MEMORY.md")
+        assert document is not None
+        assert document.text == wanted

@@ -11,7 +11,7 @@ from tests.support.gitea.faults import FAULTS, FaultProxy
 
 from holdfast.errors import Refused, Unavailable
 from holdfast.models import AddOutcome
-from holdfast.storage import ABSENT
+from holdfast.storage import ABSENT, sha256
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.standin import StandIn
@@ -73,7 +73,10 @@ def test_calls__of_a_process_that_knows_the_store__cost_what_the_documentation_s
         return " ".join(seen.method for seen in standin.requests)
 
     assert cost(lambda: store.read("MEMORY.md")) == "GET"
-    assert cost(lambda: store.write("MEMORY.md", "two\n", revision)) == "GET POST GET PATCH"
+    assert cost(lambda: store.write("MEMORY.md", "two\n", revision)) == "POST GET PATCH"  # it was just read
+    revision = sha256("two\n")
+    assert cost(lambda: store.write("MEMORY.md", "three\n", revision)) == "GET POST GET PATCH"
+    store.write("MEMORY.md", "two\n")
     assert cost(lambda: store.write("MEMORY.md", "two\n")) == "GET"
     assert cost(lambda: store.append(DAY, make_block("two"), HEADER, "two")) == "GET POST GET"
     assert cost(lambda: store.append(DAY, make_block("two"), HEADER, "two")) == "GET"
@@ -84,7 +87,7 @@ def test_calls__of_a_process_that_knows_the_store__cost_what_the_documentation_s
     assert cost(lambda: list(store.facts())) == "GET"
     assert cost(store.names) == "GET"
     assert cost(lambda: store.read("new.md")) == "GET"
-    assert cost(lambda: store.write("new.md", "new\n", ABSENT)) == "GET POST GET POST GET PATCH"
+    assert cost(lambda: store.write("new.md", "new\n", ABSENT)) == "POST GET POST GET PATCH"
     assert cost(lambda: store.delete("new.md")) == "GET PATCH POST GET"
     later = machine(name="machine0")  # another process on the same machine asks once which issues are new
     assert cost(lambda: later.append(DAY, make_block("three"), HEADER, "three")) == "GET GET POST GET"
@@ -192,7 +195,7 @@ def test_store__server_without_content_version__works_the_same(version: str, tmp
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast_gitea.log.MOST_RECORDS", 4)
+    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 4)
 
 
 def test_day__a_new_one_begins__those_before_are_closed_and_read_as_ever(standin: StandIn, machine: Machine) -> None:

@@ -15,6 +15,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -97,13 +98,15 @@ class Cluster:
         (Path(self.data) / "postmaster.pid").unlink(missing_ok=True)
         time.sleep(0.2)
 
-    def sql(self, *statements: str, database: str = DATABASE, user: str = OWNER) -> list[tuple[object, ...]]:
+    def sql(
+        self, *statements: str, database: str = DATABASE, user: str = OWNER, values: Sequence[object] | None = None
+    ) -> list[tuple[object, ...]]:
         """Run statements as the superuser, each on its own. Returns the rows of the last one."""
         import psycopg
 
         with psycopg.connect(self.url(user, database), autocommit=True) as connection:
             for statement in statements:
-                cursor = connection.execute(statement)
+                cursor = connection.execute(statement, values)
             return cursor.fetchall() if cursor.description else []
 
     def standby(self) -> Cluster:

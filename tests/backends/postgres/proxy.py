@@ -11,13 +11,14 @@ from collections.abc import Callable
 class Proxy:
     """Passes everything on. ``trips`` counts changes of direction from the client to the server. With ``limit`` it
     closes both ends after that many bytes of the server's answer, once; ``cut`` counts how often. With ``mute`` the
-    server's answers are swallowed."""
+    server's answers are swallowed. :meth:`cut_at` cuts between two protocol messages."""
 
     def __init__(self, port: int) -> None:
         self.port_of_server = port
         self.limit = -1
         self.cut = self.trips = 0
         self.mute = False
+        self._side, self._messages, self._rest = False, -1, 0
         self._asking = False
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
@@ -33,6 +34,22 @@ class Proxy:
             thread.join(5)
         for one in (self._listener, *self._ends):
             one.close()
+
+    def cut_at(self, message: int, *, answers: bool) -> None:
+        """Close both ends before the message with this number, from 0, of the next call or of its answer. No
+        connection is in use now."""
+        self._side, self._messages, self._rest = answers, message, 0
+
+    def _before_cut(self, data: bytes) -> int:
+        """The number of bytes to pass on; all of them when the cut is not in ``data``."""
+        at = self._rest
+        while at < len(data):
+            if self._messages == 0:
+                return at
+            self._messages -= 1
+            at += 1 + int.from_bytes(data[at + 1 : at + 5], "big")
+        self._rest = at - len(data)
+        return len(data)
 
     def _start(self, target: Callable[..., None], *args: object) -> None:
         self._threads.append(threading.Thread(target=target, args=args, daemon=True))
@@ -58,6 +75,13 @@ class Proxy:
                 self._asking = not answers
                 if answers and self.mute:
                     continue
+                if answers == self._side and self._messages >= 0:
+                    passed = data[: self._before_cut(data)]
+                    if len(passed) < len(data):
+                        self._messages = -1
+                        target.sendall(passed)
+                        self.cut += 1
+                        break
                 if answers and self.limit >= 0:
                     passed, self.limit = data[: self.limit], self.limit - len(data)
                     if self.limit < 0:

@@ -77,6 +77,67 @@ def test_flush_and_load__after_connecting__at_most_three_and_two_round_trips(mem
             assert document.revision == written.revision
 
 
+def test_flush__each_kind__at_most_three_round_trips(memory: Memory, proxy: Proxy) -> None:
+    """And the first of a namespace: it reads, is refused, rolls back, makes the namespace, writes, and adds facts."""
+
+    def trips(name: str, facts: list[str], **changes: object) -> int:
+        before = proxy.trips
+        own.session(name).flush({**PAYLOAD, "curated": "none", "facts": facts, **changes})
+        return proxy.trips - before
+
+    memory().close()
+    with memory() as own:
+        store = own.services.store.backend
+        assert store.names() == []  # connects
+        counted = {
+            "first": trips("s1", ["The port is 8080", "The branch is main"]),
+            "plain": trips("s2", []),
+            "new facts": trips("s3", ["Uploads go out through the gateway", "Retries are logged"]),
+            "replacing": trips("s4", ["The port is 9090", "The branch is develop", "Retries are counted"]),
+            "curated": trips("s5", [], curated=PAYLOAD["curated"]),
+        }
+        before = [fact.content for fact in store.facts()]
+        trail = [event.content for event in own.facts.trail.entries()]
+    assert sorted(before) == [
+        "Retries are counted", "Retries are logged", "The branch is develop", "The port is 9090",
+        "Uploads go out through the gateway",
+    ]  # fmt: skip
+    assert trail == ["The port is 8080", "The branch is main"]
+    assert counted.pop("first") <= 6
+    assert max(counted.values()) <= 3, counted
+
+
+def test_flush__at_the_cap__evicts_and_replaces_in_three_round_trips(
+    memory: Memory, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_FACTS__MAX_FACTS", "3")
+    with memory() as own:
+        for text in ("The port is 8080", "Uploads are slow", "Retries are logged"):
+            own.facts.create(text)
+        before = proxy.trips
+        own.session("s1").flush({**PAYLOAD, "curated": "none", "facts": ["The port is 9090", "Pumps are loud"]})
+        assert proxy.trips - before <= 3
+        store = own.services.store.backend
+        assert store.count_facts() == len(list(store.facts())) <= 3
+        assert "The port is 9090" in [fact.content for fact in store.facts()]
+        assert {event.event for event in own.facts.trail.entries()} == {"evicted", "replaced"}
+
+
+def test_replace_facts__answer_lost__the_retry_counts_and_deletes_once(
+    cluster: Cluster, proxy: Proxy, opened: Opened
+) -> None:
+    for limit in (0, 20, 60, 150):
+        store = opened(cluster, f"swap{limit}", port=proxy.port)
+        store.add_fact(make_fact(1), 10)
+        proxy.limit = limit
+        (result,) = store.replace_facts([make_fact(2)], 10, [make_fact(1).id, "fact_ffffffff"])
+        assert result is not None
+        assert result.outcome == "added"
+        assert [fact.id for fact in store.facts()] == [make_fact(2).id]
+        assert store.count_facts() == 1
+    assert proxy.cut == 4
+
+
 def test_load__newest_note_is_of_an_earlier_day__at_most_two_round_trips(memory: Memory, proxy: Proxy) -> None:
     with memory() as own:
         backend = own.services.store.backend

@@ -20,7 +20,7 @@ from tests.backends.postgres.proxy import Proxy
 from holdfast.errors import ConfigError, HoldfastError, Refused, Unavailable
 from holdfast.models import AddOutcome, Fact
 from holdfast.plugin.checks import Outcome
-from holdfast.storage import block_marker
+from holdfast.storage import Append, Write, block_marker
 from holdfast.testing.facts import make_fact
 from holdfast_postgres.address import Address
 from holdfast_postgres.backend import PostgresBackend, from_options
@@ -45,6 +45,63 @@ def test_add__connection_cut_anywhere_in_the_answer__stored_once_and_acknowledge
     found = direct.read("memory/2026-11-01.md")
     assert found is not None
     assert found.text.count("holdfast:block") == 20
+
+
+@pytest.mark.parametrize("answers", [False, True], ids=["calls", "answers"])
+def test_calls__connection_cut_at_every_protocol_message__made_once_and_acknowledged(
+    answers: bool, cluster: Cluster, opened: Opened, proxy: Proxy
+) -> None:
+    store = opened(cluster, f"messages/{answers}", port=proxy.port)
+    number = 0
+
+    def add() -> None:
+        assert getattr(store.add_facts([make_fact(number)], 1000)[0], "outcome", None) is AddOutcome.ADDED
+
+    def replace() -> None:
+        (result,) = store.replace_facts([make_fact(number)], 1000, [make_fact(number - 1).id])
+        assert result is not None
+        assert result.outcome is AddOutcome.ADDED
+
+    def apply() -> None:
+        block = f"{block_marker(f'b{number}')}\ntext\n"
+        found = store.apply(
+            [Append(name="a.md", block=block, header="", block_id=f"b{number}"), Write(name="b.md", text=str(number))]
+        )
+        assert found["b.md"] == store.read("b.md")
+
+    def read() -> None:
+        assert store.read("b.md") is not None
+
+    store.write("b.md", "-")
+    cuts, blocks = [], 0
+    for call in (add, replace, apply, read):
+        for message in range(60):
+            number += 1
+            blocks += call is apply
+            before = proxy.cut
+            store.count_facts()  # connects
+            proxy.cut_at(message, answers=answers)
+            call()
+            if proxy.cut == before:  # the call has fewer messages
+                break
+        proxy.cut_at(-1, answers=answers)
+        cuts.append(message)
+    direct = opened(cluster, f"messages/{answers}")
+    ids = [fact.id for fact in direct.facts()]
+    assert (
+        len(ids)
+        == len(set(ids))
+        == direct.count_facts()
+        == cluster.sql("SELECT facts FROM holdfast.namespaces WHERE namespace = %s", values=(f"messages/{answers}",))[
+            0
+        ][0]
+    )
+    assert ids[-1] == make_fact(cuts[0] + cuts[1] + 2).id
+    assert len(ids) == cuts[0] + 1
+    found = direct.read("a.md")
+    assert found is not None
+    assert found.text.count("holdfast:block") == blocks
+    assert min(cuts) >= 4
 
 
 def test_delete__answer_lost__is_no_error(cluster: Cluster, opened: Opened, proxy: Proxy) -> None:
@@ -117,6 +174,37 @@ def test_namespace__of_another_role__cannot_be_read_or_written(cluster: Cluster,
     found = opened(cluster, "team/secret", user="other").read("MEMORY.md")
     assert found is not None
     assert found.text == "- The plan.\n"
+
+
+def test_rows__of_another_role__cannot_be_counted_changed_or_added_with_plain_sql(
+    cluster: Cluster, opened: Opened
+) -> None:
+    import psycopg
+
+    cluster.sql("DROP ROLE IF EXISTS two", "CREATE ROLE two LOGIN")
+    own = opened(cluster, "rows/one")
+    own.write("MEMORY.md", "- The plan.\n")
+    own.write("MEMORY.md", "- The second plan.\n")
+    own.add_fact(make_fact(1, "The plan is secret"), 10)
+    other = opened(cluster, "rows/two", user="two")
+    other.write("MEMORY.md", "- Mine.\n")
+    other.add_fact(make_fact(1, "Mine alone"), 10)
+
+    assert [hit.text for hit in other.search("plan")] == []
+    assert (other.count_facts(), len(other.search("mine"))) == (1, 2)
+    foreign = opened(cluster, "rows/one", user="two")
+    assert (foreign.count_facts(), list(foreign.strongest(5)), foreign.history("MEMORY.md")) == (0, [], [])
+    for table, rows in (("namespaces", 1), ("documents", 1), ("facts", 1), ("versions", 0)):
+        assert cluster.sql(f"SELECT count(*) FROM holdfast.{table}", user="two") == [(rows,)]
+        assert cluster.sql(f"DELETE FROM holdfast.{table} WHERE namespace = 'rows/one' RETURNING 1", user="two") == []
+    assert (
+        cluster.sql("UPDATE holdfast.namespaces SET owner = 'two' WHERE namespace = 'rows/one' RETURNING 1", user="two")
+        == []
+    )
+    insert = "INSERT INTO holdfast.documents (namespace, name, revision, body) VALUES ('rows/one', 'x.md', '', '')"
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+        cluster.sql(insert, user="two")
+    assert (own.count_facts(), own.names()) == (1, ["MEMORY.md"])
 
 
 def test_namespaces__of_one_role__are_apart(cluster: Cluster, opened: Opened) -> None:

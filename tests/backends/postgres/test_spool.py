@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.plugins.agents.test_hook_restore import STATED
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
+from holdfast.cli import main
 from holdfast.flush.spool import shipping
 from holdfast.storage import block_marker
 
@@ -50,3 +52,50 @@ def test_flush__database_does_not_answer__is_kept_and_stored_once_it_does(
             assert memory.spool.items() == []
     finally:
         proxy.close()
+
+
+def test_load_status_and_web__server_away__kept_flushes_and_the_age_of_the_last_brief(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("jinja2", reason="the extra `web` is not installed")
+    from holdfast_web.site import Site
+
+    monkeypatch.setattr(shipping, "PATIENCE_S", 2.0)
+    proxy = Proxy(shared().port)
+    server = shared().url(port=proxy.port)
+    (tmp_path / "holdfast.toml").write_text(
+        f'[storage]\nbackend = "postgres"\nserver = "{server}"\nnamespace = "away"\nspool = true\n'
+    )
+    trusted(tmp_path)
+    with Holdfast.open(tmp_path) as memory:
+        session = memory.session("one")
+        session.add("user", "Hello")
+        session.flush(STATED)
+        with memory.spool.keeping_brief() as keep:
+            keep("The brief of this morning.")
+        proxy.close()
+        session.add("user", "Go on")
+        assert session.flush(STATED.evolve(facts=("The port is 8443",))).spooled
+        site = Site(memory, port=1)
+        pages = [
+            site.answer(
+                site.access.prefix + path, host="127.0.0.1:1", cookie=site.access.set_cookie().partition(";")[0]
+            )
+            for path in ("", "start")
+        ]
+    for page, words in zip(
+        pages, (["1 flush", "just now"], ["The port is 8443", "The brief of this morning."]), strict=True
+    ):
+        assert page.status == 200
+        assert all(one in page.body.decode() for one in words)
+    assert main(["load", "--root", str(tmp_path)]) == 3
+    shown = capsys.readouterr()
+    for words in ("1 flush", "The port is 8443", "from just now.", "The brief of this morning."):
+        assert words in shown.out
+    assert "holdfast: " in shown.err
+    assert main(["load", "--json", "--root", str(tmp_path)]) == 3
+    told = json.loads(capsys.readouterr().out)
+    assert (told["ok"], told["error"]["exit_code"], len(told["spooled"])) == (False, 3, 1)
+    assert told["copy"]["text"] == "The brief of this morning."
+    assert main(["status", "--root", str(tmp_path)]) == 0
+    assert "The last brief that this machine has read is from just now." in capsys.readouterr().out

@@ -13,10 +13,12 @@ import attrs
 import pytest
 
 from holdfast.errors import Conflict, Corrupt, HoldfastError, Refused, Unavailable, Unsupported
+from holdfast.fs import durable
 from holdfast.models import AddOutcome
 from holdfast.storage import FactOrder
 from holdfast.testing.base import make_block, make_fact
 from holdfast_sqlite.backend import SqliteBackend
+from holdfast_sqlite.database import Change, Database
 from holdfast_sqlite.opening import PAGE_BYTES
 
 pytestmark = pytest.mark.req("R045", "R096")
@@ -171,6 +173,71 @@ def test_open_store__file_restored_from_a_copy__follows_it(project: Path, databa
         store.add_fact(make_fact(50), 100)
         with contextlib.closing(SqliteBackend(project)) as other:
             assert other.count_facts() == 41
+
+
+def test_change__file_replaced_during_one_call__conflict_and_nothing_of_it_kept(
+    project: Path, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+        assert store.count_facts() == 40
+        real = store._database._store_state
+
+        def replaced_before_the_commit(change: Change) -> None:
+            real(change)
+            shutil.copy(database, project / "copy.db")
+            os.replace(project / "copy.db", database)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Database, "_store_state", lambda self, change: replaced_before_the_commit(change))
+            with pytest.raises(Conflict, match="replaced"):
+                store.add_fact(make_fact(90), 100)
+        assert store.count_facts() == 40
+        assert store.add_fact(make_fact(90), 100).outcome is AddOutcome.ADDED
+    with contextlib.closing(SqliteBackend(project)) as other:
+        assert other.get_fact(make_fact(90).id) == make_fact(90)
+
+
+def test_close__calls_afterwards__are_unavailable_and_open_no_file(project: Path, database: Path) -> None:
+    store = SqliteBackend(project)
+    assert store.count_facts() == 40
+    store.close()
+    store.close()
+    for call in calls(store):
+        with pytest.raises(Unavailable, match="closed"):
+            call()
+    assert [path.name for path in database.parent.iterdir()] == ["holdfast.db"]
+
+
+def test_duplicate__line_of_another_process_is_only_in_the_log__is_synced_once_before_the_answer(
+    project: Path, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    real = durable.sync
+    monkeypatch.setattr(durable, "sync", lambda path, **more: (synced.append(path), real(path, **more)))
+    with contextlib.closing(SqliteBackend(project)) as writer, contextlib.closing(SqliteBackend(project)) as reader:
+        writer.add_fact(make_fact(90), 100)
+        reader.update_fact("fact_00000001", confidence=make_fact(1).confidence)  # changes nothing, so it syncs nothing
+        for _ in range(2):
+            assert reader.add_fact(make_fact(90), 100).outcome is AddOutcome.DUPLICATE
+        assert [os.path.basename(path) for path in synced] == ["holdfast.db-wal"]
+        writer.add_fact(make_fact(91), 100)  # its commit has synced the log
+        assert writer.add_fact(make_fact(90), 100).outcome is AddOutcome.DUPLICATE
+        assert len(synced) == 1
+
+
+@pytest.mark.parametrize("stored", [None, "", "text", "text\n"])
+@pytest.mark.parametrize("header", ["", "# Day", "# Day\n"])
+def test_append__any_header_and_text_before__block_begins_a_line_and_nothing_is_before_it(
+    project: Path, stored: str | None, header: str
+) -> None:
+    with contextlib.closing(SqliteBackend(project)) as store:
+        if stored is not None:
+            store.write(DAY, stored)
+        store.append(DAY, make_block("two"), header, "two")
+        document = store.read(DAY)
+    before = stored or header
+    assert document is not None
+    assert document.text == before + ("\n" if before and not before.endswith("\n") else "") + make_block("two")
 
 
 def test_open_store__file_removed__is_a_new_store(project: Path, database: Path) -> None:

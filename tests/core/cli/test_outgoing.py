@@ -69,7 +69,7 @@ ASKED: dict[str, list[list[str]]] = {
 }
 SILENT = {
     "demo", "init", "install", "uninstall", "hook", "mcp", "plugin", "schedule", "route", "auth", "completion", "trust",
-    "web", "merge-driver", "export", "import",
+    "web", "merge-driver", "export", "import", "gitea",
 }  # fmt: skip
 
 

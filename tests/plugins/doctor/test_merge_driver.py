@@ -1,5 +1,6 @@
 """Two clones with real git: what each wrote is in both after a pull and a push, once, and without conflict markers."""
 
+import json
 import os
 import subprocess
 import sys
@@ -254,6 +255,33 @@ def test_merge__lines__are_merged_without_a_change_of_their_ends(base: str, one:
 
 _FACT = '{"id": "fact_0000000%d", "content": "%s", "category": "goal", "confidence": 0.9, "createdAt": "%s"}\n'
 _DAY = "2026-01-31T12:00:00Z"
+
+
+_BY = '{"id": "fact_0000000%d", "content": "The port is 1", "category": "context", "confidence": 0.9, "createdAt": '
+_BY += '"2026-01-31T12:00:00Z", "source": "%s"}\n'
+
+
+@pytest.mark.parametrize(
+    ("base", "one", "two", "merged"),
+    [
+        ("", (1, "by a@x"), (2, "by b@y"), ["by a@x, b@y"]),
+        ("by a@x", "", (1, "by a@x, b@y"), ["by b@y"]),
+        ("by a@x", "", (1, "by a@x"), []),
+        ("by a@x, b@y", (1, "by a@x"), (1, "by b@y"), []),
+        ("flush_1 by a@x, b@y", (1, "flush_1 by a@x"), (1, "flush_1 by a@x, b@y, c@z"), ["flush_1 by a@x, c@z"]),
+        ("by a@x", (1, "by a@x, b@y"), (1, "by a@x, c@z"), ["by a@x, b@y, c@z"]),
+        ("by a@x", (2, "by a@x"), (1, "by a@x, b@y"), ["by b@y, a@x"]),
+        ("flush_1", "", (1, "flush_2"), []),
+        ("flush_1", "", (1, "flush_1 by b@y"), ["flush_1 by b@y"]),
+    ],
+)
+def test_merge__equal_facts_of_two_machines__is_one_fact_of_those_who_state_it_now(
+    base: str, one: tuple[int, str] | str, two: tuple[int, str] | str, merged: list[str]
+) -> None:
+    was, a, b = (_BY % side if isinstance(side, tuple) else side for side in ((1, base) if base else "", one, two))
+    text = merge(was, a, b, "facts.jsonl")
+    assert text == merge(was, b, a, "facts.jsonl")
+    assert [json.loads(line)["source"] for line in text.splitlines()] == merged
 
 
 def test_merge__both_sides_changed_one_fact__keeps_both_texts() -> None:

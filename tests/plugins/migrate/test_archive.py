@@ -180,6 +180,45 @@ def test_import__archive_cut_anywhere__is_refused(tmp_path: Path, packed: Path) 
             imported(other, packed)
 
 
+def test_import__archive_of_a_newer_version__says_to_update(tmp_path: Path, packed: Path) -> None:
+    repacked(packed, {"manifest.json": b'{"format": 99, "members": {}}'})
+    with pytest.raises(ConfigError, match="format 99; this version reads 1") as caught:
+        imported(project(tmp_path / "two"), packed)
+    assert "Update holdfast" in caught.value.next_step
+
+
+@pytest.mark.parametrize("kind", ["link", "device", "lying size", "huge", "one long line"])
+def test_import__hostile_member__is_refused_and_nothing_is_written(tmp_path: Path, packed: Path, kind: str) -> None:
+    other = project(tmp_path / "two")
+    before = contents(other)
+    with zipfile.ZipFile(packed) as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in members.items():
+            if name != "documents.jsonl":
+                file.writestr(name, data)
+        info = zipfile.ZipInfo("documents.jsonl")
+        info.compress_type = zipfile.ZIP_DEFLATED
+        info.external_attr = {"link": 0o120777, "device": 0o060666}.get(kind, 0o100644) << 16
+        if kind == "one long line":
+            with file.open(info, "w") as member:
+                for _ in range(65):
+                    member.write(b" " * (1 << 20))
+        else:
+            file.writestr(info, b"/etc/passwd" if kind in ("link", "device") else members["documents.jsonl"])
+    if kind in ("lying size", "huge"):  # the size in the central directory: 9 bytes, and 4 GB in each of three members
+        data = bytearray(packed.read_bytes())
+        at = 0
+        while (at := data.find(b"PK\x01\x02", at)) >= 0:
+            data[at + 24 : at + 28] = (9 if kind == "lying size" else 0xFFFFFFFE).to_bytes(4, "little")
+            at += 46
+        packed.write_bytes(bytes(data))
+    with pytest.raises(ConfigError, match="nothing was changed"):
+        imported(other, packed)
+    assert contents(other) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["memory.zip", "one", "two"]
+
+
 def test_import__after_an_interruption__is_completed_by_the_next(
     tmp_path: Path, packed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

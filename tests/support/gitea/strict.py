@@ -20,6 +20,7 @@ _REPO = "/repos/{owner}/{repo}"
 CALLS = {
     "/version": ("get",),
     "/user": ("get",),
+    "/users/{username}": ("get",),
     _REPO: ("get",),
     f"{_REPO}/pulls": ("get",),
     f"{_REPO}/pulls/{{index}}/reviews": ("get",),

@@ -113,6 +113,8 @@ def _masked(setting: Setting) -> Setting:
 
 
 def _text(value: object) -> str:
+    if value is None:
+        return "not set"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 

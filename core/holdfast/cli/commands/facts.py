@@ -88,13 +88,14 @@ def _check(args: Namespace) -> None:
 def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
 
     limit = None if args.by else args.limit
-    facts = memory.facts.list(order=args.order, limit=limit, category=args.category)
-    if args.by:
-        wanted = args.by.casefold()
-        facts = [f for f in facts if wanted in origins.of(f.source).casefold()][: args.limit]
-    facts = memory.facts.shown(facts)
-    total = memory.facts.count()
-    _say_provenance(memory)
+    with memory.services.store.backend.reading():  # a server is asked once for all of this
+        facts = memory.facts.list(order=args.order, limit=limit, category=args.category)
+        if args.by:
+            wanted = args.by.casefold()
+            facts = [f for f in facts if wanted in origins.of(f.source).casefold()][: args.limit]
+        facts = memory.facts.shown(facts)
+        total = memory.facts.count()
+        _say_provenance(memory)
     if args.json:
         out.json({"ok": True, "count": total, "facts": [_row(f) for f in facts]})
     elif facts:

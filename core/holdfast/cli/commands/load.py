@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.args import add_json, examples, positive, session_id
 from holdfast.cli.terminal import Term
+from holdfast.errors import Unavailable
 
 if TYPE_CHECKING:
+    from holdfast import Holdfast
     from holdfast.session.bootstrap import Brief
 
 
@@ -26,6 +28,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.epilog = (
         examples("holdfast load --max-chars 9000", "holdfast load --session fix-login", "holdfast load --json")
         + "\n\nIt needs only the files: no transcript, no pasted context and no provider with a memory."
+        "\nIf the server of the memory does not answer, it shows the part on this machine and exits with 3."
     )
 
 
@@ -34,12 +37,39 @@ def run(args: Namespace) -> int:
 
     out = Term()
     with Holdfast.open(args.root) as memory:
-        brief = memory.load(max_chars=args.max_chars, session=args.session or "")
+        try:
+            brief = memory.load(max_chars=args.max_chars, session=args.session or "")
+        except Unavailable as error:
+            if not memory.services.is_remote:
+                raise
+            return _without_store(out, memory, error, as_json=args.json)
     if args.json:
         out.json(as_table(brief))
     else:
         out.exact(str(brief) + "\n")
     return 0
+
+
+def _without_store(out: Term, memory: Holdfast, error: Unavailable, *, as_json: bool) -> int:
+    """Print the part that is on this machine: flushes kept for the server, and the last brief read from it. The error
+    goes to stderr, and its exit code stays."""
+    from holdfast.cli import problem, spool_view
+
+    spool = memory.spool
+    items, kept = spool.items(), spool.last_brief()
+    if as_json:
+        copy = {"at": kept.at.isoformat(), "text": kept.text} if kept is not None else None
+        table = {"ok": False, "error": problem.as_table(error), "spooled": spool_view.table(items), "copy": copy}
+        out.json({**table, "text": spool.text()})
+    else:
+        parts = (
+            spool.sentence,
+            spool.text(),
+            spool_view.told_of_copy(kept, memory.services.now()),
+            kept.text if kept is not None else "",
+        )
+        out.exact("\n\n".join(filter(None, parts)) + "\n")
+    return problem.tell(error, as_json=False)
 
 
 def as_table(brief: Brief) -> dict[str, Any]:

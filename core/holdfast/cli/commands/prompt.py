@@ -23,7 +23,7 @@ def run(args: Namespace) -> int:
     from holdfast.plugin.counters import counter
 
     out = Term()
-    with Holdfast.open(args.root) as memory:
+    with Holdfast.open(args.root) as memory, memory.services.store.backend.reading():  # a server is asked once
         text = memory.prompt(args.max_tokens, fenced=args.fenced)
         settled = memory.config.prompt
         shown = sum(line.startswith("- [") for line in text.rpartition("Facts:\n")[2].splitlines())

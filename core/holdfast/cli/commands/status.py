@@ -39,6 +39,8 @@ def run(args: Namespace) -> int:
     with Holdfast.open(args.root) as memory:
         now = status(memory.services)
         withheld = _withheld(memory)
+        away = memory.services.is_remote and (now.spooled or any(one.kind == "store" for one in now.lost))
+        copy = spool_view.told_of_copy(memory.spool.last_brief(), now.at) if away else ""
     out = Term()
     if args.json:
         out.json(
@@ -54,6 +56,7 @@ def run(args: Namespace) -> int:
                 "withheld": withheld,
                 "lost": [{"name": one.name, "message": one.message, "next_step": one.next_step} for one in now.lost],
                 "notices": list(now.notices),
+                "copy": copy,
             }
         )
         return 0 if now.ok else 1
@@ -82,6 +85,8 @@ def run(args: Namespace) -> int:
     state.say_unsafe(out, now)
     state.say_lost(out, now)
     spool_view.say_kept(out, now.spooled)
+    if copy:
+        out.say(out.wrapped(copy, first="\n  ", rest="  "))
     waiting.say_pending(out, now.waiting, now.at)
     if now.ok:
         dirty = any(s.state is State.DIRTY for s in now.sessions)

@@ -1,0 +1,115 @@
+"""A log at a point in time: which records count, whether it is sound, and where the next record goes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from attrs import frozen
+
+from holdfast.errors import Corrupt
+from holdfast_gitea import folding
+from holdfast_gitea.folding import SNAPSHOT, VERSION, Folded, Record, Segment
+from holdfast_gitea.index import PREFIX, Tail
+
+#: An issue goes on in a new one after so many records or bytes, since every read brings all comments of an issue. Of
+#: versions only the newest is read, so after fewer of them it is worth the three requests that a new issue costs.
+MOST_RECORDS: Final = 200
+MOST_VERSIONS: Final = 50
+MOST_BYTES: Final = 1 << 20
+#: Bytes that the server sends with each comment besides the record's text. An issue that begins with a snapshot goes on
+#: until its records are half as long, because a new one takes another snapshot.
+_ROUND_A_RECORD: Final = 1000
+RESTORE: Final = (
+    "Bring back what it was (the server keeps the history of an edit), or accept it as it is: "
+    f"add the comment `{folding.ACCEPT}` to that issue."
+)
+#: For entries or issues that are missing, or too many. It never suggests accepting or deleting anything, because a
+#: lagging server may show another state later.
+_MISSING: Final = (
+    "Try again in a minute, because a busy server may show an older state. If it stays so, see `Edits and deletions on "
+    "the server` in docs/gitea.md."
+)
+
+
+@frozen(kw_only=True)
+class Chain:
+    """A log at a point in time. ``segments`` may start partway, with a segment that begins with a root."""
+
+    title: str
+    segments: tuple[Segment, ...]
+    folded: Folded
+    lost: Tail | None = None
+
+    @property
+    def active(self) -> int | None:
+        """The issue number for the next record, None before the log has an issue."""
+        folded = self.folded
+        used = {r.segment for r in (*folded.accepted, *folded.late)} | set(folded.sealed.values())
+        there = [s.number for s in self.segments]
+        live = [number for number in there if number in used and number not in folded.sealed]
+        return min(live or there, default=None)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next record should go to a new issue."""
+        here = [r for r in self.folded.accepted if r.segment == self.active and not r.root and r.kind != SNAPSHOT]
+        versions = sum(r.kind == VERSION for r in here)
+        size = sum(r.size for r in here)
+        if len(here) < MOST_RECORDS and versions < MOST_VERSIONS and size < MOST_BYTES:
+            return False
+        start = sum(r.size for r in self.folded.accepted if r.segment == self.active and r.kind == SNAPSHOT)
+        return size + len(here) * _ROUND_A_RECORD >= start / 2
+
+    def accepts(self, record_id: str) -> bool:
+        """Whether that record counts."""
+        return any(record.id == record_id for record in self.folded.accepted)
+
+    @property
+    def absent(self) -> frozenset[int]:
+        """Issues in which the log goes on and that the server does not show."""
+        return frozenset(self.folded.sealed.values()) - {segment.number for segment in self.segments}
+
+    @property
+    def seems_damaged(self) -> bool:
+        """Whether records or issues seem to be missing, or one to be too many."""
+        return bool(self.lost or self.absent or self.folded.gaps or self.folded.forks)
+
+    def check(self) -> None:
+        """Raises: Corrupt when comments were deleted, or their markers."""
+        if self.lost:
+            raise Corrupt(
+                f"The newest entry of {shown(self.title)} (comment {self.lost.comment} in issue #{self.lost.segment}) "
+                "is gone from the server.",
+                next_step=_MISSING,
+            )
+        for old, new in self.folded.sealed.items():
+            if new in self.absent:
+                raise Corrupt(
+                    f"{shown(self.title)} goes on from issue #{old} in #{new}, which is gone from the server.",
+                    next_step=_MISSING,
+                )
+        for record in self.folded.forks:
+            first = self.folded.accepted[0].segment
+            raise Corrupt(
+                f"{shown(self.title)} is in two issues that do not know of each other: #{first} and #{record.segment}.",
+                next_step=_MISSING,
+            )
+        for record in self.folded.gaps:
+            raise Corrupt(
+                f"An entry of {shown(self.title)} before {record.url} is gone from the server.", next_step=_MISSING
+            )
+
+    def check_text(self, record: Record) -> str:
+        """The record's text. Raises: Corrupt when it was edited and the edit has not been accepted."""
+        if record.text is None or not (record.intact or self.approves(record)):
+            raise Corrupt(f"An entry of {shown(self.title)} was edited by hand: {record.url}", next_step=RESTORE)
+        return record.text
+
+    def approves(self, record: Record) -> bool:
+        """Whether a person has accepted an edit of the record."""
+        return self.folded.is_approved(record.segment, record.comment, record.edited_at)
+
+
+def shown(title: str) -> str:
+    """A title as shown in messages. A document appears under its own name."""
+    return repr(title.removeprefix(PREFIX).removeprefix("doc:"))

@@ -1,0 +1,220 @@
+"""Invite users whose records count, and revoke that: a list in the store, which all machines read.
+
+The list is a log of its own (:mod:`holdfast_gitea.log`), so a changed or deleted entry is noticed like one of a
+document. Only the repository's owner, users named in the settings and the token's own user may write it; whoever joined
+by an invitation may not invite others.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final
+from urllib.parse import quote
+
+from attrs import evolve
+
+from holdfast.errors import BadValue, Corrupt, NotFound, Refused, StorageError, Unavailable
+from holdfast_gitea import marker, storeissue
+from holdfast_gitea.chain import RESTORE, Chain
+from holdfast_gitea.folding import VERSION
+from holdfast_gitea.index import AUTHORS, STORE, Entry
+from holdfast_gitea.log import TRIES, Log
+from holdfast_gitea.members import NEVER, THIS, Member, Span, members_in, text_of
+from holdfast_gitea.wire import models
+from holdfast_gitea.wire.faults import Absent, Closed, garbled
+
+logger = logging.getLogger(__name__)
+
+_NOTE: Final = (
+    "Users who joined by an invitation: their records count, too. `holdfast gitea invite` shows and changes this list."
+)
+
+
+def attach(log: Log) -> None:
+    """Let the log's index know who was invited."""
+
+    def read(entry: Entry) -> Sequence[Member]:
+        return _invited(log.load_from(AUTHORS, [entry]))
+
+    log.index.read_members = read
+
+
+def listed(log: Log) -> list[Member]:
+    """The users on the list by id, also those whose invitation was revoked. Raises: Corrupt; Unavailable."""
+    with log.reading():
+        log.index.refresh()
+        log.index.check_members()
+        return sorted(log.authors.members.values(), key=lambda one: one.id)
+
+
+def invite(log: Log, login: str, user_id: int = 0) -> Member:
+    """Let the records of that user count from now on, on all machines.
+
+    ``user_id`` is needed only when the token may not ask the server and the user has written nothing yet.
+    Raises: NotFound; BadValue without an id; Refused for a user who counts anyway, and when the token's user may not
+    invite; Unavailable.
+    """
+    with log.writing():
+        _prepare(log)
+        name, found = (login, user_id) if user_id else _account(log, login)
+        if name.casefold() in (log.authors.own, log.authors.owner.casefold()):
+            raise Refused(f"The records of {name} count anyway.", next_step="Invite another user.")
+
+        def joined(before: Member | None) -> Member | None:
+            if before is not None and before.state == "joined":
+                return evolve(before, login=name) if before.login != name else None
+            if before is not None and before.state == "left":
+                raise Refused(
+                    f"The invitation of {name} is not yet revoked completely.",
+                    next_step=f"Run `holdfast gitea invite {name} --revoke` once more.",
+                )
+            span = Span(since=THIS, since_at=NEVER)
+            spans = (*(before.spans if before else ()), span)
+            return Member(id=found, login=name, by=log.authors.own, state="joined", spans=spans)
+
+        return _change(log, found, joined)
+
+
+def revoke(log: Log, login: str) -> Member:
+    """End the invitation: that user's further records do not count. Earlier ones still do.
+
+    The caller then repeats in new issues what the user wrote (:func:`holdfast_gitea.compaction.take_over`) and calls
+    :func:`close`, because on the server users can edit and delete their own comments. Raises: as :func:`invite`.
+    """
+    with log.writing():
+        _prepare(log)
+        found = member_named(log, login)
+
+        def left(before: Member | None) -> Member | None:
+            if before is None or before.state != "joined":
+                return None
+            *earlier, last = before.spans
+            return evolve(before, state="left", spans=(*earlier, evolve(last, until=THIS)))
+
+        return _change(log, found.id, left)
+
+
+def close(log: Log, user_id: int) -> Member:
+    """Note that nothing this user can edit is read any more."""
+    with log.writing():
+        return _change(log, user_id, lambda one: evolve(one, state="out") if one and one.state == "left" else None)
+
+
+def writers(log: Log) -> list[tuple[str, str]]:
+    """The users whose records count, each with the reason."""
+    found = {log.authors.owner.casefold(): (log.authors.owner, "owner of the repository")}
+    for name in sorted(log.authors.named):
+        found.setdefault(name, (name, "named in `[storage] authors` on this machine"))
+    for one in log.authors.members.values():
+        if one.state == "joined":
+            why = f"invited by {one.by} on {one.spans[-1].since_at:%Y-%m-%d}"
+            found.setdefault(one.login.casefold(), (one.login, why))
+    own = log.authors.own
+    if own and own not in {one.login.casefold() for one in log.authors.members.values()}:
+        found.setdefault(own, (own, "the user of this machine's token"))
+    return list(found.values())
+
+
+def member_named(log: Log, login: str) -> Member:
+    """Raises: NotFound when the list has no user of that name or id."""
+    for one in log.authors.members.values():
+        if login.casefold() == one.login.casefold() or login == str(one.id):
+            return one
+    raise NotFound(f"{login!r} was not invited.", next_step="`holdfast gitea invite` lists the users who were.")
+
+
+def _prepare(log: Log) -> None:
+    """Raises: Refused when the token's user may not change the list."""
+    log.index.refresh(whole=True)
+    if not log.index.known(STORE):
+        log.make(STORE, storeissue.new())
+    own = log.authors.own_member(log.index.known(STORE)[0].number)
+    if own is not None:
+        raise Refused(
+            f"{own.login} joined by an invitation itself, and may not change who counts.",
+            next_step=f"Ask {own.by}.",
+        )
+    if not log.authors.own_invites and log.authors.own not in (log.authors.owner.casefold(), *log.authors.named):
+        raise Refused(
+            f"{log.authors.own} may not change who counts in {log.repo.name}.",
+            next_step=f"Ask {log.authors.owner}, or name the user in `[storage] authors` on all machines.",
+        )
+
+
+def _account(log: Log, login: str) -> tuple[str, int]:
+    """The user's name and id. Raises: NotFound; BadValue."""
+    for one in log.authors.members.values():
+        if one.login.casefold() == login.casefold() and one.state == "joined":
+            return one.login, one.id
+    try:
+        found = log.repo.outside(f"/users/{quote(login, safe='')}").data
+    except Absent as error:
+        raise NotFound(
+            f"The server has no user {login!r}, or does not show it.", next_step="Check the name on the server."
+        ) from error
+    except Closed as error:
+        raise BadValue(
+            "USER",
+            f"{login!r} cannot be looked up with this token",
+            next_step="Add `read:user` to its scopes, or pass the user's number with --id; `holdfast doctor` shows "
+            "it once the user has written here.",
+        ) from error
+    name, user_id = models.login(found), models.user_id(found)
+    if not name or not user_id:
+        raise garbled("a user was expected")
+    return name, user_id
+
+
+def _change(log: Log, user_id: int, change: Callable[[Member | None], Member | None]) -> Member:
+    """Write a version of the list with that user changed; ``change`` returns None when it is as it should be."""
+    for _ in range(TRIES):
+        chain = log.load(AUTHORS)
+        # When the list was deleted, this machine's copy keeps the spans of those who are on it.
+        known = _invited(chain) if chain.folded.accepted else log.authors.members.values()
+        members = {one.id: one for one in known}
+        made = change(members.get(user_id))
+        if made is None and chain.folded.accepted:
+            return members[user_id]
+        made = made or members[user_id]
+        text = text_of([*(one for one in members.values() if one.id != user_id), made])
+        chain, record_id = log.post(chain, VERSION, text, "Whose records count was changed.", language="json")
+        if not chain.accepts(record_id):
+            continue
+        chain = log.show(chain, record_id, text, _NOTE)
+        if chain.accepts(record_id) and chain.active is not None:
+            _mention(log, chain.active)
+            log.index.refresh()
+            return log.authors.members[user_id]
+    raise Unavailable("The list of invited users is changed by too many at once.", next_step="Try again.")
+
+
+def _mention(log: Log, number: int) -> None:
+    """Let the store's own issue name the list, so that every machine notices when it is gone. Errors are logged."""
+    store = next(iter(log.index.known(STORE)), None)
+    if store is None or store.authors == number:
+        return
+    try:
+        issue = log.repo.issue(store.number)
+        framed = marker.framed(issue.body) if issue else None
+        if issue is None or framed is None or framed.text is None:
+            return
+        body = storeissue.body(framed.text, facts=store.facts or "", settled=store.settled or "", authors=number)
+        log.index.saw(log.repo.edit_issue(store.number, body=body, content_version=issue.content_version))
+    except (StorageError, Refused) as error:
+        logger.warning("issue #%d was not changed: %s", store.number, error)
+
+
+def _invited(chain: Chain) -> Sequence[Member]:
+    """The list. Raises: Corrupt when it was changed by hand."""
+    chain.check()
+    if not chain.folded.accepted:
+        return ()
+    last = chain.folded.accepted[-1]
+    text = chain.check_text(last)
+    if last.was_edited and not chain.approves(last):
+        raise Corrupt(f"The list of invited users was edited by hand: {last.url}", next_step=RESTORE)
+    try:
+        return members_in(text, last.comment, last.edited_at)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Corrupt(f"The list of invited users at {last.url} cannot be read.", next_step=RESTORE) from error

@@ -1,0 +1,67 @@
+"""The outcome of every line of the memory before and after a dream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from holdfast.facts.factrules import duplicate_key
+from holdfast.flush.dreamlog import Gone, Supported
+from holdfast_dream.consolidate import Before
+from holdfast_dream.grounding import ground
+from holdfast_dream.grounding.restating import Relation
+
+#: Minimum score of :func:`holdfast_dream.grounding.ground` for an old item to count as merged into the new one.
+_SAYS_THE_SAME: Final = 0.5
+
+
+class Compared(NamedTuple):
+    """``lines`` is the new memory with its evidence. Of the old items, ``merged`` went into others, newer statements
+    replaced the ``replaced`` ones, and ``dropped`` ones were removed, each with its reason."""
+
+    lines: list[Supported]
+    merged: list[Gone]
+    replaced: list[Gone]
+    dropped: list[Gone]
+
+
+def compare(
+    before: Before,
+    new: str,
+    after: Sequence[str],
+    sources: tuple[tuple[str, str], ...],
+    *,
+    archived: Iterable[Gone],
+    refused: Iterable[Gone],
+) -> Compared:
+    """Compare the items ``before`` with those ``after``, the items of the text ``new``. ``archived`` items are in
+    neither list of old items; a reason in ``refused`` explains a dropped item."""
+    still = {duplicate_key(text) for text in after} | {duplicate_key(one.text) for one in archived}
+    lines = [
+        Supported(
+            text=found.text,
+            sources=[f"{support.document}:{support.line}" for support in found.supports],
+            kept=before.has(found.text),
+        )
+        for found in ground(after, sources)
+    ]
+    # An old item counts as merged when the new memory supports it as a source.
+    merged: list[Gone] = []
+    older: list[Gone] = []
+    dropped: list[Gone] = []
+    newer = before.replaced(after)
+    reasons = {duplicate_key(one.text): one.reason for one in refused}
+    there = new.splitlines()
+    gone = [text for text in before.texts if duplicate_key(text) not in still]
+    for found in ground(gone, [("new", new)]):
+        best = found.supports[0] if found.supports else None
+        heir, what = newer.get(found.text, ("", Relation.OTHER))
+        if heir:
+            one = Gone(text=found.text, reason=f"now: {heir}")
+            (merged if what is Relation.SAME else older).append(one)
+        elif best is not None and found.ok and best.score >= _SAYS_THE_SAME:
+            merged.append(Gone(text=found.text, reason=f"now in: {there[best.line - 1].removeprefix('- ')}"))
+        else:
+            reason = reasons.get(duplicate_key(found.text), "left out by the dream")
+            dropped.append(Gone(text=found.text, reason=reason))
+    return Compared(lines, merged, older, dropped)

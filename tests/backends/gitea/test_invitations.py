@@ -1,0 +1,471 @@
+"""Users join a store by an invitation of its owner, which only the owner's client can write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+from tests.support.trusting import trusted
+
+from holdfast.cli import main
+from holdfast.errors import Corrupt, NotFound, Refused
+from holdfast.plugin.checks import Outcome
+from holdfast.storage import sha256
+from holdfast.testing.base import make_block, make_fact
+from holdfast_gitea import folding, invitations, marker
+from holdfast_gitea.backend import GiteaBackend
+from holdfast_gitea.checks import access, inspect
+from holdfast_gitea.standin import StandIn
+from holdfast_gitea.wire.faults import Closed
+
+REPO = "agent/memory"
+DAY = "memory/2026-03-01.md"
+HEADER = "# Daily Memory: 2026-03-01\n"
+SCOPES = ("write:issue", "read:user")
+Machine = Callable[..., GiteaBackend]
+Of = Callable[..., GiteaBackend]
+
+
+@pytest.fixture
+def of(standin: StandIn, tmp_path: Path) -> Iterator[Of]:
+    """A new machine of that user, who may read the repository and comment in it. Its name makes it the same one."""
+    made: list[GiteaBackend] = []
+
+    def make(user: str, name: str = "", scopes: tuple[str, ...] = SCOPES, **options: Any) -> GiteaBackend:
+        if user != "agent":
+            standin.world.repo(REPO).rights.setdefault(user, "read")
+        folder = tmp_path / (name or f"{user}{len(made)}")
+        folder.mkdir(exist_ok=True)
+        token = standin.make_token(user, scopes)
+        given = {"server": standin.url, "repository": REPO, "token": token, "patience_s": 2.0, **options}
+        made.append(GiteaBackend(folder, **given))
+        return made[-1]
+
+    yield make
+    for backend in made:
+        backend.close()
+
+
+def text_of(store: GiteaBackend, name: str = "MEMORY.md") -> str | None:
+    document = store.read(name)
+    return document.text if document else None
+
+
+def issue_of(standin: StandIn, title: str) -> int:
+    return next(number for number, found in standin.titles(REPO).items() if found == title)
+
+
+def the_list(standin: StandIn) -> int:
+    return issue_of(standin, "holdfast:authors")
+
+
+def test_invite__a_user_whom_no_settings_name__their_records_count_on_every_machine(standin: StandIn, of: Of) -> None:
+    owner, ana, other = of("agent"), of("ana"), of("cleo")
+    owner.write("MEMORY.md", "one\n")
+    invitations.invite(owner.log, "ana")
+    assert text_of(ana) == "one\n"
+    ana.write("MEMORY.md", "two\n")
+    ana.append(DAY, make_block("one"), HEADER, "one")
+    ana.add_fact(make_fact(1), 100)
+    for view in (owner, of("agent"), other, of("ana")):
+        assert text_of(view) == "two\n"
+        assert "holdfast:block" in (text_of(view, DAY) or "")
+        assert view.count_facts() == 1
+    owner.write("MEMORY.md", "three\n")
+    assert text_of(ana) == "three\n"
+
+
+def test_invite__a_record_from_before__does_not_count_on_any_machine_either_way(standin: StandIn, of: Of) -> None:
+    """Otherwise an acknowledged version of the owner would become one that came too late."""
+    owner, ana = of("agent"), of("ana")
+    owner.write("MEMORY.md", "one\n")
+    ana.write("MEMORY.md", "early\n")
+    ana.write("USER.md", "early\n")
+    owner.write("MEMORY.md", "two\n")
+    invitations.invite(owner.log, "ana")
+    for view in (owner, ana, of("agent"), of("ana")):
+        view.log.index.refresh()
+        assert text_of(view) == "two\n"
+        assert text_of(view, "USER.md") is None
+    ana.write("MEMORY.md", "three\n")
+    assert text_of(of("agent")) == "three\n"
+
+
+def test_revoke__records_from_before__still_count_and_later_ones_do_not(standin: StandIn, of: Of) -> None:
+    owner, ana = of("agent"), of("ana")
+    invitations.invite(owner.log, "ana")
+    ana.write("MEMORY.md", "of ana\n")
+    ana.append(DAY, make_block("one"), HEADER, "one")
+    ana.add_fact(make_fact(1), 100)
+    member, count = owner.revoke("ana")
+    assert (member.state, count >= 3) == ("out", True)
+    base = marker.fields(standin.bodies(REPO, max(standin.titles(REPO)))[-1])
+    assert base is not None
+    for number, title in standin.titles(REPO).items():
+        if title.startswith("holdfast:doc"):
+            body = marker.frame("x", "evil\n", id=folding.new_id(), kind="ver", base=base["id"])
+            standin.make_comment(REPO, number, body, poster="ana")
+    for view in (owner, of("agent"), of("cleo")):
+        assert text_of(view) == "of ana\n"
+        assert "holdfast:block" in (text_of(view, DAY) or "")
+        assert view.count_facts() == 1
+    with pytest.raises(Refused, match="revoked"):
+        ana.write("MEMORY.md", "later\n")
+    assert owner.revoke("ana") == (member, 0)
+
+
+def test_revoke__the_user_then_edits_and_deletes_what_they_wrote__no_agent_is_told_anything_else(
+    standin: StandIn, of: Of
+) -> None:
+    """On the server the author of a comment or issue may always edit it."""
+    owner, ana = of("agent"), of("ana")
+    invitations.invite(owner.log, "ana")
+    ana.write("MEMORY.md", "of ana\n")
+    ana.append(DAY, make_block("one"), HEADER, "one")
+    of("ana").append(DAY, make_block("two"), HEADER, "two")
+    ana.add_fact(make_fact(1), 100)
+    owner.append(DAY, make_block("three"), HEADER, "three")
+    before = text_of(owner, DAY)
+    owner.revoke("ana")
+    issues = standin.world.repo(REPO).issues
+    mine = [(number, row) for number, one in issues.items() for row in one.rows if row.poster.login == "ana"]
+    assert mine
+    for place, (number, row) in enumerate(mine):
+        if place % 2:
+            standin.delete_comment(REPO, row.id)
+        else:
+            fields = marker.fields(row.body) or {}
+            more = {key: value for key, value in fields.items() if key not in ("sha256", "n")}
+            standin.edit_comment(REPO, row.id, marker.frame("x", "evil\n", **more))
+            row.updated += 60
+        assert number
+    for number, one in issues.items():
+        if one.poster.login == "ana":
+            named = marker.line(kind="copy", log="aG9sZGZhc3Q6ZG9jOk1FTU9SWS5tZA")
+            standin.edit_issue(REPO, number, title="holdfast:doc:MEMORY.md", body=named)
+    for view in (owner, of("agent"), of("cleo")):
+        view.log.index.refresh(whole=True)
+        assert text_of(view) == "of ana\n"
+        assert text_of(view, DAY) == before
+        assert view.count_facts() == 1
+        assert view.names() == ["MEMORY.md", DAY]
+    assert all(check.outcome is not Outcome.FAIL for check in inspect(of("agent").log))
+
+
+def test_revoke__interrupted_and_a_record_is_edited_then__corrupt_until_it_is_run_again(
+    standin: StandIn, of: Of
+) -> None:
+    owner, ana = of("agent"), of("ana")
+    invitations.invite(owner.log, "ana")
+    ana.append(DAY, make_block("one", "- step"), HEADER, "one")
+    number = issue_of(standin, f"holdfast:doc:{DAY}")
+    invitations.revoke(owner.log, "ana")
+    assert any("--revoke" in check.next_step for check in inspect(of("agent").log))
+    comment, body = standin.comments(REPO, number)[0]
+    framed = marker.framed(body)
+    assert framed is not None
+    assert framed.text is not None
+    more = {key: value for key, value in framed.fields.items() if key not in ("sha256", "n")}
+    standin.skew(5)
+    standin.edit_comment(REPO, comment, marker.frame("x", framed.text.replace("step", "evil"), **more))
+    for view in (owner, of("agent")):
+        with pytest.raises(Corrupt, match="edited"):
+            view.read(DAY)
+    standin.edit_comment(REPO, comment, body)
+    standin.make_comment(REPO, number, folding.ACCEPT)
+    owner.revoke("ana")
+    assert "step" in (text_of(of("agent"), DAY) or "")
+
+
+@pytest.mark.parametrize("poster", ["mallory", "ana"])
+def test_invitation__written_by_a_reader_or_an_invited_user__has_no_effect(
+    standin: StandIn, of: Of, poster: str
+) -> None:
+    for user in ("ana", "mallory"):
+        standin.world.user(user)
+    owner = of("agent")
+    owner.write("MEMORY.md", "one\n")
+    invitations.invite(owner.log, "ana")
+    number = the_list(standin)
+    row = {"id": standin.world.user("mallory").id, "login": "mallory", "by": "agent", "state": "joined"}
+    text = json.dumps({**row, "spans": [[0, "2020-01-01T00:00:00+00:00", 0, ""]]})
+    base = (marker.fields(standin.bodies(REPO, number)[-1]) or {})["id"]
+    body = marker.frame("x", text, language="json", id=folding.new_id(), kind="ver", base=base)
+    standin.make_comment(REPO, number, body, poster=poster)
+    own = standin.make_issue(REPO, "holdfast:authors", poster=poster)
+    standin.make_comment(REPO, own, body.replace(f" base={base}", ""), poster=poster)
+    standin.make_comment(REPO, number, folding.ACCEPT, poster=poster)
+    of("mallory").write("MEMORY.md", "evil\n")
+    for view in (owner, of("agent"), of("cleo")):
+        assert text_of(view) == "one\n"
+        assert [one.login for one in invitations.listed(view.log)] == ["ana"]
+    assert any(f"#{number}" in c.message or f"#{own}" in c.message for c in inspect(of("agent").log))
+
+
+def test_invitation__edited_by_a_user_with_write_access__corrupt_although_the_checksum_fits(
+    standin: StandIn, of: Of
+) -> None:
+    standin.world.user("ana")
+    owner = of("agent")
+    owner.write("MEMORY.md", "one\n")
+    invitations.invite(owner.log, "ana")
+    number = the_list(standin)
+    comment, body = standin.comments(REPO, number)[-1]
+    framed = marker.framed(body)
+    assert framed is not None
+    assert framed.text is not None
+    evil = framed.text.replace(str(standin.world.user("ana").id), str(standin.world.user("mallory").id))
+    more = {key: value for key, value in framed.fields.items() if key not in ("sha256", "n")}
+    standin.skew(5)
+    standin.edit_comment(REPO, comment, marker.frame("x", evil, language="json", **more))
+    for touch in (lambda view: view.read("MEMORY.md"), lambda view: view.names(), lambda view: view.count_facts()):
+        with pytest.raises(Corrupt, match="edited"):
+            touch(of("agent"))
+    assert any(c.outcome is Outcome.FAIL and "edited" in c.message for c in inspect(of("agent").log))
+    # A comment of the owner, edited into an acceptance, does not accept it.
+    other = standin.make_comment(REPO, number, "Hello.")
+    standin.skew(20)
+    standin.edit_comment(REPO, other, folding.ACCEPT)
+    with pytest.raises(Corrupt, match="edited"):
+        of("agent").read("MEMORY.md")
+    standin.edit_comment(REPO, comment, body)
+    standin.make_comment(REPO, number, folding.ACCEPT)
+    assert text_of(of("agent")) == "one\n"
+    assert [one.login for one in invitations.listed(of("agent").log)] == ["ana"]
+
+
+@pytest.mark.parametrize("whole_issue", [True, False])
+def test_invitation__deleted__corrupt_until_invited_again_and_nothing_vanishes(
+    standin: StandIn, of: Of, whole_issue: bool
+) -> None:
+    owner, ana = of("agent"), of("ana")
+    owner.write("MEMORY.md", "one\n")
+    invitations.invite(owner.log, "ana")
+    ana.write("MEMORY.md", "two\n")
+    assert text_of(owner) == "two\n"
+    number = the_list(standin)
+    if whole_issue:
+        standin.delete_issue(REPO, number)
+    else:
+        standin.delete_comment(REPO, standin.comments(REPO, number)[-1][0])
+    owner.log.index.refresh(whole=True)
+    for view in (owner, of("agent"), of("cleo")):
+        with pytest.raises(Corrupt, match="gone from the server"):
+            view.read("MEMORY.md")
+    if whole_issue:
+        invitations.invite(owner.log, "ana")  # this machine knew who was on the list, and since when
+        for view in (owner, of("agent"), of("cleo")):
+            view.log.index.refresh(whole=True)
+            assert text_of(view) == "two\n"
+
+
+def test_invitation__the_user_gets_another_login_and_another_user_theirs__the_account_keeps_the_right(
+    standin: StandIn, of: Of
+) -> None:
+    owner, ana = of("agent"), of("ana", "ana")
+    owner.write("MEMORY.md", "one\n")
+    invitations.invite(owner.log, "ana")
+    ana.write("MEMORY.md", "two\n")
+    standin.rename_user("ana", "anna")
+    mallory = of("ana", "mallory")  # a new account
+    mallory.write("MEMORY.md", "evil\n")
+    for view in (owner, of("agent"), of("cleo")):
+        assert text_of(view) == "two\n"
+    anna = of("anna", "ana")
+    anna.write("MEMORY.md", "three\n")
+    assert text_of(of("agent")) == "three\n"
+
+
+def test_authors__a_named_user_gives_up_their_login__the_next_with_it_does_not_count_on_machines_that_knew(
+    standin: StandIn, of: Of
+) -> None:
+    owner = of("agent", "owner", authors=("ana",))
+    of("ana").write("MEMORY.md", "two\n")
+    assert text_of(owner) == "two\n"
+    owner.log.keep()
+    standin.rename_user("ana", "anna")
+    number = issue_of(standin, "holdfast:doc:MEMORY.md")
+    base = (marker.fields(standin.bodies(REPO, number)[-1]) or {})["id"]
+    body = marker.frame("x", "evil\n", id=folding.new_id(), kind="ver", base=base)
+    standin.make_comment(REPO, number, body, poster="ana")
+    for view in (owner, of("agent", "owner", authors=("ana",))):
+        assert text_of(view) == "two\n"
+
+
+def test_invited_user__who_may_only_read_the_repository__writes_all_but_a_deletion(standin: StandIn, of: Of) -> None:
+    """The mark of a deletion is in the issue's body, which only its author and users with write access may edit."""
+    owner, ana = of("agent"), of("ana")
+    invitations.invite(owner.log, "ana")
+    owner.append(DAY, make_block("one"), HEADER, "one")
+    with pytest.raises(Closed, match="may not do that"):
+        ana.delete(DAY)
+    assert text_of(owner, DAY) is not None
+    owner.delete(DAY)
+    of("ana").append(DAY, make_block("two"), HEADER, "two")
+    for view in (owner, ana, of("agent")):
+        assert view.names() == [DAY]
+        assert (text_of(view, DAY) or "").count("holdfast:block") == 1
+    ana.write("USER.md", "of ana\n")
+    ana.delete("USER.md")
+    assert text_of(of("agent"), "USER.md") is None
+    owner.write("USER.md", "one\n")
+    ana.write("USER.md", "two\n", sha256("one\n"))
+    assert text_of(of("agent"), "USER.md") == "two\n"
+
+
+def test_invite__by_an_invited_user__is_refused(standin: StandIn, of: Of) -> None:
+    standin.world.user("ana")
+    invitations.invite(of("agent").log, "ana")
+    with pytest.raises(Refused, match="joined by an invitation"):
+        invitations.invite(of("ana").log, "cleo")
+    with pytest.raises(Refused, match="joined by an invitation"):
+        of("ana").revoke("ana")
+
+
+def test_invite__two_machines_of_the_owner_at_once__both_users_join(of: Of) -> None:
+    one, two = of("agent"), of("agent")
+    of("ana")
+    of("ben")
+    for store in (one, two):
+        store.names()
+    invitations.invite(one.log, "ana")
+    invitations.invite(two.log, "ben")
+    assert [m.login for m in invitations.listed(of("agent").log)] == ["ana", "ben"]
+
+
+def test_invite__again_and_unknown_users__changes_nothing_or_says_so(standin: StandIn, of: Of) -> None:
+    owner = of("agent")
+    of("ana")
+    first = invitations.invite(owner.log, "ana")
+    count = len(standin.comments(REPO, the_list(standin)))
+    assert invitations.invite(owner.log, "ANA") == first
+    assert len(standin.comments(REPO, the_list(standin))) == count
+    with pytest.raises(NotFound, match="no user"):
+        invitations.invite(owner.log, "nobody")
+    with pytest.raises(NotFound, match="was not invited"):
+        owner.revoke("nobody")
+    with pytest.raises(Refused, match="count anyway"):
+        invitations.invite(owner.log, "agent")
+
+
+def test_invite__revoked_and_invited_again__records_in_between_do_not_count(standin: StandIn, of: Of) -> None:
+    owner, ana = of("agent"), of("ana")
+    owner.write("MEMORY.md", "one\n")
+    invitations.invite(owner.log, "ana")
+    ana.write("MEMORY.md", "two\n")
+    owner.revoke("ana")
+    number = max(n for n, title in standin.titles(REPO).items() if title == "holdfast:doc:MEMORY.md")
+    base = (marker.fields(standin.bodies(REPO, number)[-1]) or {})["id"]
+    body = marker.frame("x", "between\n", id=folding.new_id(), kind="ver", base=base)
+    standin.make_comment(REPO, number, body, poster="ana")
+    invitations.invite(owner.log, "ana")
+    for view in (owner, ana, of("agent"), of("ana")):
+        view.log.index.refresh()
+        assert text_of(view) == "two\n"
+    ana.write("MEMORY.md", "three\n")
+    assert text_of(of("agent")) == "three\n"
+
+
+def test_invite__with_the_recommended_token__the_server_shows_the_users_id_to_everyone(of: Of) -> None:
+    owner = of("agent", scopes=("write:issue",))
+    owner.write("MEMORY.md", "one\n")
+    ana = of("ana", scopes=("write:issue",))
+    invitations.invite(owner.log, "ana")
+    ana.write("MEMORY.md", "two\n")
+    assert text_of(of("cleo", scopes=("write:issue",))) == "two\n"
+
+
+def test_start__users_were_invited__costs_one_request_more_once(standin: StandIn, of: Of) -> None:
+    owner = of("agent")
+    owner.write("MEMORY.md", "one\n")
+    of("ana")
+    invitations.invite(owner.log, "ana")
+    counts = []
+    for _ in range(3):
+        view = of("agent", "same")
+        standin.requests.clear()
+        view.read("MEMORY.md")
+        counts.append(len(standin.requests))
+        view.log.keep()
+    assert counts == [3, 2, 2]  # the list of issues, the document, and the first time the list of users
+
+
+def test_facts__of_an_invited_user_from_this_machines_copy__count(standin: StandIn, of: Of) -> None:
+    owner, ana = of("agent", "owner"), of("ana")
+    invitations.invite(owner.log, "ana")
+    with ana.batch():
+        for number in range(60):
+            ana.add_fact(evolve(make_fact(number), content=f"{number} " + "x" * 1000), 100)
+    standin.skew(600)  # so that they are older than what is always listed again
+    assert owner.count_facts() == 60
+    owner.log.keep()
+    for _ in range(2):
+        again = of("agent", "owner")
+        assert again.count_facts() == 60
+        again.close()
+
+
+def test_doctor__who_may_write_and_why__is_listed(of: Of) -> None:
+    owner = of("agent", authors=("carol",))
+    of("ana")
+    invitations.invite(owner.log, "ana")
+    with owner.within(30):
+        [line] = [c.message for c in access(owner.log) if "records count from" in c.message]
+    assert "agent (owner of the repository)" in line
+    assert "carol (named in `[storage] authors` on this machine)" in line
+    assert "ana (invited by agent on " in line
+
+
+@pytest.fixture
+def command(standin: StandIn, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Callable[..., Any]:
+    """``holdfast gitea ...`` in a project whose store is on the stand-in: exit code, and stdout with stderr."""
+    address = f'server = "{standin.url}"\nrepository = "{REPO}"\n'
+    (project / "holdfast.toml").write_text(f'[storage]\nbackend = "gitea"\n{address}')
+    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", standin.token)
+    trusted(project)
+
+    def run(*words: str) -> tuple[int, str]:
+        code = main(["gitea", *words, "--root", str(project)])
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return run
+
+
+def test_command__invite_list_and_revoke__says_who_may_write(standin: StandIn, of: Of, command: Any) -> None:
+    ana = of("ana")
+    assert command("invite", "ana") == (0, "✓ the records of ana (id 3) count from now on\n")
+    ana.write("MEMORY.md", "one\n")
+    code, said = command("invite")
+    assert (code, said.count("\n")) == (0, 2)
+    assert "owner of the repository" in said
+    assert "invited by agent on" in said
+    code, said = command("invite", "ana", "--revoke", "--json")
+    found = json.loads(said)
+    assert (code, found["ok"], found["taken_over"], found["user"]["state"]) == (0, True, 1, "revoked")
+    found = json.loads(command("invite", "--json")[1])
+    assert [one["login"] for one in found["writers"]] == ["agent"]
+    assert [(one["login"], one["state"]) for one in found["invited"]] == [("ana", "revoked")]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("invite", "--revoke"), 2, "Whose invitation?"),
+        (("invite", "ana", "--revoke", "--id", "3"), 2, "--id"),
+        (("invite", "nobody"), 1, "no user"),
+        (("invite", "agent"), 1, "count anyway"),
+    ],
+)
+def test_command__cannot_do_that__says_why(command: Any, words: tuple[str, ...], code: int, says: str) -> None:
+    found, said = command(*words)
+    assert (found, says in said, "next:" in said) == (code, True, True)
+
+
+def test_command__the_store_is_in_files__says_so(project: Path, capsys: Any) -> None:
+    assert main(["gitea", "invite", "--root", str(project)]) == 2
+    assert "not on a Gitea server" in capsys.readouterr().err

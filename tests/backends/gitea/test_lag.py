@@ -1,0 +1,130 @@
+"""A server that shows an older state for a while, as one does whose database is read from a lagging copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from holdfast.errors import Corrupt, Unavailable
+from holdfast.testing.base import make_fact
+from holdfast_gitea import folding
+from holdfast_gitea.backend import GiteaBackend
+from holdfast_gitea.standin import StandIn
+from holdfast_gitea.standin.state import Issue
+
+REPO = "agent/memory"
+Machine = Callable[..., GiteaBackend]
+
+
+def issues(standin: StandIn) -> dict[int, Issue]:
+    found: dict[int, Issue] = standin.world.repo(REPO).issues
+    return found
+
+
+def number_of(standin: StandIn, title: str) -> int:
+    return max(number for number, one in issues(standin).items() if one.title == title)
+
+
+def after(store: GiteaBackend, name: str, times: int, then: Callable[[], object]) -> None:
+    """Call ``then`` after so many of this client's calls of that name."""
+    call = getattr(store.log.repo, name)
+    count = 0
+
+    def counted(*args: Any, **options: Any) -> Any:
+        nonlocal count
+        count += 1
+        try:
+            return call(*args, **options)
+        finally:
+            if count == times:
+                then()
+
+    setattr(store.log.repo, name, counted)
+
+
+def begun_again(standin: StandIn, machine: Machine) -> tuple[int, Issue]:
+    """A document whose issue was deleted and that another machine began again; the deleted issue."""
+    first = machine()
+    first.write("MEMORY.md", "old\n")
+    number = number_of(standin, "holdfast:doc:MEMORY.md")
+    old = issues(standin)[number]
+    standin.delete_issue(REPO, number)
+    machine().write("MEMORY.md", "new\n")
+    return number, old
+
+
+def test_read__a_deleted_issue_still_shows_for_a_moment__is_read_again(standin: StandIn, machine: Machine) -> None:
+    number, old = begun_again(standin, machine)
+    issues(standin)[number] = old
+    reader = machine()
+    after(reader, "comments", 2, lambda: standin.delete_issue(REPO, number))
+    document = reader.read("MEMORY.md")
+    assert document is not None
+    assert document.text == "new\n"
+
+
+def test_read__a_deleted_issue_still_shows_after_a_while__nothing_suggests_to_accept_or_delete(
+    standin: StandIn, machine: Machine
+) -> None:
+    """Accepting would drop the only versions that there are."""
+    number, old = begun_again(standin, machine)
+    issues(standin)[number] = old
+    with pytest.raises(Corrupt, match="two issues") as caught:
+        machine().read("MEMORY.md")
+    assert "accept" not in caught.value.next_step.casefold()
+    assert "delete one" not in caught.value.next_step.casefold()
+    assert "docs/gitea.md" in caught.value.next_step
+
+
+@pytest.mark.parametrize("how", ["for a moment", "for longer"])
+def test_read__the_next_issue_of_a_log_does_not_show_yet__is_not_called_gone(
+    standin: StandIn, machine: Machine, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 3)
+    store = machine()
+    for number in range(4):
+        store.append("memory/2026-03-01.md", block(number), "# Day\n\n", f"b{number}")
+    last = number_of(standin, "holdfast:doc:memory/2026-03-01.md")
+    late = issues(standin).pop(last)
+    reader = machine()
+    if how == "for a moment":
+        after(reader, "comments", 1, lambda: issues(standin).update({last: late}))
+        document = reader.read("memory/2026-03-01.md")
+        assert document is not None
+        assert "said 3" in document.text
+    else:
+        with pytest.raises(Corrupt, match="goes on") as caught:
+            reader.read("memory/2026-03-01.md")
+        assert "elete" not in caught.value.next_step.replace("Edits and deletions", "")
+        assert "minute" in caught.value.next_step
+
+
+def block(number: int) -> str:
+    from holdfast.testing.base import make_block
+
+    return make_block(f"b{number}") + f"said {number}\n"
+
+
+@pytest.mark.parametrize("how", ["for a moment", "for longer"])
+def test_facts__the_list_of_issues_lacks_theirs__nothing_suggests_to_accept(
+    standin: StandIn, machine: Machine, how: str
+) -> None:
+    machine().add_fact(make_fact(1), 10)
+    number = number_of(standin, "holdfast:facts")
+    hidden = issues(standin).pop(number)
+    reader = machine()
+
+    def show() -> None:
+        issues(standin)[number] = hidden
+
+    if how == "for a moment":
+        after(reader, "issues_at", 1, show)
+        assert reader.count_facts() == 1
+    else:
+        # the list lags and a single issue does not
+        after(reader, "comments", 1, show)
+        with pytest.raises(Unavailable, match="lacks") as caught:
+            reader.count_facts()
+        assert folding.ACCEPT not in caught.value.next_step

@@ -1,0 +1,120 @@
+"""Migration between each pair of backends, with a kill in the middle; archives from one kind of store to another."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.backends.gitea import store_kit
+from tests.backends.postgres import kit
+from tests.plugins.migrate.test_migrate import contents, fill
+from tests.support.trusting import trusted
+
+from holdfast import Holdfast
+from holdfast.storage import ABSENT, StorageBackend
+from holdfast.testing.facts import make_fact
+from holdfast_file.backend import FileBackend
+from holdfast_migrate.exporting import export
+from holdfast_migrate.importing import import_archive
+from holdfast_migrate.migrate import migrate
+from holdfast_sqlite.backend import SqliteBackend
+
+OPEN: dict[str, Callable[[Path], StorageBackend]] = {
+    "file": FileBackend,
+    "sqlite": SqliteBackend,
+    "gitea": store_kit.open_store,
+    "postgres": kit.open_store,
+}
+PAIRS = list(itertools.permutations(OPEN, 2))
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from holdfast_migrate.migrate import migrate
+from tests.backends.postgres.test_pairs import OPEN
+kind, a, other, b, record = sys.argv[1:]
+source, target, left = OPEN[kind](Path(a)), OPEN[other](Path(b)), 4
+def killing(call):
+    def counted(*a, **k):
+        global left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return call(*a, **k)
+    return counted
+for name in ("write", "add_fact"):
+    setattr(target, name, killing(getattr(target, name)))
+migrate(source, target, record=record)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+@pytest.mark.parametrize(("kind", "other"), PAIRS)
+def test_migrate__each_pair_of_backends_killed_in_the_middle__resumed_and_equal(
+    kind: str, other: str, tmp_path: Path
+) -> None:
+    kit.server()  # the child finds the server by the environment, and the repositories by their folders
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder, name in zip(folders, (kind, other), strict=True):
+        folder.mkdir()
+        if name == "gitea":
+            store_kit.address(folder)
+    with closing(OPEN[kind](folders[0])) as source:
+        fill(source)
+    record = str(tmp_path / "record")
+    words = [kind, str(folders[0]), other, str(folders[1]), record]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", KILLED, *words], env=environment, check=False)
+    assert done.returncode == -signal.SIGKILL
+    with closing(OPEN[kind](folders[0])) as source, closing(OPEN[other](folders[1])) as target:
+        source.add_fact(make_fact(90, "Said since the kill"), 100)
+        migrate(source, target, record=record)
+        assert contents(target) == contents(source)
+        assert contents(source)[1][-1].content == "Said since the kill"
+
+
+def _project(folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder.mkdir()
+    lines = ["[storage]", f'backend = "{kind}"']
+    if kind == "gitea":
+        found = store_kit.address(folder)
+        monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", found["token"])
+        lines += [f'server = "{found["server"]}"', f'repository = "{found["repository"]}"']
+    elif kind == "postgres":
+        lines += [f'server = "{kit.server().url()}"', f'namespace = "pairs/{kit.namespace(folder)}"']
+    (folder / "holdfast.toml").write_text("\n".join(lines) + "\n")
+    return trusted(folder)
+
+
+@pytest.mark.parametrize(("kind", "other"), [pair for pair in PAIRS if "postgres" in pair or pair == ("gitea", "file")])
+def test_export_and_import__from_one_kind_of_store_to_another__is_lossless(
+    kind: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = _project(tmp_path / "one", kind, monkeypatch)
+    two = _project(tmp_path / "two", other, monkeypatch)
+    texts = {"MEMORY.md": "- Größe 漢字\r\n- no newline", "memories/a.md": "", "memory/2026-03-01.md": "# Day\n\t#-"}
+    with Holdfast.open(one) as memory:
+        for name, text in texts.items():
+            memory.services.store.replace("memory", name, text, ABSENT)
+        memory.facts.create("Prefers tabs", "preference", 0.9, "s1")
+        memory.facts.create("The deadline is in May", "context", 0.6, "chat: 漢字")
+        with memory.session("s1") as session:
+            session.add("user", "Fix the login test")
+        wanted = _contents(memory)
+        export(memory, str(tmp_path / "all.zip"))
+    for _ in range(2):
+        with Holdfast.open(two) as memory:
+            import_archive(memory, str(tmp_path / "all.zip"))
+            assert _contents(memory) == wanted
+
+
+def _contents(memory: Holdfast) -> tuple[object, ...]:
+    store = memory.store
+    documents = {name: document.text for name in store.names() if (document := store.read(name))}
+    return documents, list(store.backend.facts()), list(memory.facts.trail.entries()), memory.sessions()

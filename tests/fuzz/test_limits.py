@@ -1,0 +1,107 @@
+"""No reader takes more memory than twenty times its input, above a base of 8 MB. docs/trust.md states this."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.fuzz.project import Project
+from tests.fuzz.test_fuzz import SEEDS, TARGETS
+
+from holdfast.fs import records
+
+
+@pytest.fixture
+def made(project: Path) -> Project:
+    return Project(project, Path(os.environ["HOME"]))
+
+
+#: Records as long as real ones are: of a record of a few words, the object in memory is most.
+LONG = {
+    "outbox": records.encode({"id": "0" * 16, "plugin": "x", "flush": "f", "target": "a/b#1", "body": "word " * 200}),
+    "queue": records.encode({"id": "0" * 16, "plugins": ["x"], "turns": [], "source": "word " * 200, "attempts": 1}),
+}
+#: What a reader may use, in bytes for a byte of input, above what it uses for an empty one.
+_FACTOR = 20
+_BASE = 8 << 20
+
+
+@pytest.mark.parametrize("target", ["settings", "journal", "facts", "handoff", "memory", "note", "outbox", "queue"])
+def test_a_file_of_ours__of_some_megabytes__costs_no_more_than_twenty_times_its_size(
+    target: str, made: Project
+) -> None:
+    name, commands = TARGETS[target]
+    path = made.path(name)
+    seed: Any = path.read_bytes() if path.is_file() else LONG.get(target) or SEEDS[target][0]
+    data = (seed * (2 * (1 << 20) // max(1, len(seed)) + 1))[: 2 << 20]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for words in commands:
+        made.run(*words)  # what is imported and made once does not count
+        path.write_bytes(data)
+        try:
+            _, peak = made.measure(*words)
+        finally:
+            made.put_back()
+        assert peak < _BASE + _FACTOR * len(data), (words, peak // len(data))
+
+
+def test_a_dream__over_a_memory_of_distinct_words__succeeds_within_a_fixed_bound(made: Project) -> None:
+    """A dream reads at most ``[dream] max_chars``, so its memory has a bound for any input, see docs/dream.md."""
+    words = [f"{n:x}".translate(str.maketrans("0123456789", "ghijklmnop")) for n in range(4096, 4096 + 2_400)]
+    items = [f"- {' '.join(words[n : n + 12])}\n" for n in range(0, len(words), 12)]
+    path = made.path(".holdfast/MEMORY.md")
+    path.write_text("# Memory\n\n" + "".join(items), encoding="utf-8")
+    made.run("dream", "--dry-run", "--force")
+
+    code, peak = made.measure("dream", "--dry-run", "--force")
+
+    assert code == 0
+    assert peak < 64 << 20
+
+
+def _distinct(size: int, form: str) -> str:
+    """``size`` characters of lines with one word each, all different."""
+    letters = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")
+    return "".join(form.format(f"{n:05x}".translate(letters)) for n in range(size // len(form.format("aaaaa"))))
+
+
+_WORDS = (
+    "--objective",
+    "Fix it",
+    "--decision",
+    "Use a lock",
+    "--next-step",
+    "Run the tests",
+    "--memory",
+    "The port is 8443.",
+)
+_DREAM = (("dream", "--dry-run", "--force"),)
+#: The file, its size, the form of its lines, whether all of them are different, and the commands that read each line.
+TINY = {
+    "memory": (".holdfast/MEMORY.md", 70_000, "- {}\n", False, (("load",), ("flush", "--session", "fuzz", *_WORDS))),
+    "memory that is searched": (".holdfast/MEMORY.md", 70_000, "- {}\n", False, (("search", "zzz"),)),
+    "memory that is dreamt": (".holdfast/MEMORY.md", 140_000, "- {}\n", True, _DREAM),
+    "note that is dreamt": (".holdfast/memory/2*.md", 70_000, "- {}\n", True, _DREAM),
+    "facts that are dreamt": (".holdfast/memory/2*.md", 70_000, "- Fact: {}\n", True, _DREAM),
+    "handoff": (".holdfast/continuity/active.md", 70_000, "- {}\n", False, (("load",),)),
+}
+
+
+@pytest.mark.parametrize("target", TINY)
+def test_a_document__of_one_word_items__costs_no_more_than_twenty_times_its_size(target: str, made: Project) -> None:
+    name, size, form, distinct, commands = TINY[target]
+    path = made.path(name)
+    items = _distinct(size, form) if distinct else form.format("a") * (size // len(form.format("a")))
+    text = (path.read_text(encoding="utf-8") if path.exists() else "# Memory\n\n") + items
+    for words in commands:
+        made.run(*words)  # what is imported and made once does not count
+        made.put_back()
+        path.write_text(text, encoding="utf-8")
+        try:
+            code, peak = made.measure(*words)
+        finally:
+            made.put_back()
+        assert code == 0, words
+        assert peak < _BASE + _FACTOR * len(text), (words, peak // len(text))
