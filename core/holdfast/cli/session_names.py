@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.errors import NotFound
 
@@ -46,11 +46,12 @@ def _first(memory: Holdfast, session: str) -> str:
     from holdfast.journal.journal import Journal
 
     journal = Journal(memory.services.state, session)
+    said: Iterable[dict[str, Any]]
     if journal.exists():
         said = (entry.record for entry in journal.of_kinds("message"))
     else:
         try:
-            said = iter(archive.messages(memory.services.state, session))
+            said = archive.messages(memory.services.state, session)
         except Corrupt:
             return ""
     return next((str(one["text"]) for one in said if one["role"] == "user"), "")
