@@ -178,21 +178,38 @@ def _update(db: sqlite3.Connection, memory: Holdfast) -> tuple[str, ...]:
         row = known.get((one.kind, one.name))
         if row is None or row[1] != one.stamp:
             changed.append(one)
+    before = size(db)
     if gone:
         with _transaction(db):
             for key in gone:
                 _forget(db, known[key][0])
                 db.execute("DELETE FROM source WHERE id = ?", (known[key][0],))
+            _merge(db)
     unread = []
     for start in range(0, len(changed), _TOGETHER):
         with _transaction(db):
+            forgot = False
             for done, one in enumerate(changed[start : start + _TOGETHER], start):
                 report(done, len(changed), _ACTIVITY)
-                if not _read(db, memory, one):
+                read = _read(db, memory, one)
+                forgot = forgot or read.forgot
+                if not read.whole:
                     unread.append(one.name or one.kind)
+            if forgot:
+                _merge(db)
     if changed:
+        if size(db) - before >= _BATCH:
+            _merge(db)
         report(len(changed), len(changed), _ACTIVITY)
     return tuple(unread)
+
+
+def _merge(db: sqlite3.Connection) -> None:
+    """Merge FTS5's segments into one: no word of a deleted entry is left in the file, and a search reads less.
+
+    Costs about 20 ms per 10,000 entries.
+    """
+    db.execute("INSERT INTO found (found) VALUES ('optimize')")
 
 
 @contextmanager
@@ -207,8 +224,15 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _read(db: sqlite3.Connection, memory: Holdfast, source: Source) -> bool:
-    """Index new content from a source. Returns whether all of it could be read.
+class _Read(NamedTuple):
+    """Whether all of a source could be read, and whether entries of it were removed."""
+
+    whole: bool
+    forgot: bool
+
+
+def _read(db: sqlite3.Connection, memory: Holdfast, source: Source) -> _Read:
+    """Index new content from a source.
 
     A journal that only grew is read from the end of the last reading.
     """
@@ -220,8 +244,9 @@ def _read(db: sqlite3.Connection, memory: Holdfast, source: Source) -> bool:
         cursor = db.execute("INSERT INTO source (kind, name) VALUES (?, ?)", (source.kind, source.name))
         row = (cursor.lastrowid or 0, "", 0, 0)
     source_id, before, place, number = row
+    forgot = False
     if not origin or origin != before:
-        _forget(db, source_id)
+        forgot = _forget(db, source_id)
         place = number = 0
     place, number, whole = _add(db, memory, source_id, source, place, number)
     # The stamp is from before the reading, so the next search reads later additions, and damage again.
@@ -229,7 +254,7 @@ def _read(db: sqlite3.Connection, memory: Holdfast, source: Source) -> bool:
         "UPDATE source SET stamp = ?, origin = ?, place = ?, texts = ? WHERE id = ?",
         (source.stamp if whole else "", origin, place, number, source_id),
     )
-    return whole
+    return _Read(whole, forgot)
 
 
 def _add(
@@ -277,8 +302,11 @@ def _insert(db: sqlite3.Connection, rows: list[Any], tokens: list[Any]) -> None:
     tokens.clear()
 
 
-def _forget(db: sqlite3.Connection, source_id: int) -> None:
-    """Remove a source's entries. A contentless table needs the old values to delete a row."""
+def _forget(db: sqlite3.Connection, source_id: int) -> bool:
+    """Remove a source's entries. Returns whether there were any. :func:`_merge` then removes their words.
+
+    A contentless table needs the old values to delete a row.
+    """
     span = (source_id << SOURCE, (source_id + 1) << SOURCE)
     rows = db.execute("SELECT id, body, dated FROM text WHERE id >= ? AND id < ?", span)
     db.executemany(
@@ -287,3 +315,4 @@ def _forget(db: sqlite3.Connection, source_id: int) -> None:
     )
     db.execute("DELETE FROM text WHERE id >= ? AND id < ?", span)
     db.execute("DELETE FROM vector WHERE id >= ? AND id < ?", span)
+    return bool(rows)

@@ -46,12 +46,12 @@ def _first(memory: Holdfast, session: str) -> str:
     from holdfast.journal.journal import Journal
 
     journal = Journal(memory.services.state, session)
-    said: Iterator[dict[str, Any]]
+    said: Iterable[dict[str, Any]]
     if journal.exists():
         said = (entry.record for entry in journal.of_kinds("message"))
     else:
         try:
-            said = iter(archive.messages(memory.services.state, session))
+            said = archive.messages(memory.services.state, session)
         except Corrupt:
             return ""
     return next((str(one["text"]) for one in said if one["role"] == "user"), "")

@@ -7,6 +7,8 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.errors import Unavailable
+from holdfast.models import Message
 from holdfast_recall import index, texts
 
 FILE = Path(".holdfast/state") / index.FILE
@@ -125,6 +128,7 @@ FULL = """
 import resource, sys
 from holdfast import Holdfast
 from holdfast.errors import Unavailable
+from holdfast.models import Message
 with Holdfast.open(sys.argv[1]) as memory:
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
     try:
@@ -215,3 +219,34 @@ def test_search__documents_of_a_clone__found_only_after_they_are_trusted(project
     trusted(clone)
     with Holdfast.open(clone) as memory:
         assert {hit.kind for hit in memory.search("albatross")} == {"note", "memory"}
+
+
+def test_index__documents_edited_and_facts_deleted__no_old_word_left_in_the_file(memory, project: Path) -> None:
+    path = project / ".holdfast" / "MEMORY.md"
+    path.write_text("# Memory\n\n- The server is called quetzalcoatl\n")
+    made = memory.facts.create("The proxy is called huitzilopochtli", "knowledge", 0.9)
+    assert memory.search("quetzalcoatl")
+    assert b"huitzilopochtli" in (project / FILE).read_bytes()
+    path.write_text("# Memory\n\n- The server is called kestrel\n")
+    memory.facts.delete(made.fact.id)
+    assert memory.search("kestrel")
+    left = (project / FILE).read_bytes()
+    assert b"quetzal" not in left
+    assert b"huitzil" not in left
+
+
+def test_index__document_deleted__no_old_word_left_in_the_file(memory, project: Path) -> None:
+    path = project / ".holdfast" / "MEMORY.md"
+    path.write_text("# Memory\n\n- The server is called quetzalcoatl\n")
+    assert memory.search("quetzalcoatl")
+    path.unlink()
+    assert not memory.search("quetzalcoatl")
+    assert b"quetzal" not in (project / FILE).read_bytes()
+
+
+def test_index__many_new_texts__one_segment(memory, project: Path) -> None:
+    made = (Message(id=f"g{n}", at=datetime.now(UTC), role="user", text=f"gazebo number{n}") for n in range(1_100))
+    memory.session("long").extend(made)
+    assert memory.search("gazebo")
+    with closing(sqlite3.connect(project / FILE)) as db:
+        assert db.execute("SELECT count(DISTINCT segid) FROM found_idx").fetchone() == (1,)
