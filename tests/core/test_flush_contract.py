@@ -277,12 +277,12 @@ def test_flush__request_of_its_own_since_the_compaction__is_the_objective_alone(
     session.add("user", "Migrate the billing tables and keep the audit rows.")
     session.add("assistant", "Which version should I use?")
     session.compact(0)
-    session.add(
-        "user", "Leave that for now and write the release notes of 2.4 first, with a list of the removed settings."
-    )
+    session.add("user", "Leave that for now and write the release notes of 2.4 first, with a list of removed settings.")
     session.flush()
-    wanted = "Leave that for now and write the release notes of 2.4 first, with a list of the removed settings."
-    assert f"**Objective:** {wanted}\n" in note()
+    assert (
+        "**Objective:** Leave that for now and write the release notes of 2.4 first, with a list of removed settings.\n"
+        in note()
+    )
 
 
 def test_flush__only_thanks_since_the_last_flush__keeps_the_objective(opened, note):
