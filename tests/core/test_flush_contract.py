@@ -277,12 +277,10 @@ def test_flush__request_of_its_own_since_the_compaction__is_the_objective_alone(
     session.add("user", "Migrate the billing tables and keep the audit rows.")
     session.add("assistant", "Which version should I use?")
     session.compact(0)
-    session.add(
-        "user", "Leave that for now and write the release notes of 2.4 first, with a list of the removed settings."
-    )
+    session.add("user", "Leave that for now and write the release notes of 2.4 first, with a list of removed settings.")
     session.flush()
     assert (
-        "**Objective:** Leave that for now and write the release notes of 2.4 first, with a list of the removed settings.\n"
+        "**Objective:** Leave that for now and write the release notes of 2.4 first, with a list of removed settings.\n"
         in note()
     )
 

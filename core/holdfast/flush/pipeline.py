@@ -181,12 +181,10 @@ class _Flush:
             if last.written and not self.documents.proof.lost:
                 return self._repeat(last)
             at, kept = last.at, session.last_flush or {}
-            self.overrides = tuple(kept.get("overrides", self.overrides))
-            self.before = list(kept.get("before", ()))
+            self.overrides, self.before = tuple(kept.get("overrides", self.overrides)), list(kept.get("before", ()))
             summary = summary or str(kept.get("summary", ""))
             self.flushed = {**self.flushed, "at": stamp(at), "before": self.before, "summary": summary}
         flush_id = self._id(marker, payload, at)
-
         self.step = "daily note"
         note_name, there = services.layout.name(Surface.DAILY, at.date()), documents.proof.of(Surface.DAILY)
         if last is not None and there is not None:
