@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from holdfast.errors import HoldfastError, PluginLoadFailed, Unsupported
+from holdfast.errors import Corrupt, HoldfastError, PluginLoadFailed, Unsupported
 from holdfast_postgres import faults, schema
 from holdfast_postgres.address import Address
 
@@ -203,7 +203,10 @@ class Database:
                 if tables and state in (_DENIED, _NO_ROW):
                     raise NoTables(self, error) from error
                 if tables and state in _MISSING:
-                    raise self._missing(error) from error
+                    found = self._missing(error)
+                    if number == 1 and isinstance(found, Corrupt):
+                        continue  # another process may have made the tables since
+                    raise found from error
                 met = state.startswith("40")
                 if not met and (number >= _TRIES or not lost or isinstance(error, TimedOut)):
                     raise faults.translated(error, self.server) from error
