@@ -136,3 +136,12 @@ def test_purge__session_with_damaged_marker_and_stated_payload__nothing_is_left(
     assert reserve.notes(str(state)) == []
     with pytest.raises(NothingToFlush):
         opened().session("one").flush()
+
+
+@pytest.mark.parametrize("stem", [b"\0", b"../../outside", b"..\\outside", b"a\x1bb"])
+def test_notes__stem_that_is_no_file_name__is_left_out(opened, state, stem):
+    blocked(state, opened())
+    path = state / reserve.FILE
+    path.write_bytes(path.read_bytes()[:-128] + (b"- x " + stem).ljust(127) + b"\n")
+    assert [note.stem for note in reserve.notes(str(state))] == ["one"]
+    assert [s.id for s in status(opened().services).unsafe] == ["one"]

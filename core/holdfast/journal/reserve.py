@@ -69,8 +69,13 @@ def adopt(state: str, data: bytes) -> None:
 
 
 def _parsed(data: bytes) -> list[Note]:
+    """The lines that a note can be. A stem becomes part of a path, so it is a plain file name."""
     found = (line.split() for line in data.decode("utf-8", "replace").split("\n") if line.strip())
-    return [Note(parts[2], parts[1], parts[0] == "P") for parts in found if len(parts) == 3]
+    return [
+        Note(parts[2], parts[1], parts[0] == "P")
+        for parts in found
+        if len(parts) == 3 and parts[2].isprintable() and not set(parts[2]) & {"/", "\\"}
+    ]
 
 
 def of(state: str, stem: str) -> Note | None:
