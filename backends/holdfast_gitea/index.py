@@ -145,7 +145,7 @@ class Index:
         self._changed = self._changed or whole or entries != self._entries
         self._entries, self._at, self._asked = entries, at, asked
         if whole:
-            self._whole_at, self.is_new = at, True
+            self._whole_at, self.is_new = at, bool(entries)  # an empty store leaves nothing on this machine
 
     def segments(self, title: str) -> tuple[Entry, ...]:
         """The issues with that title by ascending number. Queries the server unless it has just listed one."""

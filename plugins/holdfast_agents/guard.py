@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from holdfast.text import untrusted
+from holdfast_agents import settingsfile
 from holdfast_agents.events import SILENCE, Event, Reply
-from holdfast_agents.setup import settingsfile
 
 _PROJECT = (".claude/settings.json", ".claude/settings.local.json")
 _USER = "settings.json"

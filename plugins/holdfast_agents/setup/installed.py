@@ -15,10 +15,11 @@ from attrs import evolve
 
 from holdfast.errors import HoldfastError
 from holdfast.text import untrusted
+from holdfast_agents import settingsfile
 from holdfast_agents.folders import codex_home, folder
 from holdfast_agents.setup import claude_code as claude_code_files
 from holdfast_agents.setup import codex as codex_files
-from holdfast_agents.setup import jsontext, placing, program, settingsfile
+from holdfast_agents.setup import jsontext, placing, program
 from holdfast_agents.setup import opencode as opencode_files
 from holdfast_agents.setup.clients import Where, needed
 from holdfast_agents.setup.parts import Hooks, at, hooks_of, is_ours

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 
+from holdfast_agents import settingsfile
 from holdfast_agents.folders import folder
-from holdfast_agents.setup import clients, jsontext, program, settingsfile, texts
+from holdfast_agents.setup import clients, jsontext, program, texts
 from holdfast_agents.setup.clients import Needed, Where
 from holdfast_agents.setup.parts import Part, Values, Whole, at, is_server
 from holdfast_agents.setup.placing import Place

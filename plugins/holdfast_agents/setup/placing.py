@@ -15,7 +15,7 @@ from attrs import frozen
 
 from holdfast.errors import ConfigError
 from holdfast.fs import durable
-from holdfast_agents.setup import settingsfile
+from holdfast_agents import settingsfile
 
 if TYPE_CHECKING:
     from holdfast_agents.setup.parts import Part

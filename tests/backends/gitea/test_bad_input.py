@@ -300,10 +300,10 @@ def test_flush__in_a_store_that_is_known__costs_what_the_documentation_says(gite
         return len(gitea.requests)
 
     cost()
-    assert cost() == 8
+    assert cost() == 7
     cost(work_open=True, handoff=HANDOFF)
-    assert cost(work_open=True, handoff={**HANDOFF, "next_action": "test it again"}) == 13
-    assert cost() == 14
+    assert cost(work_open=True, handoff={**HANDOFF, "next_action": "test it again"}) == 11
+    assert cost() == 12
 
 
 def test_token__of_a_store_in_use__is_in_no_file(gitea: StandIn, filled: GiteaBackend, tmp_path: Path) -> None:

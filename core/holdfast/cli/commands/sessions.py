@@ -17,6 +17,8 @@ from holdfast.config.serde import moment
 if TYPE_CHECKING:
     from holdfast import Holdfast
 
+#: The newest sessions named by a UUID, which are listed with their first words. Each costs a look into its journal.
+_TITLED = 40
 #: Messages shown before and after the message that --around names.
 _AROUND = 5
 
@@ -59,9 +61,10 @@ def _list(memory: Holdfast, args: Namespace) -> int:
 
     now = status(memory.services)
     out = Term()
-    begun = titles(memory, [one.id for one in now.sessions])
+    newest = sorted(now.sessions, key=lambda one: (one.last_turn_at is not None, one.last_turn_at), reverse=True)
+    begun = titles(memory, [one.id for one in newest if short(one.id) != one.id][:_TITLED])
     if args.json:
-        shown = [state.session_table(one) | {"title": begun[one.id]} for one in now.sessions]
+        shown = [state.session_table(one) | {"title": begun.get(one.id, "")} for one in now.sessions]
         out.json({"ok": True, "sessions": shown})
     elif not now.sessions:
         out.say("No session has begun. `holdfast add user TEXT --session ID` begins one.")
@@ -72,7 +75,7 @@ def _list(memory: Holdfast, args: Namespace) -> int:
             last = ago(one.last_turn_at, now.at) if one.last_turn_at else "never"
             mark, _, word = state.cells(out, one)
             named = (short(one.id), "bold")
-            rows.append((mark, named, word, "ended" if one.ended else held, last, out.plain(begun[one.id])))
+            rows.append((mark, named, word, "ended" if one.ended else held, last, out.plain(begun.get(one.id, ""))))
         out.say(out.table(rows, head=("", "session", "state", "in context", "last turn", "began with"), clipped=5))
     return 0
 
