@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import Any, TypeVar
@@ -70,7 +70,8 @@ def _facts(base: str, one: str, two: str, name: str) -> str:
         first, second = sorted((a, b), key=_strongest)
         return first, second | {"id": _other_id(second["content"])}
 
-    found = _by_key(_live(base, name), _live(one, name), _live(two, name), both)
+    sides = [_live(text, name) for text in (base, one, two)]
+    found = _by_key(sides[0], sides[1], sides[2], both)
     kept: dict[str, dict[str, Any]] = {}
     ids: set[str] = set()
     for fact in sorted(found, key=lambda f: (f["createdAt"], f["id"], -f["confidence"], f["content"])):
@@ -82,7 +83,26 @@ def _facts(base: str, one: str, two: str, name: str) -> str:
             fact = fact | {"id": _other_id(fact["id"] + fact["content"])}
         kept[key] = fact
         ids.add(fact["id"])
-    return "".join(map(_sealed, kept.values()))
+    was, mine, theirs = ([_places(side)[key] for key in kept] for side in sides)
+    gone = (old - (a & b) for old, a, b in zip(was, mine, theirs, strict=True))
+    stated = (_without(*pair) for pair in zip(kept.values(), gone, strict=True))
+    return "".join(_sealed(fact) for fact in stated if fact is not None)
+
+
+def _places(facts: Mapping[str, dict[str, Any]]) -> defaultdict[str, frozenset[str]]:
+    """Duplicate key -> the machines that state it, whatever the fact's id: two machines draw two ids for one text."""
+    found: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+    for fact in facts.values():
+        found[duplicate_key(fact["content"])] |= origins.places(_source(fact))
+    return found
+
+
+def _without(fact: dict[str, Any], gone: frozenset[str]) -> dict[str, Any] | None:
+    """The fact without the machines that one side removed from its text; None when nobody else states it."""
+    if not gone or not origins.of(_source(fact)):
+        return fact
+    left = origins.left(_source(fact), origins.signed("", ", ".join(sorted(gone))))
+    return fact | {"source": left} if origins.of(left) else None
 
 
 def _signed(was: dict[str, Any] | None, a: dict[str, Any] | None, b: dict[str, Any] | None) -> Iterator[dict[str, Any]]:

@@ -1,13 +1,11 @@
-"""Failover to a standby, a full disk, a stricter isolation, skewed clocks, and two machines that are killed."""
+"""Failover to a standby, a full disk, a stricter isolation and skewed clocks."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import random
-import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,7 +18,6 @@ from tests.backends.postgres.cluster import Cluster
 from tests.backends.postgres.conftest import Opened
 from tests.backends.postgres.proxy import Proxy
 
-from holdfast import Holdfast
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.models import AddOutcome
 from holdfast.storage import block_marker
@@ -198,72 +195,3 @@ def test_add__answer_lost_at_a_full_store__the_evicted_facts_are_named(
         assert again.outcome is AddOutcome.ADDED
         assert len(again.evicted) == 1
     assert proxy.cut > 5
-
-
-#: A machine of its own: flushes sessions, and says after each which one is durable.
-AGENT = """
-import sys
-from holdfast import Holdfast
-name, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-with Holdfast.open(".") as memory:
-    for number in range(first, last):
-        session = memory.session(f"{name}-{number}")
-        if not session.messages:
-            session.add("user", f"Please do task {name}-{number}.")
-        memory.facts.create(f"Machine {name} finished step {number}")
-        session.flush()
-        print(number, flush=True)
-"""
-
-
-@pytest.mark.parametrize("seed", range(int(os.environ.get("HOLDFAST_MACHINE_SEEDS", "1"))))
-def test_two_machines__killed_at_random_while_both_work__both_briefs_say_the_same_and_nothing_is_lost(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    settings = {
-        "HOLDFAST_STORAGE__BACKEND": "postgres",
-        "HOLDFAST_STORAGE__SERVER": cluster.url(),
-        "HOLDFAST_STORAGE__NAMESPACE": f"machines/{tmp_path.name}",
-    }
-    for name, value in settings.items():
-        monkeypatch.setenv(name, value)
-    schedule = random.Random(seed)
-    last, done = 8, {"left": 0, "right": 0}
-    for name in done:
-        (tmp_path / name).mkdir()
-    killed = 0
-    while any(number < last for number in done.values()):
-        running: dict[str, subprocess.Popen[str]] = {}
-        for name in [name for name in done if done[name] < last]:
-            words = [sys.executable, "-c", AGENT, name, str(done[name]), str(last)]
-            running[name] = subprocess.Popen(words, cwd=tmp_path / name, stdout=subprocess.PIPE, text=True)
-        for name, process in running.items():
-            assert process.stdout is not None
-            for line in process.stdout:
-                done[name] = int(line) + 1
-                if killed < 4 and schedule.random() < 0.4:
-                    time.sleep(schedule.random() * 0.05)
-                    process.send_signal(signal.SIGKILL)
-                    killed += 1
-                    break
-            rest = process.stdout.read().split()
-            done[name] = max([done[name], *(int(number) + 1 for number in rest)])
-            process.wait(60)
-            process.stdout.close()
-    machines = [Holdfast.open(tmp_path / name) for name in done]
-    briefs = [machine.load() for machine in machines]
-    wanted = {f"{name}-{number}" for name in done for number in range(last)}
-    facts = [sorted(fact.content for fact in machine.facts.list()) for machine in machines]
-    notes = [machine.services.store.backend.last("memory/") for machine in machines]
-    for machine in machines:
-        machine.close()
-
-    assert killed > 0
-    assert [{work.session for work in brief.work} for brief in briefs] == [wanted, wanted]
-    assert [work.title for work in briefs[0].work] == [work.title for work in briefs[1].work]
-    assert briefs[0].notes == briefs[1].notes
-    assert notes[0] == notes[1]
-    assert notes[0] is not None
-    assert [notes[0].text.count(f"session={session} ") for session in wanted] == [1] * len(wanted)
-    assert facts[0] == facts[1] == sorted({f"Machine {n} finished step {i}" for n in done for i in range(last)})
-    assert not any(brief.lost for brief in briefs)
