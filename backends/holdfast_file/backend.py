@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import ClassVar
 
@@ -67,6 +67,9 @@ class FileBackend(StorageBackend):
         source: str | None = None,
     ) -> Fact:
         return self._facts.update(fact_id, content, category, confidence, source)
+
+    def change_source(self, fact_id: str, change: Callable[[str], str]) -> Fact:
+        return self._facts.update(fact_id, None, None, None, change)
 
     def delete_fact(self, fact_id: str) -> Fact:
         return self._facts.delete(fact_id)

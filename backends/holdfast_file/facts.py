@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC
 from stat import S_ISREG
 from typing import Final
@@ -96,7 +96,12 @@ class FactFile:
             return self._known(fact_id)
 
     def update(
-        self, fact_id: str, content: str | None, category: str | None, confidence: float | None, source: str | None
+        self,
+        fact_id: str,
+        content: str | None,
+        category: str | None,
+        confidence: float | None,
+        source: str | Callable[[str], str] | None,
     ) -> Fact:
         with self._mutex, self._place.lock():
             self._settle()
@@ -106,7 +111,7 @@ class FactFile:
                 content=old.content if content is None else content,
                 category=old.category if category is None else category,
                 confidence=old.confidence if confidence is None else confidence,
-                source=old.source if source is None else source,
+                source=source(old.source) if callable(source) else old.source if source is None else source,
             )
             twin = self._index.find(duplicate_key(new.content))
             if twin and twin.id != fact_id and content is not None:

@@ -166,6 +166,9 @@ class PostgresBackend(StorageBackend):
     ) -> Fact:
         return self._facts.update(fact_id, content, category, confidence, source)
 
+    def change_source(self, fact_id: str, change: Callable[[str], str]) -> Fact:
+        return self._facts.update(fact_id, None, None, None, change)
+
     def delete_fact(self, fact_id: str) -> Fact:
         return self._facts.delete(fact_id)
 

@@ -88,7 +88,12 @@ class Facts:
         return _fact(_known(rows, fact_id))
 
     def update(
-        self, fact_id: str, content: str | None, category: str | None, confidence: float | None, source: str | None
+        self,
+        fact_id: str,
+        content: str | None,
+        category: str | None,
+        confidence: float | None,
+        source: str | Callable[[str], str] | None,
     ) -> Fact:
         def changed(execute: Callable[..., list[Row]]) -> Fact:
             old = _fact(_known(execute(f"{_SELECT} AND id = %s", (self._database.namespace, fact_id)), fact_id))
@@ -97,7 +102,7 @@ class Facts:
                 content=old.content if content is None else content,
                 category=old.category if category is None else category,
                 confidence=old.confidence if confidence is None else _finite(confidence),
-                source=old.source if source is None else source,
+                source=source(old.source) if callable(source) else old.source if source is None else source,
             )
             if new == old:
                 return new

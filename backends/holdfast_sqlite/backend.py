@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final
 
@@ -86,6 +86,9 @@ class SqliteBackend(StorageBackend):
         source: str | None = None,
     ) -> Fact:
         return self._facts.update(fact_id, content, category, confidence, source)
+
+    def change_source(self, fact_id: str, change: Callable[[str], str]) -> Fact:
+        return self._facts.update(fact_id, None, None, None, change)
 
     def delete_fact(self, fact_id: str) -> Fact:
         return self._facts.delete(fact_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from math import isfinite
 from typing import Any, Final
@@ -74,7 +74,12 @@ class Facts:
         return _fact(_known(row, fact_id))
 
     def update(
-        self, fact_id: str, content: str | None, category: str | None, confidence: float | None, source: str | None
+        self,
+        fact_id: str,
+        content: str | None,
+        category: str | None,
+        confidence: float | None,
+        source: str | Callable[[str], str] | None,
     ) -> Fact:
         if self._database.missing():
             _known(None, fact_id)
@@ -86,7 +91,7 @@ class Facts:
                 content=old.content if content is None else content,
                 category=old.category if category is None else category,
                 confidence=old.confidence if confidence is None else _finite(confidence),
-                source=old.source if source is None else source,
+                source=source(old.source) if callable(source) else old.source if source is None else source,
             )
             if new != old:
                 digest = _digest(new.content)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from enum import StrEnum
 from functools import lru_cache
@@ -245,6 +245,13 @@ class StorageBackend(ABC):
 
         Raises: NotFound; DuplicateFact when another fact has the new content's key.
         """
+
+    def change_source(self, fact_id: str, change: Callable[[str], str]) -> Fact:
+        """Replace a fact's source by ``change(source)``. Returns the fact. A backend that many machines share does it
+        in one step, so that two changes at once both count. Raises: NotFound."""
+        old = self.get_fact(fact_id)
+        new = change(old.source)
+        return old if new == old.source else self.update_fact(fact_id, source=new)
 
     @abstractmethod
     def delete_fact(self, fact_id: str) -> Fact:

@@ -75,7 +75,7 @@ class TestFacts(InMemory, FactContract):
 
 
 class TestOptional(InMemory, OptionalContract):
-    """D10, F15, F16, T1-T4, H1, H2."""
+    """D10, F15-F17, T1-T4, H1, H2."""
 
 
 class TestSearch(InMemory, SearchContract):

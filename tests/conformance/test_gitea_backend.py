@@ -61,7 +61,7 @@ class TestFacts(OnGitea, FactContract):
 
 
 class TestOptional(OnGitea, OptionalContract):
-    """D10, F15, F16, T1-T4, H1, H2."""
+    """D10, F15-F17, T1-T4, H1, H2."""
 
 
 class TestSearch(OnGitea, SearchContract):

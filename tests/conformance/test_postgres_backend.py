@@ -69,7 +69,7 @@ class TestFacts(OnPostgres, FactContract):
 
 
 class TestOptional(OnPostgres, OptionalContract):
-    """D10, F15, F16, T1-T4, H1, H2."""
+    """D10, F15-F17, T1-T4, H1, H2."""
 
 
 class TestSearch(OnPostgres, SearchContract):

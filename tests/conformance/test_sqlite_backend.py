@@ -67,7 +67,7 @@ class TestFacts(OnSqlite, FactContract):
 
 
 class TestOptional(OnSqlite, OptionalContract):
-    """D10, F15, F16, T1-T4, H1, H2."""
+    """D10, F15-F17, T1-T4, H1, H2."""
 
 
 class TestSearch(OnSqlite, SearchContract):

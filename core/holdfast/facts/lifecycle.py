@@ -239,14 +239,13 @@ class Facts:
                 return gone
         raise NotFound(f"Fact {fact_id} is in no conflict.", next_step="`holdfast facts conflicts` lists them.")
 
-    def sign(self, fact_id: str, change: Callable[[str], str]) -> None:
-        """Change a fact's source, which names who states it. A missing fact is not an error."""
+    def sign(self, fact_id: str, change: Callable[[str], str]) -> bool:
+        """Change a fact's source, which names who states it. Returns False for a fact that is gone meanwhile."""
         try:
-            old = self.get(fact_id).source
-            if (new := change(old)) != old:
-                self._services.store.backend.update_fact(fact_id, source=new)
+            self._services.store.backend.change_source(fact_id, change)
         except NotFound:
-            return
+            return False
+        return True
 
     def retire(self, fact: Fact, *, by: str = "", why: str = _NEWER) -> None:
         """Remove an obsolete fact. Its content goes to the trail first, durably. A missing fact is not an

@@ -44,8 +44,9 @@ def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fa
         added = facts.add_all(list(waiting.values()), older=[leaving.get(at, []) for at in waiting])
         known.extend(result.fact for result in added if result.fact is not None)
         results.update(zip(waiting, added, strict=True))
-        for value, result in zip(waiting.values(), added, strict=True):
-            _cosign(facts, value, result)
+        for at, value, result in zip(list(waiting), waiting.values(), added, strict=True):
+            if not _cosign(facts, value, result):  # who stated it first has just taken it back
+                results[at] = facts.add_all([value])[0]
         for fact_id, by in unsaid:
             facts.sign(fact_id, partial(origins.left, other=by))
         unsaid.clear()
@@ -92,10 +93,10 @@ def _others(fact: Fact, value: Value) -> bool:
     return bool(origins.of(value.source) and origins.of(origins.left(fact.source, value.source)))
 
 
-def _cosign(facts: Facts, value: Value, result: AddResult) -> None:
-    """Add the origin of a value that was stored before, by somebody else."""
+def _cosign(facts: Facts, value: Value, result: AddResult) -> bool:
+    """Add the origin of a value that was stored before, by somebody else. Returns False when it is gone meanwhile."""
     places = origins.places(value.source)
-    if result.duplicate_of is None or not places:
-        return
-    if result.fact is None or not places <= origins.places(result.fact.source):
-        facts.sign(result.duplicate_of, lambda source: origins.joined(source, value.source))
+    known = result.fact is not None and places <= origins.places(result.fact.source)
+    if result.duplicate_of is None or not places or known:
+        return True
+    return facts.sign(result.duplicate_of, lambda source: origins.joined(source, value.source))

@@ -1,4 +1,4 @@
-"""Clauses D10, F15, F16, T1 to T4, H1 and H2: what the base class derives, and what a capability adds."""
+"""Clauses D10, F15 to F17, T1 to T4, H1 and H2: what the base class derives, and what a capability adds."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
-from holdfast.errors import Conflict, Corrupt, Refused, Unsupported
+from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unsupported
 from holdfast.models import AddOutcome
 from holdfast.storage import ABSENT, Append, Capability, StorageBackend, Write, sha256
 from holdfast.testing.base import ContractBase, Open, make_block, make_fact
@@ -74,6 +75,19 @@ class OptionalContract(ContractBase):
         for view in (store, reopen()):
             assert [fact.content for fact in view.facts()] == ["two", "five"]
             assert view.count_facts() == 2
+
+    def test_f17_change_source__a_function_of_it__only_the_source_changes(
+        self, store: StorageBackend, reopen: Open
+    ) -> None:
+        """F17"""
+        old = make_fact(0, "one")
+        store.add_fact(old, 10)
+        new = store.change_source(old.id, lambda source: f"{source}, and more")
+        assert new == evolve(old, source=f"{old.source}, and more")
+        assert store.change_source(old.id, lambda source: source) == new
+        assert list(reopen().facts()) == [new]
+        with pytest.raises(NotFound):
+            store.change_source(make_fact(99).id, str.upper)
 
     def test_t4_apply_and_list__a_change__documents_and_all_facts(self, together: StorageBackend) -> None:
         """T4"""
