@@ -49,7 +49,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
     from holdfast.cli import progress
-    from holdfast.cli.session_names import resolve, short, titles
+    from holdfast.cli.session_lookup import resolve, short, titles
     from holdfast_recall import methods
 
     out, errors = Term(), _stderr()
@@ -148,7 +148,7 @@ def _show(out: Term, found: Found, question: str, now: datetime, begun: dict[str
 
 def _where(hit: SearchHit) -> str:
     """The hit's place, with short ids, which `holdfast sessions show` accepts."""
-    from holdfast.cli.session_names import short
+    from holdfast.cli.session_lookup import short
 
     return f"session {short(hit.name)}, turn {short(hit.place)}" if hit.kind == "turn" else hit.where
 

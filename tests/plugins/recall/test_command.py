@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.cli import main, session_names
+from holdfast.cli import main, session_lookup
 from holdfast_recall.excerpts import excerpt
 
 
@@ -154,4 +154,4 @@ def test_sessions__session_named_by_uuid__listed_by_short_id_and_first_words(unn
     ],
 )
 def test_short__id__only_a_uuid_is_shortened(session: str, shown: str) -> None:
-    assert session_names.short(session) == shown
+    assert session_lookup.short(session) == shown

@@ -9,8 +9,7 @@ from holdfast.cli import state
 from holdfast.cli.args import add_json, examples, session_id
 from holdfast.cli.humanize import ago, count
 from holdfast.cli.problem import UsageError
-from holdfast.cli.session_lookup import messages
-from holdfast.cli.session_names import resolve, short, titles
+from holdfast.cli.session_lookup import messages, resolve, short, titles
 from holdfast.cli.terminal import Term
 from holdfast.config.serde import moment
 
