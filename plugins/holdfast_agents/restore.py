@@ -12,7 +12,6 @@ from holdfast import Session
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.journal import journal, safety
-from holdfast.storage import Capability
 from holdfast.text import recall
 from holdfast.text.plain import in_one_line
 from holdfast_agents import audit, guard
@@ -48,7 +47,7 @@ def start(memory: Holdfast, event: Event) -> Reply:
     services = memory.services
     _remember(services, event)
     backend = services.store.backend
-    if Capability.REMOTE not in backend.capabilities:
+    if not memory.services.is_remote:
         return _started(memory, event)
     try:
         with backend.within(_PROBE_S):
@@ -67,7 +66,7 @@ def _started(memory: Holdfast, event: Event) -> Reply:
         memory.outbox.send_due()
         memory.end_idle(but=event.session, limit_s=_RECONCILE_S)
     backend = services.store.backend
-    if Capability.REMOTE not in backend.capabilities:
+    if not memory.services.is_remote:
         reply = opening(memory, event)
     else:
         with backend.reading(), memory.spool.keeping_brief() as keep:

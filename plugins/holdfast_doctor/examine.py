@@ -25,7 +25,6 @@ from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
 from holdfast.plugin.checks import Check, Outcome
 from holdfast.session.status import nearly_full, owner
-from holdfast.storage import Capability
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -209,7 +208,7 @@ def _documents(memory: Holdfast) -> Iterator[Check]:
 def _blocked(memory: Holdfast) -> Iterator[HoldfastError]:
     """Why the next flush could not write its documents, like a file in place of their folder. One error per folder."""
     services = memory.services
-    if Capability.REMOTE in services.store.backend.capabilities:
+    if services.is_remote:
         return  # its names have no folders
     today = services.clock().date()
     seen = {name.rpartition("/")[0] for name in memory.store.names()}

@@ -39,7 +39,7 @@ def _decide_conflicts(memory: Holdfast) -> None:
 
     try:
         for conflict in memory.facts.conflicts():
-            memory.facts.keep(conflict.facts[0].id, why="a dream kept the newest of two machines' values")
+            memory.facts.decide(conflict, conflict.facts[0], why="a dream kept the newest of two machines' values")
     except HoldfastError as error:
         logger.warning("conflicting facts stay until the next dream: %s", error.message)
 

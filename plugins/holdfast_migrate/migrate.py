@@ -21,7 +21,7 @@ from holdfast.errors import ConfigError, Conflict, Unavailable
 from holdfast.facts.factrules import duplicate_key
 from holdfast.fs import durable, safeopen
 from holdfast.models import AddOutcome, Fact
-from holdfast.storage import ABSENT, Capability, StorageBackend, sha256
+from holdfast.storage import ABSENT, StorageBackend, sha256
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
@@ -68,7 +68,7 @@ def migrate_project(services: Services, to: str, progress: Progress | None = Non
     try:
         private.make(services.state)
         with durable.lock(services.private("migrate.lock")):
-            if services.store.provenance is not None and Capability.REMOTE in services.store.backend.capabilities:
+            if services.store.provenance is not None and services.is_remote:
                 services.store.provenance.register([*services.store.names(), FACTS])  # they did not come from a clone
             return migrate(
                 services.store.backend,

@@ -112,7 +112,7 @@ def _folder(memory: Holdfast) -> str:
 
 def _store_stamp(memory: Holdfast) -> str:
     """Of a store that is not files: its databases, or the minute when it is on a server."""
-    if Capability.REMOTE in memory.services.store.backend.capabilities:
+    if memory.services.is_remote:
         return str(int(memory.services.clock().timestamp()) // _REMOTE_S)
     folder = _folder(memory)
     try:

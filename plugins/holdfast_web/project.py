@@ -16,7 +16,6 @@ from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import notes
 from holdfast.journal import safety
 from holdfast.session.status import status
-from holdfast.storage import Capability
 from holdfast.text.plain import in_one_line
 from holdfast_web.events import Interruption, by_day, incidents
 from holdfast_web.journals import Journals
@@ -91,7 +90,7 @@ class Project:
     @property
     def is_remote(self) -> bool:
         """Whether each document costs a request to a server."""
-        return Capability.REMOTE in self.services.store.backend.capabilities
+        return self.services.is_remote
 
     def now(self) -> datetime:
         return self.services.now()

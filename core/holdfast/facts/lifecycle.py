@@ -227,17 +227,21 @@ class Facts:
         """The facts on which two machines disagree, the newest conflict first. Reads all facts."""
         return origins.conflicts(self.list())
 
-    def keep(self, fact_id: str, *, why: str = "") -> FactList:
-        """Decide a conflict: the other facts of the conflict leave the store, and are returned. The log has their
-        content, with ``why``. Raises: NotFound for an unknown id, or a fact without a conflict."""
+    def keep(self, fact_id: str) -> FactList:
+        """Decide a fact's conflict in its favour, as :meth:`decide`. Raises: NotFound for an unknown id, or a fact
+        without a conflict."""
         kept = self.get(fact_id)
         for conflict in self.conflicts():
             if kept in conflict.facts:
-                gone = [fact for fact in conflict.facts if fact.id != kept.id]
-                for fact in gone:
-                    self.retire(fact, by=kept.id, why=why or "a person decided the conflict")
-                return gone
+                return self.decide(conflict, kept, why="a person decided the conflict")
         raise NotFound(f"Fact {fact_id} is in no conflict.", next_step="`holdfast facts conflicts` lists them.")
+
+    def decide(self, conflict: origins.Conflict, kept: Fact, *, why: str) -> FactList:
+        """Remove the other facts of a conflict, and return them. The log has their content, with ``why``."""
+        gone = [fact for fact in conflict.facts if fact.id != kept.id]
+        for fact in gone:
+            self.retire(fact, by=kept.id, why=why)
+        return gone
 
     def sign(self, fact_id: str, change: Callable[[str], str]) -> bool:
         """Change a fact's source, which names who states it. Returns False for a fact that is gone meanwhile."""

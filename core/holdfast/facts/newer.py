@@ -84,7 +84,7 @@ def _older(stored: Iterable[Fact], value: Value) -> Iterable[Fact]:
         for fact in stored
         if fact.confidence - value.confidence <= _OUTRANKED
         and factsubject.replaces(value.content, fact.content)
-        and (not (mine := origins.places(value.source)) or not (others := origins.places(fact.source)) or mine & others)
+        and origins.share(value.source, fact.source)
     )
 
 

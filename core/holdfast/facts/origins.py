@@ -63,6 +63,13 @@ def places(source: str) -> frozenset[str]:
     return frozenset(map(_place, _each(source)))
 
 
+def share(source: str, other: str) -> bool:
+    """Whether two sources have a machine in common, or one of them is unknown. Then a newer value replaces an older
+    one; otherwise two machines disagree."""
+    one, two = places(source), places(other)
+    return not one or not two or not one.isdisjoint(two)
+
+
 def conflicts(facts: Iterable[Fact]) -> list[Conflict]:
     """The conflicts among ``facts``, the newest first. Takes time in proportion to their number."""
     by_subject: defaultdict[str, list[Fact]] = defaultdict(list)
@@ -85,7 +92,7 @@ def _among(facts: Sequence[Fact]) -> Iterable[Conflict]:
         others = [
             old
             for old in rest
-            if places(newest.source).isdisjoint(places(old.source))
+            if not share(newest.source, old.source)
             and (factsubject.replaces(newest.content, old.content) or factsubject.replaces(old.content, newest.content))
         ]
         if others:

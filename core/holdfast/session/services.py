@@ -80,8 +80,7 @@ class Services:
     def origin(self, agent: str = "") -> str:
         """``person@machine`` and the agent of what is stated now, masked; empty when it is not to be recorded."""
         settings = self.config.identity
-        shared = Capability.REMOTE in self.store.backend.capabilities
-        if not (shared if settings.record is None else settings.record):
+        if not (self.is_remote if settings.record is None else settings.record):
             return ""
         return self.gate.label(identity.described(settings, agent))
 

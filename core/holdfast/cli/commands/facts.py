@@ -86,7 +86,6 @@ def _check(args: Namespace) -> None:
 
 
 def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
-
     limit = None if args.by else args.limit
     with memory.services.store.backend.reading():  # a server is asked once for all of this
         facts = memory.facts.list(order=args.order, limit=limit, category=args.category)

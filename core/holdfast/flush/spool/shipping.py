@@ -48,7 +48,7 @@ class Shipped(NamedTuple):
 
 def is_on(services: Services) -> bool:
     """Whether flushes may be kept on this machine: the setting is on and the store is on a server."""
-    return services.config.storage.spool and Capability.REMOTE in services.store.backend.capabilities
+    return services.config.storage.spool and services.is_remote
 
 
 def patience(services: Services) -> AbstractContextManager[None]:
