@@ -117,7 +117,7 @@ class Facts:
             if self._batch:
                 self._batch.operations.append(operation)
                 return outcome
-            # What it comes to is decided by its place among the others', so it is looked up in the log.
+            # Its outcome depends on its position among other writers' operations, so it is read from the log.
             found = self._write(line, chain)[0]
             if isinstance(found, StorageError):
                 raise found
