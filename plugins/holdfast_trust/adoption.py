@@ -14,7 +14,7 @@ from attrs import frozen
 
 from holdfast.config import provenance
 from holdfast.errors import Unavailable
-from holdfast.fs import durable, private, safeopen, statemark
+from holdfast.fs import durable, private, safeopen
 from holdfast.fs.safeopen import Folder
 from holdfast.journal import journal, lines, reserve
 from holdfast.journal.journal import Journal
@@ -24,7 +24,7 @@ _SESSIONS = "sessions"
 #: Not adopted, because they are meaningless elsewhere, rebuilt on demand, or unsafe. An intent to append may name any
 #: document and any position; the register of written documents would vouch for a clone's documents.
 _OF_ITS_PLACE = frozenset(
-    {".gitignore", statemark.FILE, private.INDEX_SEEN, "append.intent", "facts.mark", "safe.jsonl", provenance.REGISTER}
+    {".gitignore", private.MARK, private.INDEX_SEEN, "append.intent", "facts.mark", "safe.jsonl", provenance.REGISTER}
 )
 _OF_ITS_PLACE_ENDS = (".lock", ".hint", ".mark", durable.TEMP_SUFFIX)
 
