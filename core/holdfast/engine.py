@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 
 from holdfast.errors import BadValue, HoldfastError
+from holdfast.fs import private
 from holdfast.gate import clean
 from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
@@ -201,10 +202,17 @@ class Holdfast(Features):
         are sent. Agents' hooks do the same when a session starts. Raises: as :meth:`session`.
         """
         session = self.session(session_id)
-        self.spool.send(limit_s=5.0)
-        self.outbox.send_due()
+        self.send_waiting()
         self.end_idle(but=session.id)
         return session
+
+    def send_waiting(self, *, limit_s: float = 5.0) -> None:
+        """Write kept flushes to the store, for ``limit_s`` seconds at most, and publish items that are due. Never
+        raises."""
+        if self.services.waits(private.SPOOL):
+            self.spool.send(limit_s=limit_s)
+        if self.services.waits(private.OUTBOX):
+            self.outbox.send_due()
 
     def sessions(self) -> list[str]:
         """Ids of all sessions with a journal, sorted."""

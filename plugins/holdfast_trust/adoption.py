@@ -58,8 +58,8 @@ def contents(aside: str) -> Held:
         found = list(_files(aside, ""))
         sizes = [safeopen.stat(os.path.join(aside, name)).st_size for name in found]
         waiting = 0
-        if "outbox.jsonl" in found:
-            waiting = safeopen.read(os.path.join(aside, "outbox.jsonl"), private=False).count(b"\n")
+        if private.OUTBOX in found:
+            waiting = safeopen.read(os.path.join(aside, private.OUTBOX), private=False).count(b"\n")
     except OSError as error:
         return Held(path=aside, problem=error.strerror or str(error))
     return Held(

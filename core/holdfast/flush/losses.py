@@ -20,7 +20,6 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, receipt_from
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import notes
-from holdfast.flush.spool.kept import Spool
 from holdfast.fs import durable, paths, private, safeopen, tally
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.models.value import Value
@@ -38,8 +37,8 @@ FIX = "Restore it from a copy or from git, or run `holdfast doctor --fix`: it wr
 _NEWEST = 3
 #: The counted lists, with the loss kind and the name of one line.
 LISTS = {
-    "outbox.jsonl": ("waiting", "waiting comment"),
-    "spool.jsonl": ("spooled", "kept flush"),
+    private.OUTBOX: ("waiting", "waiting comment"),
+    private.SPOOL: ("spooled", "kept flush"),
     "extract.jsonl": ("lines", "waiting turn"),
     "facts.log.jsonl": ("lines", "line"),
     "dreams.jsonl": ("lines", "line"),
@@ -225,6 +224,10 @@ def _lists(services: Services) -> Iterator[Loss]:
             number = f"{count:,} {what} is" if count == 1 else f"{count:,} {what}s are"
             message = f"{number} missing from {paths.ending(services.private(file), 3)}."
             yield Loss(kind=kind, name=f"state/{file}", message=message, next_step=_LIST_STEP)
+    if not services.waits(private.SPOOL):
+        return
+    from holdfast.flush.spool.kept import Spool
+
     for kept in Spool(services.state).items():
         if kept.is_damaged:
             yield Loss(kind="spooled", name="state/spool.jsonl", message=kept.error, next_step=kept.next_step)

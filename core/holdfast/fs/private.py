@@ -19,6 +19,8 @@ from holdfast.fs.safeopen import Folder
 INDEX_SEEN = "git-index"
 #: The folder of files that can be rebuilt from stored data. A purge removes everything in it except locks.
 DERIVED = "derived"
+#: Lists of what waits to be published, and of flushes that wait for the store's server.
+OUTBOX, SPOOL = "outbox.jsonl", "spool.jsonl"
 _IGNORE = ".gitignore"
 _TO_IGNORE = b"*\n"
 #: Name of the file that marks the folder as made by this user on this machine.
