@@ -110,12 +110,12 @@ def find(
     where = " AND ".join(condition for condition, _ in conditions)
     given = tuple(value for _, values in conditions for value in values)
     asked = question[:_QUESTION]
-    span = dates.of(asked, memory.services.now())
+    now = memory.services.now()
 
     def found() -> Found:
         with index.opened(memory) as (db, total, unread):
             near, warning = vectors.similar(memory, db, asked)
-            ranking = partial(rank.rank, db, where=where, given=given, span=span, similar=near)
+            ranking = partial(rank.rank, db, where=where, given=given, now=now, similar=near)
             ranked = ranking(asked)
             corrected = "" if ranked else spelling.corrected(db, asked)
             ranked = ranked or (ranking(corrected) if corrected else ranking(asked, by_words=False))
