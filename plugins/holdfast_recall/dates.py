@@ -37,6 +37,8 @@ _RELATIVE: Final = Lazy(
     rf"|(?P<n>\d{{1,3}}|{'|'.join(_NUMBER)})(?:\s+of)?\s+(?P<ago>day|week|month|year)s?\s+ago)\b",
     re.IGNORECASE,
 )
+#: Every text that names a day has one of these, so most texts need no pattern, which a new process would compile.
+_HINTS: Final = (*"0123456789", *(month[:3].lower() for month in _MONTHS), "day", "week", "month", "year", "night")
 #: A part of the month that follows, from the first day on and up to the last one, counted from 0.
 _PART: Final = {
     "early": (0, 12), "beginning of": (0, 10), "start of": (0, 10), "mid": (9, 21), "middle of": (9, 21),
@@ -74,6 +76,9 @@ def spans(text: str, now: datetime, latest: datetime | None = None) -> list[Span
     Dates go before expressions like "last week", which are used only without a date. "Between" and "from ... to" make
     one span of two dates. A month without a year means the latest one that had started at ``latest`` (``now``).
     """
+    lowered = text.lower()
+    if not any(hint in lowered for hint in _HINTS):
+        return []
     try:
         found = list(dict.fromkeys(_dates(text, now, latest or now) or _relative(text, now)))
     except (ValueError, OverflowError):

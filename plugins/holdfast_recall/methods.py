@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from attrs import evolve, frozen
 
@@ -51,8 +51,7 @@ class SearchHit:
     corrected: str = ""
 
 
-@frozen(kw_only=True)
-class Found:
+class Found(NamedTuple):
     """Hits, best first, with the number of searched entries and the names of damaged sources.
 
     Damaged sources were searched only up to the damage. ``corrected`` is as in the hits. ``warning`` is a sentence when
@@ -136,7 +135,7 @@ def find(
     served = [] if session else served_hits(memory, asked, limit, chosen, since, until)
     if served:
         merged = [*answer.hits, *(SearchHit(**one) for one in served)]
-        answer = evolve(answer, hits=sorted(merged, key=lambda hit: -hit.score)[:limit])
+        answer = answer._replace(hits=sorted(merged, key=lambda hit: -hit.score)[:limit])
     if answer.unread:
         import logging
 

@@ -20,6 +20,7 @@ from holdfast.journal import archive, journal
 from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
 from holdfast.text import untrusted
+from holdfast.text.lazy import Lazy
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -29,14 +30,14 @@ TURN, NOTE, DECISION, MEMORY, FACT, DOCUMENT = KINDS = ("turn", "note", "decisio
 PIECE: Final = 4_000
 #: Searched pieces of a tool's output, from its beginning, because the rest is files and logs.
 TOOL_PIECES: Final = 2
-_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_DAY: Final = Lazy(r"\d{4}-\d\d-\d\d")
 #: Lines that every note has, and empty ones.
-_FRAME: Final = re.compile(r"^#+ |: none$|^_Nothing was stated|^Work is open\.$|^[-=*_#>` |:]+$")
+_FRAME: Final = Lazy(r"^#+ |: none$|^_Nothing was stated|^Work is open\.$|^[-=*_#>` |:]+$")
 _DECISION: Final = "- Decision: "
 #: Seconds for which a server's content counts as unchanged.
 _REMOTE_S: Final = 60
-_LINE: Final = re.compile("^.*$", re.MULTILINE)
-_COMMENT: Final = re.compile(r"<!--.*?-->")
+_LINE: Final = Lazy("^.*$", re.MULTILINE)
+_COMMENT: Final = Lazy(r"<!--.*?-->")
 
 
 _KINDS_OF: Final = {Surface.DAILY: NOTE, Surface.DIARY: NOTE, Surface.MEMORY: MEMORY, Surface.USER: MEMORY}

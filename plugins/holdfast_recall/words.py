@@ -36,10 +36,10 @@ STOP: Final = frozenset(
     el los las una unos unas y o pero es son era qué quién dónde cuándo cómo por para con en
     """.split()  # noqa: SIM905 - read as a text
 )
-_HOW_MANY: Final = re.compile(r"\bhow (?:many|much|long|often|old)\b", re.IGNORECASE)
+_HOW_MANY: Final = Lazy(r"\bhow (?:many|much|long|often|old)\b", re.IGNORECASE)
 _NUMBER: Final = frozenset("two three four five six seven eight nine ten once twice".split())  # noqa: SIM905 - a text
-_DIGIT: Final = re.compile(r"\d")
-_WHEN: Final = re.compile(r"\b(?:when|how long|how often|(?:what|which) (?:day|date|time|year|month))\b", re.IGNORECASE)
+_DIGIT: Final = Lazy(r"\d")
+_WHEN: Final = Lazy(r"\b(?:when|how long|how often|(?:what|which) (?:day|date|time|year|month))\b", re.IGNORECASE)
 
 
 def _with_s(text: str) -> frozenset[str]:
@@ -66,7 +66,7 @@ _FORMS: Final = """
     wear wore worn; win won; woman women; write wrote written
 """
 #: The speaker, where a message begins with a name, as in ``Caroline: I went``.
-SPEAKER: Final = re.compile(r"([A-Z][\w.-]{1,30}): ")
+SPEAKER: Final = Lazy(r"([A-Z][\w.-]{1,30}): ")
 _FIRST_PERSON: Final = frozenset(
     "I I'm I've I'd I'll I’m I’ve I’d I’ll my me mine we we're we've we'd we'll we’re we’ve we’d we’ll our".split()  # noqa: SIM905 - read as a text
 )
@@ -150,7 +150,9 @@ def stems_of(word: str) -> list[str]:
 
 def names(question: str, speaker: str) -> bool:
     """Whether the question holds a speaker's name as a word."""
-    return bool(speaker) and re.search(rf"\b{re.escape(speaker)}\b", question, re.IGNORECASE) is not None
+    if not speaker or speaker.lower() not in question.lower():
+        return False
+    return re.search(rf"\b{re.escape(speaker)}\b", question, re.IGNORECASE) is not None
 
 
 def asks_when(question: str) -> bool:
