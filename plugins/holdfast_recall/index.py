@@ -171,13 +171,9 @@ def size(db: sqlite3.Connection) -> int:
 def _update(db: sqlite3.Connection, memory: Holdfast) -> tuple[str, ...]:
     """Returns the names of damaged sources."""
     known = {(kind, name): row for kind, name, *row in db.execute("SELECT kind, name, id, stamp FROM source")}
-    gone = set(known)
-    changed = []
-    for one in texts.sources(memory):
-        gone.discard((one.kind, one.name))
-        row = known.get((one.kind, one.name))
-        if row is None or row[1] != one.stamp:
-            changed.append(one)
+    current = {(one.kind, one.name): one for one in texts.sources(memory)}
+    gone = known.keys() - current.keys()
+    changed = [one for key, one in current.items() if key not in known or known[key][1] != one.stamp]
     before = size(db)
     if gone:
         with _transaction(db):

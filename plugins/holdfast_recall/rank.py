@@ -123,7 +123,13 @@ def rank(
     return [Ranked(one, place, -worse) for worse, _, place, one in ranked]
 
 
-_TOTALS: Final = {weights: sum(one for one in weights if one > 0) for weights in {*WEIGHTS.values(), _ALONE}}
+#: The weights of a turn in a session with one speaker, in :data:`_WEIGHED`.
+_ONE_SPEAKER: Final = "alone"
+#: For each kind its weights and the sum of the positive ones, which is the highest score.
+_WEIGHED: Final = {
+    kind: (weights, sum(one for one in weights if one > 0))
+    for kind, weights in {**WEIGHTS, _ONE_SPEAKER: _ALONE}.items()
+}
 #: Mask for the id bits that are zero in a source's first entry.
 _FIRST: Final = (1 << SOURCE) - 1
 
@@ -208,8 +214,8 @@ def _ranked(
     shares = _Shares(weights)
     bits = {row[0]: shares.bits(row[7]) for row in rows}
     have, level_of = bits.get, level.get
-    spoken = {(row[0] >> SOURCE, row[4]) for row in rows}
-    talks = Counter(source for source, _ in spoken)
+    talks = Counter(source for source, _ in {(row[0] >> SOURCE, row[4]) for row in rows})
+    alone = {source for source, speakers in talks.items() if speakers == 1}
     questions = {row[0] for row in rows if row[5] & QUESTION}
     named = {role for role in {row[4] for row in rows} if words.names(question, role)}
     when, count = TIME * words.asks_when(question), NUMBER * words.asks_number(question)
@@ -220,14 +226,15 @@ def _ranked(
         near = similar.of.get(one, 0.0)
         if not mine and not near and kind != texts.TURN:
             continue
-        weight = _ALONE if kind == texts.TURN and talks[one >> SOURCE] == 1 else WEIGHTS[kind]
+        source = one >> SOURCE
+        weight, total = _WEIGHED[_ONE_SPEAKER if source in alone and kind == texts.TURN else kind]
         next_to = bits[one] | have(one - 1, 0) | have(one + 1, 0)
         wide = next_to | have(one - 3, 0) | have(one - 2, 0) | have(one + 2, 0) | have(one + 3, 0)
         score = (
             weight.own * mine
             + weight.before * level_of(one - 1, 0.0) * (1.0 if one - 1 in questions else 0.4)
             + weight.around * (level_of(one - 2, 0.0) + level_of(one + 1, 0.0) + level_of(one + 2, 0.0)) / 3
-            + weight.source * best.get(one >> SOURCE, 0.0)
+            + weight.source * best.get(source, 0.0)
             + weight.words * shares[bits[one]]
             + weight.near * shares[next_to]
             + weight.wide * shares[wide]
@@ -247,7 +254,7 @@ def _ranked(
             score += weight.number
         if dated:
             score += weight.dated * dated.get(one, 0.0)
-        yield -(score + similar.weight * near) / (_TOTALS[weight] + similar.weight), -at, place, one
+        yield -(score + similar.weight * near) / (total + similar.weight), -at, place, one
 
 
 def _level(own: dict[int, float], similar: Similar) -> Mapping[int, float]:

@@ -77,18 +77,19 @@ def is_served(memory: Holdfast) -> bool:
     return {Capability.REMOTE, Capability.SEARCH} <= memory.services.store.backend.capabilities
 
 
-def _journals(state: str) -> Iterator[Source]:
+def _journals(state: str) -> list[Source]:
+    """The sessions' journals and archive files. Every search lists all of them, so this makes few calls."""
     try:
         with os.scandir(os.path.join(state, "sessions")) as entries:
-            for entry in entries:
-                if entry.name.endswith(".jsonl") and (stamp := _stamp(entry)):
-                    yield Source(TURN, entry.name, stamp)
+            found = [Source(TURN, entry.name, _stamp(entry)) for entry in entries if entry.name.endswith(".jsonl")]
     except FileNotFoundError:
-        pass
+        found = []
     except OSError as error:
         raise durable.unavailable(error, state, "list") from error
-    for path in archive.files(state):
-        yield Source(TURN, os.path.relpath(path, state).replace(os.sep, "/"), _stamp(path))
+    archived = (
+        Source(TURN, os.path.relpath(path, state).replace(os.sep, "/"), _stamp(path)) for path in archive.files(state)
+    )
+    return [*(one for one in found if one.stamp), *archived]
 
 
 def _documents(memory: Holdfast) -> Iterator[Source]:
