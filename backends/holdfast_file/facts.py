@@ -18,7 +18,8 @@ from zlib import crc32
 
 import attrs
 
-from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Unavailable
+from holdfast.errors import Conflict, Corrupt, NotFound, Unavailable
+from holdfast.facts import factrules
 from holdfast.facts.factrules import duplicate_key
 from holdfast.fs import durable, safeopen
 from holdfast.fs.torn import may_be_torn
@@ -106,19 +107,10 @@ class FactFile:
         with self._mutex, self._place.lock():
             self._settle()
             old = self._known(fact_id)
-            new = attrs.evolve(
-                old,
-                content=old.content if content is None else content,
-                category=old.category if category is None else category,
-                confidence=old.confidence if confidence is None else confidence,
-                source=source(old.source) if callable(source) else old.source if source is None else source,
-            )
+            new = factrules.changed(old, content, category, confidence, source)
             twin = self._index.find(duplicate_key(new.content))
             if twin and twin.id != fact_id and content is not None:
-                raise DuplicateFact(
-                    f"Fact {twin.id} already says the same as the new content of {fact_id}.",
-                    next_step=f"Delete one of them, or update {twin.id} instead.",
-                )
+                raise factrules.duplicate_of(twin.id, fact_id)
             if new != old:
                 self._append(Operation(fact=new, update=True))
                 self._shrink()

@@ -212,6 +212,6 @@ def read_bytes(path: str | Path, name: str, *, private: bool = False) -> bytes |
     except FileNotFoundError:
         return None
     except (IsADirectoryError, NotADirectoryError) as error:
-        raise Corrupt(f"What lies at {name!r} is not a file.", next_step=_MOVE) from error
+        raise Corrupt(f"{name!r} is not a regular file.", next_step=_MOVE) from error
     except OSError as error:
         raise durable.unavailable(error, name, "read") from error

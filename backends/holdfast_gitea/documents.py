@@ -247,7 +247,7 @@ def _parts(text: str, top: int) -> tuple[str, str]:
 
 def _too_long(name: str, most: int) -> Refused:
     return Refused(
-        f"The text for {name!r} is longer than {most >> 10} KiB, which is the most that is kept in an issue.",
+        f"The text for {name!r} is longer than {most >> 10} KiB, the limit for one issue.",
         next_step="Make it shorter, or use another backend for it.",
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC
 from typing import Final
@@ -11,6 +10,7 @@ from typing import Final
 import attrs
 
 from holdfast.errors import Corrupt, StorageError, Unavailable
+from holdfast.facts import factrules
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
 from holdfast_gitea.chain import Chain
@@ -56,7 +56,7 @@ class Facts:
         given = {
             "content": content,
             "category": category,
-            "confidence": None if confidence is None else _finite(confidence),
+            "confidence": None if confidence is None else factrules.finite(confidence),
             "source": source,
         }
         outcome = self._do(Change(id=fact_id, fields={k: v for k, v in given.items() if v is not None}))
@@ -117,7 +117,7 @@ class Facts:
             if self._batch:
                 self._batch.operations.append(operation)
                 return outcome
-            # What it comes to is decided by its place among the others', so it is looked up in the log.
+            # Its outcome depends on its position among other writers' operations, so it is read from the log.
             found = self._write(line, chain)[0]
             if isinstance(found, StorageError):
                 raise found
@@ -214,10 +214,4 @@ def _packed(lines: Sequence[str], most: int) -> list[str]:
 def _checked(fact: Fact) -> Fact:
     at = fact.created_at
     at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
-    return attrs.evolve(fact, created_at=at, confidence=_finite(fact.confidence))
-
-
-def _finite(confidence: float) -> float:
-    if not math.isfinite(confidence):
-        raise ValueError("confidence is not a finite number")
-    return float(confidence)
+    return attrs.evolve(fact, created_at=at, confidence=factrules.finite(fact.confidence))

@@ -12,7 +12,8 @@ import attrs
 from attrs import define, field, frozen
 
 from holdfast.config import serde
-from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, StorageError
+from holdfast.errors import Conflict, Corrupt, NotFound, StorageError
+from holdfast.facts import factrules
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
@@ -111,10 +112,7 @@ class FactTable:
         key = duplicate_key(new.content)
         twin = self._ids.get(key, fact_id)
         if twin != fact_id:
-            raise DuplicateFact(
-                f"Fact {twin} already says the same as the new content of {fact_id}.",
-                next_step=f"Delete one of them, or update {twin} instead.",
-            )
+            raise factrules.duplicate_of(twin, fact_id)
         del self._ids[duplicate_key(old.content)]
         self._facts[fact_id], self._ids[key] = new, fact_id
         return new

@@ -1,8 +1,8 @@
-"""Invite users whose records count, and revoke that: a list in the store, which all machines read.
+"""Invite users, whose records then count, and revoke invitations. The list is in the store, so all machines read it.
 
-The list is a log of its own (:mod:`holdfast_gitea.log`), so a changed or deleted entry is noticed like one of a
-document. Only the repository's owner, users named in the settings and the token's own user may write it; whoever joined
-by an invitation may not invite others.
+The list is a log of its own (:mod:`holdfast_gitea.log`), so a changed or deleted entry is detected as in a
+document. Only the repository's owner, users named in the settings and the token's own user may write it. Invited users
+may not invite others.
 """
 
 from __future__ import annotations

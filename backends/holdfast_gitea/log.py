@@ -253,7 +253,7 @@ class Log:
         for record in folded.late:
             if record.id not in self._told:
                 self._told.add(record.id)
-                logger.info("%s: somebody else was quicker than %s, which is kept", shown(title), record.url)
+                logger.info("%s: another writer was faster than %s, which is kept", shown(title), record.url)
         lost = None
         there = {segment.number for segment in segments}
         copies = [Tail(e.head, e.head_comment, e.number) for e in entries if e.head]

@@ -9,7 +9,7 @@ from holdfast_gitea import marker
 from holdfast_gitea.folding import new_id
 from holdfast_gitea.index import SCHEMA
 
-_NOTE: Final = "This repository is a store of holdfast; the issues whose titles begin with `holdfast:` belong to it."
+_NOTE: Final = "holdfast stores memory in this repository, in the issues whose titles begin with `holdfast:`."
 
 
 def new() -> str:

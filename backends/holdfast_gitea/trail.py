@@ -59,7 +59,7 @@ class GiteaTrail(Forge):
         self._operator = _text(given, "operator").removeprefix("@")
         others = given.get("repositories", [])
         if not isinstance(others, list) or not all(isinstance(name, str) for name in others):
-            raise _bad("repositories is not a list of texts", 'Write it like repositories = ["owner/name"].')
+            raise _bad("repositories is not a list of strings", 'Write it like repositories = ["owner/name"].')
         self._repositories = tuple(dict.fromkeys(filter(None, (self._repository, *others))))
         for name in self._repositories:
             if name.count("/") != 1:
@@ -88,7 +88,7 @@ class GiteaTrail(Forge):
         posts = [
             Post(str(target), self._body(target, said, [*by_target], receipt)) for target, said in by_target.items()
         ]
-        note = f"It names no issue on {self._server}, so the daily summary alone tells it; `owner/repo#12` names one."
+        note = f"It names no issue on {self._server}, so only the daily summary records it; `owner/repo#12` names one."
         return [
             *self.publish(posts, receipt),
             *(Evidence(target=name, pointer="", published="", read_back="", note=note) for name in elsewhere),
@@ -123,7 +123,7 @@ class GiteaTrail(Forge):
         from holdfast_gitea import happenings
 
         if not self._repositories:
-            raise _bad("repository is missing, so nothing can be looked at", 'Set repository = "owner/name".')
+            raise _bad("repository is missing, so there is nothing to read", 'Set repository = "owner/name".')
         found: list[Activity] = []
         failed: list[StorageError] = []
         with self._gitea() as gitea:

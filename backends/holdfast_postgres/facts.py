@@ -7,12 +7,12 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from math import isfinite
 from typing import Any, Final
 
 import attrs
 
-from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound
+from holdfast.errors import Conflict, Corrupt, NotFound
+from holdfast.facts import factrules
 from holdfast.facts.factrules import CATEGORIES, duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder, Hit, HitKind
@@ -97,22 +97,13 @@ class Facts:
     ) -> Fact:
         def changed(execute: Callable[..., list[Row]]) -> Fact:
             old = _fact(_known(execute(f"{_SELECT} AND id = %s", (self._database.namespace, fact_id)), fact_id))
-            new = attrs.evolve(
-                old,
-                content=old.content if content is None else content,
-                category=old.category if category is None else category,
-                confidence=old.confidence if confidence is None else _finite(confidence),
-                source=source(old.source) if callable(source) else old.source if source is None else source,
-            )
+            new = factrules.changed(old, content, category, confidence, source)
             if new == old:
                 return new
             digest, space = _digest(new.content), self._database.namespace
             twin = execute(f"{_SELECT} AND duplicate = %s", (space, digest))
             if twin and twin[0][0] != fact_id:
-                raise DuplicateFact(
-                    f"Fact {twin[0][0]} already says the same as the new content of {fact_id}.",
-                    next_step=f"Delete one of them, or update {twin[0][0]} instead.",
-                )
+                raise factrules.duplicate_of(twin[0][0], fact_id)
             _storable(new.category, new.source)
             execute(
                 "UPDATE holdfast.facts SET content = %s, category = %s, confidence = %s, source = %s, duplicate = %s,"
@@ -204,13 +195,7 @@ def _checked(fact: Fact, limit: int) -> Fact:
     at = fact.created_at
     at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)  # reading A13
     _storable(fact.id, fact.category, fact.source)
-    return attrs.evolve(fact, created_at=at, confidence=_finite(fact.confidence))
-
-
-def _finite(confidence: float) -> float:
-    if not isfinite(confidence):
-        raise ValueError("confidence is not a finite number")
-    return float(confidence)
+    return attrs.evolve(fact, created_at=at, confidence=factrules.finite(fact.confidence))
 
 
 def _digest(content: str) -> bytes:

@@ -299,7 +299,7 @@ class Database:
         if self._lost or (self._change is not None and not self._change.sql.in_transaction):
             raise Unavailable(
                 "The batch was undone by an error in it; nothing of it was kept.",
-                next_step="Mend what the error named, then do all of it again.",
+                next_step="Repair the cause named in the error, then repeat all of the changes.",
             )
 
     def _store_state(self, change: Change) -> None:

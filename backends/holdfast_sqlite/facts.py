@@ -7,12 +7,12 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from math import isfinite
 from typing import Any, Final
 
 import attrs
 
-from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound
+from holdfast.errors import Conflict, Corrupt, NotFound
+from holdfast.facts import factrules
 from holdfast.facts.factrules import CATEGORIES, duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
@@ -86,21 +86,12 @@ class Facts:
         with self._database.changing() as change:
             self._index.prepare(change)
             seq, old = _row(change.sql, fact_id)
-            new = attrs.evolve(
-                old,
-                content=old.content if content is None else content,
-                category=old.category if category is None else category,
-                confidence=old.confidence if confidence is None else _finite(confidence),
-                source=source(old.source) if callable(source) else old.source if source is None else source,
-            )
+            new = factrules.changed(old, content, category, confidence, source)
             if new != old:
                 digest = _digest(new.content)
                 twin = _twin(change.sql, digest)
                 if twin and twin.id != fact_id:
-                    raise DuplicateFact(
-                        f"Fact {twin.id} already says the same as the new content of {fact_id}.",
-                        next_step=f"Delete one of them, or update {twin.id} instead.",
-                    )
+                    raise factrules.duplicate_of(twin.id, fact_id)
                 change.sql.execute(
                     "UPDATE facts SET content = ?, duplicate = ?, category = ?, confidence = ?, source = ?"
                     " WHERE seq = ?",
@@ -199,13 +190,7 @@ def _checked(fact: Fact, limit: int) -> Fact:
         raise ValueError("limit must be at least 1")
     at = fact.created_at
     at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)  # reading A13
-    return attrs.evolve(fact, created_at=at, confidence=_finite(fact.confidence))
-
-
-def _finite(confidence: float) -> float:
-    if not isfinite(confidence):
-        raise ValueError("confidence is not a finite number")
-    return float(confidence)
+    return attrs.evolve(fact, created_at=at, confidence=factrules.finite(fact.confidence))
 
 
 def _digest(content: str) -> bytes:

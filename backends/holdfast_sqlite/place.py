@@ -74,7 +74,7 @@ class Place:
             if os.path.lexists(self.log) and not os.path.lexists(self.database):
                 raise Corrupt(
                     f"{self.file!r} is gone, but {os.path.basename(self.log)!r}, which belongs to it, is there.",
-                    next_step="Restore the database beside it from a copy, or move the log away.",
+                    next_step="Restore the database next to it from a copy, or move the log away.",
                 ) from None
             return None
         except NotADirectoryError as error:
@@ -84,7 +84,7 @@ class Place:
         if stat.S_ISLNK(found.st_mode):
             raise Refused(f"{self.file!r} is a symbolic link.", next_step="Replace the link by the file itself.")
         if not stat.S_ISREG(found.st_mode):
-            raise Corrupt(f"What lies at {self.file!r} is not a file.", next_step=_MOVE)
+            raise Corrupt(f"{self.file!r} is not a regular file.", next_step=_MOVE)
         if found.st_size == 0:  # opening it would make SQLite remove its log, which may hold all data
             raise Corrupt(f"{self.file!r} is empty: it was cut off.", next_step=_MOVE)
         return Identity(*_of_stat(found))

@@ -5,26 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 
-from holdfast.config import inforce, settings
-from holdfast.config.provenance import Provenance
-from holdfast.config.values import Config
 from holdfast.errors import BadValue, HoldfastError
-from holdfast.fs import private, tracked
-from holdfast.gate import Gate, clean
+from holdfast.gate import clean
 from holdfast.journal import journal, safety
-from holdfast.plugin import discovery, options
+from holdfast.plugin import discovery
 from holdfast.plugin.features import Features
-from holdfast.plugin.manager import Dispatch, PluginSettings
-from holdfast.session.services import Services
-from holdfast.session.store import Store
-from holdfast.storage import Capability
+from holdfast.session.opening import opened
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
+    from holdfast.config.values import Config
     from holdfast.facts.extract import ExtractResult, Said
     from holdfast.facts.lifecycle import Facts
     from holdfast.flush.publish.delivery import Deliveries
@@ -32,8 +25,10 @@ if TYPE_CHECKING:
     from holdfast.journal.safety import Marker
     from holdfast.models import Profile
     from holdfast.session.bootstrap import Brief
+    from holdfast.session.services import Services
     from holdfast.session.session import Session
     from holdfast.session.spooled import Spooled
+    from holdfast.session.store import Store
     from holdfast.session.work import WorkList
     from holdfast.text.rows.reading import Transcript
 
@@ -43,15 +38,11 @@ R = TypeVar("R")
 logger = log(__name__)
 
 
-def _system_clock() -> datetime:
-    return datetime.now().astimezone()
-
-
 class Holdfast(Features):
     """Memory of one project. Made by :meth:`open`; ``close`` it or use it as a context manager.
 
-        ``config``, ``layout`` and ``store`` are readable attributes. Sessions still open when the process exits are
-    ended through the gate.
+    ``config`` and ``store`` are readable attributes. Sessions still open when the process exits are ended through the
+    gate.
     """
 
     def __init__(self, services: Services, found: Sequence[discovery.Found]) -> None:
@@ -80,42 +71,7 @@ class Holdfast(Features):
         Raises: ConfigError, NotTrusted when these decide where memory is stored; PluginNotFound, PluginLoadFailed.
         A broken *plugin* does not raise here. It closes the gates and is listed by :meth:`plugin_statuses`.
         """
-        folder = settings.find_root(os.fspath(root) if root is not None else None)
-        settled, notices = (config, ()) if config is not None else inforce.settled(folder, lenient=lenient)
-        state = os.path.join(folder, *settings.STATE_FOLDERS[settled.layout.preset].split("/"))
-        private.check(state)
-        tracked.check(folder, state)
-        found = discovery.scan()
-        dispatch = Dispatch()
-        dispatch.load(
-            [
-                PluginSettings(name, settled.plugin(name).deadline_s, settled.plugin(name).settings)
-                for name in settled.enabled_plugins
-            ],
-            found,
-            root=folder,
-            state=state,
-        )
-        for name, plugin in plugins:
-            dispatch.register(plugin, name)
-        entry = discovery.choose(found, discovery.BACKENDS, settled.storage.backend)
-        module = discovery.import_object(entry)
-        if settled.storage.options:
-            options.check_storage(module, settled.storage.options, found)
-        backend = dispatch.storage_backend(module, entry, settled.storage, Path(folder))
-        provenance = Provenance(folder, state, remote=Capability.REMOTE in backend.capabilities)
-        services = Services(
-            root=folder,
-            state=state,
-            config=settled,
-            layout=settled.layout,
-            dispatch=dispatch,
-            gate=Gate(dispatch),
-            store=Store(backend, settled.layout, state, provenance),
-            clock=clock or _system_clock,
-            notices=(*notices, *filter(None, [private.notice(state)])),
-        )
-        return cls(services, found)
+        return cls(*opened(root, config=config, clock=clock, plugins=plugins, lenient=lenient))
 
     @property
     def config(self) -> Config:

@@ -17,7 +17,8 @@ from holdfast.config.serde import stamp
 from holdfast.errors import ConfigError, Corrupt
 from holdfast.fs import durable, paths, safeopen
 from holdfast.fs.records import decode
-from holdfast.journal.journal import Change, Journal, session_files, session_id_of, whole_lines
+from holdfast.journal.journal import Journal, session_files, session_id_of
+from holdfast.journal.lines import Change, whole_lines
 from holdfast_migrate import archive
 from holdfast_migrate.belongings import private_rows
 

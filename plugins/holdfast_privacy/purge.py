@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, date
 from hashlib import blake2s
 from typing import TYPE_CHECKING, Any
@@ -72,10 +72,6 @@ class What:
         return blake2s(f"{self.kind}\n{value}".encode("utf-8", "replace"), key=key, digest_size=16).hexdigest()
 
 
-def _changes(value: Iterable[Changed]) -> tuple[Changed, ...]:
-    return tuple(value)
-
-
 @frozen(kw_only=True)
 class PurgeReport:
     """Data removed by a purge or, with ``dry_run``, to be removed.
@@ -88,7 +84,7 @@ class PurgeReport:
 
     kind: str
     dry_run: bool
-    changed: tuple[Changed, ...] = field(converter=_changes)
+    changed: tuple[Changed, ...] = field(converter=tuple[Changed, ...])
     left: tuple[Left, ...] = ()
     elsewhere: tuple[str, ...] = ()
     files: int = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -42,16 +42,12 @@ BACKUPS = ("backups", "dreams")  # backup folders in the private folder
 _WAIT_S = 0.2
 
 
-def _changes(value: Iterable[Changed]) -> tuple[Changed, ...]:
-    return tuple(value)
-
-
 @frozen(kw_only=True)
 class RetentionReport:
     """The removed items or, with ``dry_run``, those to remove. ``kept`` lists expired items still needed, and why."""
 
     dry_run: bool
-    removed: tuple[Changed, ...] = field(converter=_changes)
+    removed: tuple[Changed, ...] = field(converter=tuple[Changed, ...])
     kept: tuple[Left, ...] = ()
     failed: tuple[Left, ...] = ()
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
@@ -35,10 +34,6 @@ _LEAST_CHARS = 6
 _OURS = frozenset({"kind", "at", "role", "crc", "id", "sha256", "revision", "flush_id", "key", "digest"})
 
 
-def _changes(value: Iterable[Changed]) -> tuple[Changed, ...]:
-    return tuple(value)
-
-
 @frozen(kw_only=True)
 class ScrubReport:
     """The masked secrets or, with ``dry_run``, those to mask.
@@ -49,7 +44,7 @@ class ScrubReport:
     """
 
     dry_run: bool
-    changed: tuple[Changed, ...] = field(converter=_changes)
+    changed: tuple[Changed, ...] = field(converter=tuple[Changed, ...])
     rules: dict[str, int]
     secrets: int
     judges: tuple[str, ...]

@@ -25,7 +25,7 @@ from holdfast.flush.losses import FORGOTTEN, note_forgotten, rewrite
 from holdfast.fs import durable, private, records, safeopen
 from holdfast.journal import archive, journal, safety
 from holdfast.journal.journal import Journal, file_stem
-from holdfast.plugin import progress
+from holdfast.plugin import discovery, progress
 from holdfast.storage import Capability
 from holdfast.text import untrusted
 from holdfast_privacy import text_search
@@ -37,19 +37,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: The purge's own files, which hold no content, and the placeholder key.
+#: The purge's own files.
 TOMBSTONES, TOMBSTONE_KEY, UNFINISHED = "tombstones.jsonl", "tombstones.key", "purge.pending.json"
-_OWN: Final = frozenset(
-    {
-        ".gitignore",
-        private.MARK,
-        private.INDEX_SEEN,
-        TOMBSTONES,
-        TOMBSTONE_KEY,
-        UNFINISHED,
-        "redaction.key",
-        FORGOTTEN,
-    }
+#: Files that hold nothing from memory. Plugins declare theirs, see docs/hooks.md.
+_WITHOUT_CONTENT: Final = frozenset(
+    {".gitignore", private.MARK, private.INDEX_SEEN, TOMBSTONES, TOMBSTONE_KEY, UNFINISHED, FORGOTTEN}
 )
 _SQLITE: Final = b"SQLite format 3\0"
 _SQLITE_SIDES: Final = ("-wal", "-shm", "-journal")
@@ -280,9 +272,10 @@ class Walk:
             safety.path_of(self.services.state, i) for i in filter(None, map(journal.session_id_of, sorted(journals)))
         }
         hints = {path.removesuffix(".jsonl") + ".hint" for path in journals}
+        without_content = {*_WITHOUT_CONTENT, *discovery.declared("without-content")}
         for path in text_search.files(self.services.state):
             name = os.path.basename(path)
-            own = name in _OWN and os.path.dirname(path) == self.services.state
+            own = name in without_content and os.path.dirname(path) == self.services.state
             own = own or path.startswith(os.path.join(self.services.state, private.DERIVED, ""))
             if not (own or name.endswith(".lock") or path in journals or path in markers or path in hints):
                 yield path

@@ -145,7 +145,7 @@ def _policy(table: object, path: str) -> dict[str, str]:
 def _texts(settings: Mapping[str, object], key: str) -> list[str]:
     value = settings.get(key, [])
     if not isinstance(value, Sequence) or isinstance(value, str) or not all(isinstance(v, str) for v in value):
-        raise _wrong(key, "a list of texts is expected")
+        raise _wrong(key, "a list of strings is expected")
     return list(value)
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from holdfast_web.server import Server
+
 #: The command's help heading, and its summary line.
 HEADING = "Look after it"
 SUMMARY = "show the memory in a browser: a read-only page on this machine"
@@ -58,13 +60,29 @@ def run(args: Namespace) -> int:
         out.stream.flush()
         if not args.no_open:
             _open(server.site.access.link_once(server.host))
-        try:
-            server.run()
-        except KeyboardInterrupt:
-            out.say("\nStopped.")
-            return 0
-        out.say("Stopped, because nothing was requested.")
+        interrupted = _serve(server)
+        out.say("\nStopped." if interrupted else "Stopped, because nothing was requested.")
     return 0
+
+
+def _serve(server: Server) -> bool:
+    """Serve until idle or until Ctrl-C; returns whether it was Ctrl-C.
+
+    The handler only sets a flag. Python drops a KeyboardInterrupt that arrives while a finalizer runs, and each
+    finished request has some.
+    """
+    import signal
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:  # started in the background by a shell
+        server.run()
+        return False
+    signal.signal(signal.SIGINT, lambda *_: server.interrupt())
+    try:
+        server.run()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return server.interrupted
 
 
 def _open(link: str) -> None:

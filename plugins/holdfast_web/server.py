@@ -43,6 +43,8 @@ class Server(ThreadingHTTPServer):
         self.host = host
         self._idle_s = idle_s
         self._last = time.monotonic()
+        #: Whether :meth:`interrupt` was called.
+        self.interrupted = False
         self._running = threading.BoundedSemaphore(_MOST)
         try:
             super().__init__((host, port), _Handler)
@@ -67,9 +69,13 @@ class Server(ThreadingHTTPServer):
         """Make :meth:`run` return. May be called from any thread but the one that runs."""
         self.shutdown()
 
+    def interrupt(self) -> None:
+        """Make :meth:`run` return soon. May be called from a signal handler."""
+        self.interrupted = True
+
     def service_actions(self) -> None:
         """Called between requests by the serving thread, which must not wait for itself."""
-        if time.monotonic() - self._last > self._idle_s:
+        if self.interrupted or time.monotonic() - self._last > self._idle_s:
             threading.Thread(target=self.shutdown, daemon=True).start()
             self._last = float("inf")
 

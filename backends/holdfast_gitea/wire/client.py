@@ -90,7 +90,7 @@ class Gitea:
         answer = self._transport.patiently(lambda: self._transport.once("GET", "/version"))
         version = answer.data.get("version") if isinstance(answer.data, Mapping) else None
         if not isinstance(version, str):
-            raise garbled("it tells no version")
+            raise garbled("it names no version")
         return version
 
     def user(self) -> str:

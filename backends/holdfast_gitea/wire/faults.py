@@ -75,7 +75,7 @@ def of_status(
         )
     if status == 409:
         return Conflict(
-            "Somebody else changed it on the Gitea server in between.",
+            "Another user changed it on the Gitea server in between.",
             next_step="Read it again and redo the change.",
         )
     if status == 413:
@@ -123,8 +123,8 @@ def untrusted() -> Closed:
 def garbled(what: str) -> Passing:
     """The error for an answer that is not what this server says when it works."""
     return Passing(
-        f"The answer is not one of a Gitea server: {what}.",
-        next_step="Check the address, and what stands between here and the server (a proxy, a login page).",
+        f"The answer is not from a Gitea server: {what}.",
+        next_step="Check the address, and any proxy or login page in front of the server.",
     )
 
 
@@ -133,7 +133,7 @@ def _passing(status: int, headers: Mapping[str, str], *, is_json: bool) -> Passi
     if status == 429:
         later = f" in {wait:.0f} s" if wait else " later"
         return Passing(
-            "The Gitea server, or a proxy before it, limits how often it may be asked.",
+            "The Gitea server, or a proxy before it, limits the number of requests.",
             next_step=f"Try again{later}.",
             status=status,
             retry_after_s=wait,
@@ -187,7 +187,7 @@ def _forbidden(said: str, repository: str) -> Closed:
         )
     return Closed(
         f"The token's user may not do that in {repository or 'this server'}.",
-        next_step="Give that user write access to the repository's issues, and see that nobody blocked it.",
+        next_step="Give that user write access to the repository's issues, and check that no one blocked it.",
     )
 
 

@@ -68,18 +68,6 @@ class Judged:
     result: AddResult
 
 
-def _all_judged(value: Iterable[Judged]) -> tuple[Judged, ...]:
-    return tuple(value)
-
-
-def _all_texts(value: Iterable[str]) -> tuple[str, ...]:
-    return tuple(value)
-
-
-def _all_given_up(value: Iterable[GivenUp]) -> tuple[GivenUp, ...]:
-    return tuple(value)
-
-
 @frozen(kw_only=True)
 class ExtractResult:
     """``judged`` in order of proposal. ``failures`` describe extractor errors; ``queued`` counts the pieces
@@ -87,12 +75,12 @@ class ExtractResult:
     no longer tried; ``profile`` is true when the profile changed; ``summaries`` are of flushes, by their ids, from
     waiting turns."""
 
-    judged: tuple[Judged, ...] = field(default=(), converter=_all_judged)
-    failures: tuple[str, ...] = field(default=(), converter=_all_texts)
+    judged: tuple[Judged, ...] = field(default=(), converter=tuple[Judged, ...])
+    failures: tuple[str, ...] = field(default=(), converter=tuple[str, ...])
     queued: int = 0
     profile: bool = False
     retried: int = 0
-    given_up: tuple[GivenUp, ...] = field(default=(), converter=_all_given_up)
+    given_up: tuple[GivenUp, ...] = field(default=(), converter=tuple[GivenUp, ...])
     summaries: tuple[tuple[str, str], ...] = ()
 
     @property

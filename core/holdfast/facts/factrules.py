@@ -1,12 +1,19 @@
-"""A fact's valid values, the test for duplicates, and the form of an id."""
+"""A fact's valid values, the test for duplicates, the form of an id, and rules that all stores share."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from math import isfinite
+from typing import TYPE_CHECKING
 
-from holdfast.errors import BadValue
+from holdfast.errors import BadValue, DuplicateFact
 from holdfast.text.lazy import Lazy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.models import Fact
 
 CATEGORIES = ("preference", "knowledge", "context", "behavior", "goal", "correction")
 #: Confidence of an explicit statement: nearly certain; only a correction should rank higher.
@@ -36,6 +43,46 @@ def draw_id() -> str:
 def is_id(text: object) -> bool:
     """Whether ``text`` has the form of an id."""
     return isinstance(text, str) and _ID.fullmatch(text) is not None
+
+
+# --- for the stores ------------------------------------------------------------------------------------------------
+
+
+def changed(
+    fact: Fact,
+    content: str | None,
+    category: str | None,
+    confidence: float | None,
+    source: str | Callable[[str], str] | None,
+) -> Fact:
+    """``fact`` with the given values; None keeps the old one. ``source`` may be a function of the old source.
+
+    Raises: ValueError when the confidence is not a finite number.
+    """
+    from attrs import evolve
+
+    return evolve(
+        fact,
+        content=fact.content if content is None else content,
+        category=fact.category if category is None else category,
+        confidence=fact.confidence if confidence is None else finite(confidence),
+        source=source(fact.source) if callable(source) else fact.source if source is None else source,
+    )
+
+
+def finite(confidence: float) -> float:
+    """``confidence`` as a float. Raises: ValueError when it is not a finite number."""
+    if not isfinite(confidence):
+        raise ValueError("confidence is not a finite number")
+    return float(confidence)
+
+
+def duplicate_of(twin_id: str, fact_id: str) -> DuplicateFact:
+    """The error for a change of ``fact_id`` to what the fact ``twin_id`` says."""
+    return DuplicateFact(
+        f"Fact {twin_id} already says the same as the new content of {fact_id}.",
+        next_step=f"Delete one of them, or update {twin_id} instead.",
+    )
 
 
 # --- what may be stored; checked in this order: content, category, confidence (reading A09) --------------------

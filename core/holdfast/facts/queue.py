@@ -37,10 +37,6 @@ MAX_ITEMS = 200
 _MAX_LOG_BYTES = 1_000_000
 
 
-def _turns(value: Iterable[Turn]) -> tuple[Turn, ...]:
-    return tuple(value)
-
-
 @frozen(kw_only=True)
 class Waiting:
     """Turns, already redacted, and the plugins that have yet to read them (empty: all). ``flush`` is the id of the
@@ -55,13 +51,9 @@ class Waiting:
     error: str
     source: str
     plugins: tuple[str, ...]
-    turns: tuple[Turn, ...] = field(converter=_turns)
+    turns: tuple[Turn, ...] = field(converter=tuple[Turn, ...])
     flush: str = ""
     covers: tuple[str, ...] = ()
-
-
-def _names(value: Iterable[str]) -> tuple[str, ...]:
-    return tuple(value)
 
 
 @frozen(kw_only=True)
@@ -79,7 +71,7 @@ class GivenUp:
     why: str
     error: str = ""
     source: str = ""
-    plugins: tuple[str, ...] = field(default=(), converter=_names)
+    plugins: tuple[str, ...] = field(default=(), converter=tuple[str, ...])
 
 
 #: A line of the queue; an unreadable one has no item.

@@ -50,26 +50,14 @@ class Gone:
     reason: str
 
 
-def _texts(value: Iterable[str]) -> tuple[str, ...]:
-    return tuple(value)
-
-
 @frozen(kw_only=True)
 class Supported:
     """A line of the new memory and its evidence: ``sources`` are ``document:line``, the strongest first. ``kept``
     is true for a line that was in the old memory word for word."""
 
     text: str
-    sources: tuple[str, ...] = field(default=(), converter=_texts)
+    sources: tuple[str, ...] = field(default=(), converter=tuple[str, ...])
     kept: bool = False
-
-
-def _gone(value: Iterable[Gone]) -> tuple[Gone, ...]:
-    return tuple(value)
-
-
-def _supported(value: Iterable[Supported]) -> tuple[Supported, ...]:
-    return tuple(value)
 
 
 @frozen(kw_only=True)
@@ -93,19 +81,19 @@ class DreamResult:
     plugin: str = ""
     lookback_days: int = 0
     dry_run: bool = False
-    read: tuple[str, ...] = field(default=(), converter=_texts)
-    left_out: tuple[str, ...] = field(default=(), converter=_texts)
-    kept: tuple[str, ...] = field(default=(), converter=_texts)
-    added: tuple[str, ...] = field(default=(), converter=_texts)
-    merged: tuple[Gone, ...] = field(default=(), converter=_gone)
-    dropped: tuple[Gone, ...] = field(default=(), converter=_gone)
-    refused: tuple[Gone, ...] = field(default=(), converter=_gone)
-    replaced: tuple[Gone, ...] = field(default=(), converter=_gone)
-    archived: tuple[Gone, ...] = field(default=(), converter=_gone)
-    judged: tuple[Gone, ...] = field(default=(), converter=_gone)
-    quoted: tuple[Gone, ...] = field(default=(), converter=_gone)
-    lines: tuple[Supported, ...] = field(default=(), converter=_supported)
-    warnings: tuple[str, ...] = field(default=(), converter=_texts)
+    read: tuple[str, ...] = field(default=(), converter=tuple[str, ...])
+    left_out: tuple[str, ...] = field(default=(), converter=tuple[str, ...])
+    kept: tuple[str, ...] = field(default=(), converter=tuple[str, ...])
+    added: tuple[str, ...] = field(default=(), converter=tuple[str, ...])
+    merged: tuple[Gone, ...] = field(default=(), converter=tuple[Gone, ...])
+    dropped: tuple[Gone, ...] = field(default=(), converter=tuple[Gone, ...])
+    refused: tuple[Gone, ...] = field(default=(), converter=tuple[Gone, ...])
+    replaced: tuple[Gone, ...] = field(default=(), converter=tuple[Gone, ...])
+    archived: tuple[Gone, ...] = field(default=(), converter=tuple[Gone, ...])
+    judged: tuple[Gone, ...] = field(default=(), converter=tuple[Gone, ...])
+    quoted: tuple[Gone, ...] = field(default=(), converter=tuple[Gone, ...])
+    lines: tuple[Supported, ...] = field(default=(), converter=tuple[Supported, ...])
+    warnings: tuple[str, ...] = field(default=(), converter=tuple[str, ...])
     diff: str = ""
     diary: str = ""
     backup: str = ""

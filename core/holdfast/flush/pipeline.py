@@ -10,18 +10,18 @@ the marker holds, so no block is written twice.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define, evolve, field
 
 from holdfast.config.layout import Surface
-from holdfast.config.serde import flushed_payload, moment, stamp, unstructure
+from holdfast.config.serde import stamp
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.facts import extract
-from holdfast.flush import attribution, backlog, contract, notes, proof, stated, uncommitted
+from holdfast.flush import attribution, backlog, contract, marking, notes, proof, stated, uncommitted
+from holdfast.flush.content import Content
 from holdfast.flush.documents import Documents
 from holdfast.flush.publish import evidence
 from holdfast.flush.spool import shipping
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 logger = lazy.log(__name__)
 
-#: The steps after all documents are verified.
-_VERIFIED = frozenset({"on_flush", "facts", "journal", "marker"})
 REASONS = ("compaction", "end", "handoff", "switch", "manual", "trim", "overflow", "daily")
 
 
@@ -108,13 +106,9 @@ class _Flush:
     warnings: list[str] = field(factory=list)
     step: str = "collect"
     gathered: extract.Gathered | None = None  # None: another process extracted and died, or nothing to extract
-    before: list[str] = field(factory=list)  # what refused payloads said beyond this one
     settled: set[str] = field(factory=set)  # the stated payloads that this flush answers for, by digest
-    overrides: tuple[str, ...] = ()
     failed_before: tuple[str, str] = ("", "")  # reason and target in the marker of an earlier attempt
-    flushed: dict[str, Any] = field(factory=dict)  # this flush as the marker and then the journal keep it
     queued: list[str] = field(factory=list)  # what waits for models, by id
-    by: str = ""  # the recorded origin
     offline: bool = False  # the flush is kept on this machine, so the store is not read
 
     def run(self) -> Receipt:
@@ -144,7 +138,7 @@ class _Flush:
                 with shipping.patience(services):
                     return self._write(marker)
             except Unavailable as error:
-                if not shipping.is_on(services) or self.step in _VERIFIED:
+                if not shipping.is_on(services) or self.step in marking.VERIFIED:
                     raise
                 shipping.explain(services, error)
                 return self._keep(marker, error)
@@ -170,28 +164,24 @@ class _Flush:
         services, session, documents = self.services, self.session, self.documents
         services.dispatch.require_all()
         documents.read_ahead(services.now())
-        found = self._collect(marker)
-        if isinstance(found, Receipt):
-            return found
-        marker, payload, summary, at = found
-        last = session.last_receipt
-        again = last is not None and last.flush_id.partition("-")[0] == self._id(marker, payload, last.at)
-        if last is not None and again and not self.before:
-            self.documents.proof = proof.check(services, last, session.last_flush)
-            if last.written and not self.documents.proof.lost:
+        content = self._collect(marker)
+        if isinstance(content, Receipt):
+            return content
+        last, kept = session.last_receipt, session.last_flush or {}
+        if last is not None and not content.before and content.was_flushed_by(last):
+            documents.proof = proof.check(services, last, session.last_flush)
+            if last.written and not documents.proof.lost:
                 return self._repeat(last)
-            at, kept = last.at, session.last_flush or {}
-            self.overrides, self.before = tuple(kept.get("overrides", self.overrides)), list(kept.get("before", ()))
-            summary = summary or str(kept.get("summary", ""))
-            self.flushed = {**self.flushed, "at": stamp(at), "before": self.before, "summary": summary}
-        flush_id = self._id(marker, payload, at)
+            content = content.again(last, kept)
+        payload, at = content.payload, content.at
+        flush_id = content.flush_id(session.id)
         self.step = "daily note"
         note_name, there = services.layout.name(Surface.DAILY, at.date()), documents.proof.of(Surface.DAILY)
         if last is not None and there is not None:
             flush_id = last.flush_id
             documents.written.append(there)
         else:
-            flush_id = documents.write_note(flush_id, at, lambda block_id: self._block(payload, summary, block_id, at))
+            flush_id = documents.write_note(flush_id, at, lambda block_id: content.block(session.id, block_id))
         if payload.state_mutations:
             self.step = "daily summary"
             documents.write_trail(payload, flush_id, note_name, at)
@@ -206,36 +196,30 @@ class _Flush:
         lost = ", ".join(dict.fromkeys(w.name for w in documents.proof.lost))
         if lost:
             self.warnings.append(f"Data of the last flush was no longer stored and was written again: {lost}.")
-        receipt = self._receipt(payload, summary, flush_id, at)
+        receipt = self._receipt(content, flush_id)
         self.step = "on_flush"
         receipt = evidence.publish(self.services, payload, receipt)
         self.step = "facts"
         unstored = self._settle(payload, flush_id, at)
         receipt = evolve(receipt, warnings=(*receipt.warnings, *unstored))
-        return self._recorded(receipt, summary)
+        return self._recorded(receipt, content)
 
     def _keep(self, marker: Marker, why: HoldfastError | None) -> Receipt:
         """Keep the flush on this machine, because the server does not take it now. Raises: as the first steps of
         :meth:`_write`; FlushRefused when it cannot be kept here either."""
         services, session, self.offline = self.services, self.session, True
         self.documents = Documents(services=services, session_id=session.id)
-        found = self._collect(safety.read(services.state, session.id) or marker)
-        if isinstance(found, Receipt):
-            return found
-        marker, payload, summary, at = found
+        content = self._collect(safety.read(services.state, session.id) or marker)
+        if isinstance(content, Receipt):
+            return content
         last = session.last_receipt
-        if (
-            last is not None
-            and not self.before
-            and last.flush_id.partition("-")[0] == self._id(marker, payload, last.at)
-        ):
+        if last is not None and not content.before and content.was_flushed_by(last):
             return self._unchecked(last)
-        receipt = self._receipt(payload, summary, self._id(marker, payload, at), at)
-        receipt = evolve(receipt, spooled=shipping.server(services))
+        receipt = evolve(self._receipt(content, content.flush_id(session.id)), spooled=shipping.server(services))
         self.step = "spool"
-        shipping.keep(services, receipt, {**self.flushed, "overrides": self.overrides}, why)
+        shipping.keep(services, receipt, content.flushed(), why)
         self.queued += backlog.queue_all(services, session.id, self.unflushed, receipt.flush_id)
-        return self._recorded(receipt, summary)
+        return self._recorded(receipt, content)
 
     def _unchecked(self, receipt: Receipt) -> Receipt:
         """Return an earlier flush that the server cannot confirm now."""
@@ -243,54 +227,36 @@ class _Flush:
         receipt = self._repeat(receipt)
         return evolve(receipt, warnings=(*receipt.warnings, told))
 
-    def _receipt(self, payload: Payload, summary: str, flush_id: str, at: datetime) -> Receipt:
+    def _receipt(self, content: Content, flush_id: str) -> Receipt:
+        payload = content.payload
         found_in, empty = notes.found_and_not(payload)
         told = dict.fromkeys((*self.warnings, *self.documents.warnings))
         return Receipt(
             flush_id=flush_id,
             session_id=self.session.id,
             reason=self.reason,
-            at=at,
+            at=content.at,
             written=self.documents.written,
             derived=[n for n in payload.derived if n in (*found_in, "work_open", "handoff")],
             not_found=empty,
             warnings=[paths.rewrite(w, self.services.root) for w in told],
-            summary=notes.body(payload, summary, self.before),
-            by=self.by,
+            summary=notes.body(payload, content.summary, content.before),
+            by=content.by,
         )
 
-    def _recorded(self, receipt: Receipt, summary: str) -> Receipt:
+    def _recorded(self, receipt: Receipt, content: Content) -> Receipt:
         session = self.session
         self.step = "journal"
-        flushed = {**self.flushed, "overrides": self.overrides}
-        session.record_flush(receipt, flushed, self.upto, self._told(receipt, summary))
+        session.record_flush(receipt, content.flushed(), self.upto, self._told(receipt, content.summary))
         self.step = "marker"
         session.unwritten.clear()
         safety.clear(self.services.state, session.id, self.settled)
         logger.info("flushed session %s as %s", session.id, receipt.flush_id)
         return receipt
 
-    def _block(self, payload: Payload, summary: str, block_id: str, at: datetime) -> str:
-        return notes.render(
-            payload,
-            block_id=block_id,
-            session=self.session.id,
-            reason=self.reason,
-            at=at,
-            summary=summary,
-            before=self.before,
-            overrides=self.overrides,
-            by=self.by,
-        )
-
-    def _id(self, marker: Marker, payload: Payload, at: datetime) -> str:
-        """The flush's id. The time is part of it, because the same words may be flushed again on another day."""
-        parts = [self.session.id, marker.key, stated.form(payload), stamp(at.astimezone(UTC))]
-        return "flush_" + sha256(json.dumps(parts, sort_keys=True))[:16]
-
-    def _collect(self, marker: Marker) -> tuple[Marker, Payload, str, datetime] | Receipt:
-        """The complete, redacted payload: from the marker if this flush had already begun, from the journal if
-        the last flush is written again. A receipt if an operator overrode everything there was to flush."""
+    def _collect(self, marker: Marker) -> Content | Receipt:
+        """What to write: from the marker if this flush had already begun, from the journal if the last flush is
+        written again, else from the payload and the messages. A receipt if an operator overrode all there was."""
         session = self.session
         pending = marker.pending
         if self.documents.proof.lost and session.last_flush is not None:
@@ -300,63 +266,66 @@ class _Flush:
         key = sha256(f"{self.position}\n{self.stated.digest if self.stated else ''}")
         if pending is not None and (marker.key == key or (idle and not taken_up)):
             try:
-                begun = (
-                    marker,
-                    flushed_payload(pending),
-                    str(pending["summary"]),
-                    moment(pending["at"]).astimezone(self.services.config.tz),
-                )
-                # The heading contains the reason, so another reason would make a second block for the same flush.
-                self.reason, self.agent = str(pending["reason"]), self.agent or str(pending["agent"])
-                self.before = list(pending.get("before", ()))
-                self.overrides = tuple(pending.get("overrides", session.unrecorded_overrides))
-                self.by = str(pending.get("by", ""))
-                self.flushed = {**pending, "key": marker.key}
-                return (marker, *self._attributed(begun[1], begun[2]), begun[3])
+                return self._resumed(marker.key, pending)
             except (KeyError, TypeError, ValueError, HoldfastError):
                 logger.warning("the pending flush in the UNSAFE marker cannot be read; starting anew")
-        said = self.unflushed or session.messages
-        if self.given is None and not said:
+        if self.given is None and not (self.unflushed or session.messages):
             return self._nothing_left(marker)
-        at = self.services.now()
+        return self._begun(marker, key)
+
+    def _resumed(self, key: str, record: Mapping[str, Any]) -> Content:
+        """The content that was collected before. The note's heading has the reason, so it stays the same, too."""
+        zone, overrides = self.services.config.tz, self.session.unrecorded_overrides
+        content = Content.from_record(record, key=key, zone=zone, overrides=overrides)
+        self.reason, self.agent = content.reason, self.agent or content.agent
+        payload, summary = self._attributed(content.payload, content.summary)
+        return evolve(content, payload=payload, summary=summary)
+
+    def _begun(self, marker: Marker, key: str) -> Content:
+        """Collect the content, and store it in the marker before anything is written."""
+        services, session, documents = self.services, self.session, self.documents
+        at = services.now()
         names = contract.missing(self.given or Payload())
-        strict = self.services.config.flush.policy == "strict"
-        if names and strict and marker.blocked < self.services.config.flush.strict_blocks:
+        strict = services.config.flush.policy == "strict"
+        if names and strict and marker.blocked < services.config.flush.strict_blocks:
             raise contract.refusal(names)
         extractions, summary = self._extract()
-        previous = self.documents.work_left(session.last_flush) if self.offline else self.documents.previous_work(names)
         last = session.last_flush
-        payload = contract.complete(self.given, said, extractions, branch=session.branch, previous=previous, last=last)
+        payload = contract.complete(
+            self.given,
+            self.unflushed or session.messages,
+            extractions,
+            branch=session.branch,
+            previous=documents.work_left(last) if self.offline else documents.previous_work(names),
+            last=last,
+        )
         if names := contract.missing(payload):
             raise contract.refusal(names)
         self.step = "gate"
         found: list[Finding] = []
-        admitted = stated.admitted(self.services, payload, summary, found)
+        admitted = stated.admitted(services, payload, summary, found)
         self.warnings += [f"{f.message} ({f.rule})" for f in found]
         payload, summary = self._attributed(*admitted)
-        self.by = self.services.origin(session.provider)
         others = [one for one in marker.stated if self.stated is None or one.digest != self.stated.digest]
-        self.before = stated.beyond(others, payload, at)
-        self.warnings += (line for line in self.before if line.startswith(stated.NOT_KEPT))
-        self.overrides = session.unrecorded_overrides
-        pending = {
-            "payload": unstructure(evolve(payload, derived=(), sources=())),
-            "derived": list(payload.derived),
-            "sources": list(payload.sources),
-            "summary": summary,
-            "before": self.before,
-            "at": stamp(at),
-            "reason": self.reason,
-            "agent": self.agent,
-            **({"by": self.by} if self.by else {}),
-        }
-        self.flushed = {**pending, "key": key}
+        before = stated.beyond(others, payload, at)
+        self.warnings += (line for line in before if line.startswith(stated.NOT_KEPT))
+        content = Content(
+            key=key,
+            payload=payload,
+            summary=summary,
+            at=at,
+            reason=self.reason,
+            agent=self.agent,
+            by=services.origin(session.provider),
+            before=tuple(before),
+            overrides=session.unrecorded_overrides,
+        )
         entries = marker.stated
         if self.stated is not None:
             mine = payload.evolve(**dict.fromkeys(payload.derived), derived=(), sources=())
             entries = stated.joined(entries, evolve(self.stated, payload=stated.form(mine)))
-        marker = safety.begin(self.services.state, evolve(marker, key=key, pending=pending, stated=entries))
-        return marker, payload, summary, at
+        safety.begin(services.state, evolve(marker, key=key, pending=content.pending(), stated=entries))
+        return content
 
     def _take_up(self, marker: Marker) -> bool:
         """Resume with the newest refused payload, unless a payload is given now or an operator overrode it.
@@ -427,61 +396,16 @@ class _Flush:
         self.warnings += warnings
         return payload, summary
 
-    # the marker
-
     def _begin(self) -> Marker:
-        services, session = self.services, self.session
-        old = safety.read(services.state, session.id)
-        marker = Marker(session=session.id, at=stamp(services.now()), reason=self.reason)
+        """Write the UNSAFE marker, which stays until this flush is durable."""
+        marker, old = marking.begin(self.services, self.session, self.reason, self.stated)
         if old is not None:
             self.failed_before = (old.reason, old.target)
-            marker = evolve(marker, attempts=old.attempts + 1, blocked=old.blocked, key=old.key, pending=old.pending)
             self.warnings += [old.error] if old.reason == safety.UNKNOWN else []
-        entries = old.stated if old is not None else ()
-        for one in (*session.unwritten, *([self.stated] if self.stated else [])):
-            entries = stated.joined(entries, one)
-        try:
-            marker = safety.begin(services.state, evolve(marker, stated=entries))
-        except HoldfastError as error:
-            raise FlushRefused(
-                f"Not even the UNSAFE marker can be written: {error.message} Context is kept.",
-                next_step=error.next_step,
-                target="state",
-            ) from error
-        session.unwritten.clear()
         return marker
 
     def _failed(self, marker: Marker, error: HoldfastError) -> NoReturn:
-        """Keep the marker, with the error and the stated payload, and refuse."""
-        current = safety.read(self.services.state, self.session.id) or marker
-        target = error.target if isinstance(error, FlushRefused) and error.target else self.step
-        strict = isinstance(error, FlushRefused) and bool(error.missing)
-        if isinstance(error, Unavailable) and self.step not in _VERIFIED:
-            shipping.explain(self.services, error)
-        if self.stated is not None and self.given is not None:
-            mine = next((one for one in current.stated if one.digest == self.stated.digest), self.stated)
-            mine = stated.kept(self.services, mine, self.given, error)
-            current = evolve(current, stated=stated.joined(current.stated, mine))
-        try:
-            safety.failed(
-                self.services.state,
-                current,
-                error=paths.rewrite(error.message, self.services.root),
-                next_step=error.next_step,
-                target=target,
-                blocked=strict,
-            )
-        except HoldfastError as second:
-            logger.error("the UNSAFE marker could not be updated: %s", second)  # noqa: TRY400 - the cause is raised below
-        logger.warning("flush of session %s failed at %s", self.session.id, target)
-        if isinstance(error, FlushRefused):
-            error.target = error.target or target
-            raise error
-        raise FlushRefused(
-            f"{error.message} The session is UNSAFE and nothing was dropped.",
-            next_step=error.next_step,
-            target=target,
-        ) from error
+        marking.refuse(self.services, self.session, marker, error, step=self.step, stated=self.stated, given=self.given)
 
     def _repeat(self, receipt: Receipt) -> Receipt:
         """Return an earlier flush that is still valid. An agent that takes over is added to its handoff."""

@@ -17,12 +17,13 @@ from holdfast.config.serde import flushed_payload
 from holdfast.errors import HoldfastError, Refused
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import capped, closings, curated, handoff, notes
+from holdfast.models import Written
 from holdfast.storage import sha256_of
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.models import CuratedEntry, Payload, Receipt, Written
+    from holdfast.models import CuratedEntry, Payload, Receipt
     from holdfast.session.services import Services
 
 _BLOCKS = (Surface.DAILY, Surface.TRAIL)
@@ -30,16 +31,12 @@ _CURATED = (Surface.MEMORY, Surface.USER)
 _PURGED = "[purged]"
 
 
-def _all_written(value: Sequence[Written]) -> tuple[Written, ...]:
-    return tuple(value)
-
-
 @frozen(kw_only=True)
 class Proof:
     """``whole`` is stored as it was written, ``lost`` is not."""
 
-    whole: tuple[Written, ...] = field(default=(), converter=_all_written)
-    lost: tuple[Written, ...] = field(default=(), converter=_all_written)
+    whole: tuple[Written, ...] = field(default=(), converter=tuple[Written, ...])
+    lost: tuple[Written, ...] = field(default=(), converter=tuple[Written, ...])
 
     def of(self, surface: str) -> Written | None:
         """The intact documents of this surface."""

@@ -31,9 +31,7 @@ _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("
 _CHUNK = 65536
 _CHECKPOINT = b'{"kind":"checkpoint",'  # the start of its line; the kind is the first key
 _MESSAGE = b'{"kind":"message",'
-_OFFSETS = ("kept_from", "flushed_to", "last_message", "summarised_to")  # offsets that a checkpoint points to
 _BEGINNING = b'{"kind":"'  # of every line
-Change = Callable[[dict[str, Any]], dict[str, Any]]
 _HINT = b"%016d %016d"  # fixed length, so that it is written in place and never empty
 
 
@@ -126,10 +124,11 @@ class Journal:
                 hint = self.hint()
                 size = self._cut_torn_tail(size, hint.acknowledged)
                 self._checkpoint = hint.checkpoint
-            first = b"" if size else _first_line(self.session_id)
+            first = b""
             if not size:  # a process killed in its first append may have created `sessions` without making it durable
                 durable.fsync_dir(self._state)
                 self._reserve()
+                first = self._header()
             start = durable.append(self.path, first + b"".join(lines)) + len(first)
             entries = []
             for line, record in zip(lines, records, strict=True):
@@ -140,6 +139,11 @@ class Journal:
             self._clean_size = start
             self._leave_hint(start)
         return entries
+
+    def _header(self) -> bytes:
+        from holdfast.journal.lines import header
+
+        return header(self.session_id)
 
     def _reserve(self) -> None:
         """Reserve space for a note that this session is UNSAFE. Without it, only a full disk makes a difference."""
@@ -242,9 +246,11 @@ class Journal:
     def repair(self) -> int:
         """Keep the damaged file next to the journal and continue with the intact lines; returns the number of bytes
         left out or missing. Nothing is deleted, and checkpoints point to the same messages as before."""
+        from holdfast.journal import lines
+
         with durable.lock(self._lock_path):
             data = self._bytes()
-            whole, lost = whole_lines(data, self.session_id)
+            whole, lost = lines.whole_lines(data, self.session_id)
             lost = max(lost, self.hint().acknowledged - len(data))
             if lost <= 0:
                 return 0
@@ -257,7 +263,7 @@ class Journal:
 
     def rewrite(
         self,
-        change: Change,
+        change: Callable[[dict[str, Any]], dict[str, Any]],
         keep: Callable[[bytes], bool],
         *,
         dry_run: bool = False,
@@ -267,30 +273,17 @@ class Journal:
         Returns the number of affected lines. Atomic: a crash leaves the old journal or the new. Checkpoints point to
         the same messages as before. Nothing is written if nothing changes. Raises: Unavailable.
         """
+        from holdfast.journal import lines
+
         if dry_run:
-            return self._rewritten(change, keep)[1]
+            return lines.changed(self._bytes(), self.session_id, change, keep)[1]
         with durable.lock(self._lock_path):
-            data, changed = self._rewritten(change, keep)
+            data, changed = lines.changed(self._bytes(), self.session_id, change, keep)
             if changed:
                 durable.remove(self._hint_path)  # first: it must never show more than there is
                 durable.replace(self.path, data)
                 self._clean_size = -1
             return changed
-
-    def _rewritten(self, change: Change, keep: Callable[[bytes], bool]) -> tuple[bytes, int]:
-        changed = 0
-
-        def choose(line: bytes, record: dict[str, Any] | None) -> dict[str, Any] | bytes:
-            nonlocal changed
-            if record is None:
-                changed += not keep(line)
-                return line if keep(line) else b""
-            new = change(record)
-            changed += new != record
-            return line if new == record and record["kind"] != "checkpoint" else new
-
-        data = self._bytes()
-        return (_rebuilt(data, self.session_id, choose), changed) if data else (b"", 0)
 
     def erase(self) -> None:
         """Remove the journal and its companion files. Raises: Unavailable."""
@@ -389,48 +382,6 @@ class Journal:
         except (OSError, ValueError, OverflowError):
             return 0
         return offset if record and record.get("kind") == "checkpoint" else 0
-
-
-def _first_line(session_id: str) -> bytes:
-    """The first record of a journal. Each is unique, see :meth:`Journal.first_line`."""
-    return encode({"kind": "session", "id": session_id, "v": 1, "made": os.urandom(6).hex()})
-
-
-def whole_lines(data: bytes, session_id: str, change: Change = lambda record: record) -> tuple[bytes, int]:
-    """A journal's intact lines with ``change`` applied to each record, and the number of bytes left out."""
-    lost = 0
-
-    def choose(line: bytes, record: dict[str, Any] | None) -> dict[str, Any] | bytes:
-        nonlocal lost
-        if record is None:
-            lost += len(line)
-            return b""
-        new = change(record)
-        return line if new == record and record["kind"] != "checkpoint" else new
-
-    return _rebuilt(data, session_id, choose), lost
-
-
-def _rebuilt(
-    data: bytes, session_id: str, choose: Callable[[bytes, dict[str, Any] | None], dict[str, Any] | bytes]
-) -> bytes:
-    """A journal of the lines or records that ``choose`` returns for each line, after a new first line, with checkpoint
-    offsets adjusted to the lines' new positions."""
-    from bisect import bisect_right
-
-    out = bytearray(_first_line(session_id))
-    old, new = [0], [len(out)]
-    for line in data.splitlines(keepends=True):
-        record = decode(line[:-1]) if line.endswith(b"\n") else None
-        old.append(old[-1] + len(line))
-        if record is None or record["kind"] != "session":
-            chosen = choose(line, record)
-            if isinstance(chosen, dict):
-                moved = {k: new[bisect_right(old, chosen[k]) - 1] for k in _OFFSETS if chosen.get(k, -1) >= 0}
-                chosen = encode({**chosen, **moved})
-            out += chosen
-        new.append(len(out))
-    return bytes(out)
 
 
 def _whole_length(file: BinaryIO, size: int) -> int:

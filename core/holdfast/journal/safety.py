@@ -26,7 +26,7 @@ import json
 import os
 import shlex
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from enum import StrEnum
 from typing import Any
@@ -63,10 +63,6 @@ class Stated(Value):
     waived: bool = False
 
 
-def _all_stated(value: Iterable[Stated]) -> tuple[Stated, ...]:
-    return tuple(value)
-
-
 @frozen(kw_only=True, eq=False, repr=False)
 class Marker(Value):
     """Why a session is UNSAFE. ``key`` identifies the content to be flushed; ``pending`` is that flush, redacted.
@@ -85,7 +81,7 @@ class Marker(Value):
     blocked: int = 0
     key: str = ""
     pending: dict[str, Any] | None = field(default=None, repr=False)
-    stated: tuple[Stated, ...] = field(default=(), converter=_all_stated)
+    stated: tuple[Stated, ...] = field(default=(), converter=tuple[Stated, ...])
 
     @property
     def way_out(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from attrs import field, frozen
@@ -27,15 +27,11 @@ class Message(Value):
     failed: bool = False
 
 
-def _messages(value: Iterable[Message]) -> tuple[Message, ...]:
-    return tuple(value)
-
-
 @frozen(kw_only=True, eq=False, repr=False)
 class Turn(Value):
     """A user message with the replies of the assistant and its tools, in order."""
 
-    messages: tuple[Message, ...] = field(converter=_messages)
+    messages: tuple[Message, ...] = field(converter=tuple[Message, ...])
 
     @property
     def user(self) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from attrs import field, frozen
 
 from holdfast.models.checks import strings
@@ -32,10 +30,6 @@ class Profile:
     background: str = ""
 
 
-def _candidates(value: Iterable[FactCandidate]) -> tuple[FactCandidate, ...]:
-    return tuple(value)
-
-
 @frozen(kw_only=True)
 class Extraction:
     """The result of ``on_extract``: a summary, candidate facts, and the payload fields it found (others None).
@@ -45,7 +39,7 @@ class Extraction:
     """
 
     summary: str = ""
-    facts: tuple[FactCandidate, ...] = field(default=(), converter=_candidates)
+    facts: tuple[FactCandidate, ...] = field(default=(), converter=tuple[FactCandidate, ...])
     draft: Payload = field(factory=Payload)
     profile: Profile = field(factory=Profile)
     retire: tuple[str, ...] = field(default=(), converter=strings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
 
 from attrs import field, frozen
@@ -38,14 +37,6 @@ class Evidence(Value):
     note: str = ""
 
 
-def _all_written(value: Iterable[Written]) -> tuple[Written, ...]:
-    return tuple(value)
-
-
-def _all_evidence(value: Iterable[Evidence]) -> tuple[Evidence, ...]:
-    return tuple(value)
-
-
 @frozen(kw_only=True, eq=False, repr=False)
 class Receipt(Value):
     """The proof that context may be dropped. ``at`` is the flush's one clock reading, in the configured zone.
@@ -61,8 +52,8 @@ class Receipt(Value):
     session_id: str
     reason: str
     at: datetime
-    written: tuple[Written, ...] = field(default=(), converter=_all_written)
-    evidence: tuple[Evidence, ...] = field(default=(), converter=_all_evidence)
+    written: tuple[Written, ...] = field(default=(), converter=tuple[Written, ...])
+    evidence: tuple[Evidence, ...] = field(default=(), converter=tuple[Evidence, ...])
     derived: tuple[str, ...] = field(default=(), converter=strings)
     not_found: tuple[str, ...] = field(default=(), converter=strings)
     warnings: tuple[str, ...] = field(default=(), converter=strings)

@@ -142,9 +142,9 @@ def defaults() -> tuple[str, ...]:
 def declared(kind: str, *, own: bool = True) -> dict[str, str]:
     """Subject -> value of the entries named ``KIND.SUBJECT``, sorted by subject and distribution.
 
-    Kinds are ``harmless``, ``rebuilt-state`` and ``stored-key`` (docs/hooks.md). Without ``own=False`` only entries of
-    :data:`OWN` count, so that a distribution cannot declare itself harmless. If several distributions declare a
-    subject, the first one counts.
+    Kinds are ``harmless``, ``rebuilt-state``, ``stored-key`` and ``without-content`` (docs/hooks.md). Without
+    ``own=False`` only entries of :data:`OWN` count, so that a distribution cannot declare itself harmless. If several
+    distributions declare a subject, the first one counts.
     """
     prefix = f"{kind}."
     found: dict[str, str] = {}

@@ -7,7 +7,7 @@ exactly one ``[MEMORY]`` section made of items remains, the answer is not used.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from attrs import field, frozen
@@ -71,16 +71,12 @@ class Item:
     line: int = 0
 
 
-def _items(value: Iterable[Item]) -> tuple[Item, ...]:
-    return tuple(value)
-
-
 @frozen(kw_only=True)
 class Memory:
     """A memory as its items, in order. ``prose`` holds the lines that are neither items nor headings."""
 
     title: str = ""
-    items: tuple[Item, ...] = field(default=(), converter=_items)
+    items: tuple[Item, ...] = field(default=(), converter=tuple[Item, ...])
     prose: tuple[str, ...] = ()
 
     def render(self, title: str = "") -> str:

@@ -59,7 +59,7 @@ class Session:
         self.branch = ""
         self.ended = False
         self.last_receipt: Receipt | None = None
-        #: The flush that gave the last receipt (:class:`holdfast.flush.proof.Flushed`), to write it again.
+        #: The record of the last flush (:meth:`holdfast.flush.content.Content.flushed`), to write it again.
         self.last_flush: dict[str, Any] | None = None
         self.override_reason = ""
         self._first_line = b""  # of the journal as read

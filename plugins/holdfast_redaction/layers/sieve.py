@@ -58,7 +58,7 @@ class Sieve:
         anywhere, behind_a_sign = HEADS
         self._searches = (*[FORMATS for _ in anywhere], KEY, *needs.PERSONAL)
         self._anywhere = self._set([*anywhere, needs.KEY, *needs.PERSONAL.values()])
-        # What is near to its noun shares an automaton with the formats that begin a word: that costs fewest states.
+        # Words near their noun share an automaton with the formats that begin a word, which needs the fewest states.
         self._searches_behind = (STRIKING, *[FORMATS for _ in behind_a_sign])
         self._behind_a_sign = self._set([needs.NEAR, *behind_a_sign])
         self._context = self._set([needs.CONTEXT])

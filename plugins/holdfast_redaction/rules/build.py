@@ -1,4 +1,4 @@
-"""``python -m holdfast_redaction.rules.build``: turns ``rules.toml``, the source, into ``_table.py`` and ``_heads.py``.
+"""``python -m holdfast_redaction.rules.build`` turns ``rules.toml``, the source, into ``_table.py`` and ``_heads.py``.
 
 Parsing the TOML takes tens of milliseconds, too long for a hook. A module of constants loads in a fraction of one.
 Only google-re2 needs ``_heads.py``. A test fails when source and modules disagree.
@@ -20,9 +20,9 @@ SOURCE = os.path.join(HERE, "rules.toml")
 TARGET = os.path.join(HERE, "_table.py")
 HEADS = os.path.join(HERE, "_heads.py")
 
-#: What every long word may hold, see ``presence.Words``: a keyword made of anything else is looked for everywhere.
+#: The characters of a long word, see ``presence.Words``. Keywords with other characters are searched for everywhere.
 _WORD = re.compile(r"\S+")
-#: A keyword longer than this could straddle the end of a word that is too short to be looked at.
+#: Shortest word that is searched. Shorter matches need a search of the whole text.
 _WORD_MIN = 16
 
 

@@ -1,7 +1,7 @@
-"""The beginnings of all formats as a few RE2 expressions. Text that matches none of them holds no known format.
+"""The beginnings of all formats as a few RE2 expressions. Text that matches none of them has no known format.
 
 Only ``build`` uses this. Whole expressions would work as well, but a single automaton for all of them has too many
-states. Shared beginnings have few. A head allows everything that it leaves out.
+states. Shared beginnings have few. A head matches whenever the whole expression does.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 #: Characters that a head requires after the keyword, and characters of a format without a keyword.
 _BEHIND, _ANYWHERE = 10, 34
-#: Repeats up to this often are counted; others may go on for ever.
+#: Repeats up to this number are counted; larger ones become unbounded.
 _COUNTED = 4
 #: Where a format may begin that begins with a letter or digit, see ``exact``.
 _START = r"(?:\A|[^0-9A-Za-z_]|\\[nrt]|%[0-9A-Fa-f]{2})"
@@ -23,8 +23,8 @@ _FOR_EVER = 1_000_000
 
 
 def heads(rules: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
-    """Expressions of which at least one matches any text with a known format: first those that may begin anywhere, then
-    those that begin with a word. Raises: ValueError for an expression more complex than a format needs."""
+    """At least one of these expressions matches any text with a known format. The first group may begin anywhere, the
+    second begins with a word. Raises: ValueError for an expression more complex than a format needs."""
     groups: dict[tuple[str, str], list[str]] = {}
     for rule in rules:
         tree = parser.parse(rule["regex"])
@@ -41,7 +41,8 @@ def heads(rules: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
 
 
 def _head(rule: dict[str, Any], tree: Any) -> str:
-    """Leave out bounded repeats before the keyword, because RE2 would count them from each character on."""
+    """The head of one rule. Leaves out bounded repeats before the keyword, because RE2 would count them from each
+    character on."""
     if not rule["keywords"]:
         return _Head(_ANYWHERE).of(tree)
     room = min(map(len, rule["keywords"])) + _BEHIND
@@ -59,7 +60,7 @@ class _Head:
         return self._sequence(tree, self._room)[0]
 
     def _sequence(self, tree: Any, room: int) -> tuple[str, int, bool]:
-        """The text, how many characters it takes at least, and whether it goes to the end."""
+        """The expression, the fewest characters it matches, and whether it covers the whole sequence."""
         written: list[str] = []
         taken = 0
         for operator, argument in tree:

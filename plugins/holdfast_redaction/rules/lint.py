@@ -14,29 +14,29 @@ from typing import Any
 
 #: A repeat with a limit up to this counts as bounded when it is nested in another.
 _SMALL = 64
-#: Repeats of something that may be empty are tried in up to two to this many ways.
+#: Largest repeat of a part that may be empty. It can be matched in up to 2 ** 8 ways.
 _MANY = 8
 _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
 
 
 def complaints(regex: str) -> list[str]:
-    """The fault of ``regex`` in words, or an empty string. Does not run it."""
+    """The faults of ``regex``, for people; empty if there are none. Does not run it."""
     try:
         tree = parser.parse(regex)
     except (re.error, RecursionError, OverflowError) as error:
-        return [f"it is no regular expression: {error}"]
+        return [f"it is not a regular expression: {error}"]
     found = []
     for operator, argument, nested in _walk(tree):
         if operator in _REPEATS:
             _, high, body = argument
             if high > _SMALL and any(h > _SMALL for h in nested) and not any(o is sre.LITERAL for o, _ in body):
-                found.append("a repeat without a small limit stands inside another one")
+                found.append("a repeat without a small limit is nested in another one")
             if high > _MANY and body.getwidth()[0] == 0:
-                found.append("something that may be empty is repeated")
+                found.append("it repeats a part that may be empty")
         elif operator in (sre.ASSERT, sre.ASSERT_NOT):
-            found.append("it looks ahead or behind, which RE2 cannot")
+            found.append("it uses look-around, which RE2 does not support")
         elif operator in (sre.GROUPREF, sre.GROUPREF_EXISTS):
-            found.append("it refers back to a group, which RE2 cannot")
+            found.append("it uses a backreference, which RE2 does not support")
     return sorted(set(found))
 
 

@@ -2,9 +2,9 @@
 """A user's own rules, in the TOML form of gitleaks and betterleaks.
 
 A rule's ``id``, ``regex``, ``keywords``, ``entropy``, ``secretGroup`` and ``allowlist`` / ``allowlists`` are read
-(``regexes``, ``stopwords``, ``regexTarget``, ``condition`` where it needs no path or commit). A rule only for paths is
-skipped, because memory has none. An expression that cannot be compiled or could run away is refused by name here,
-before any text depends on it. Source: https://github.com/gitleaks/gitleaks#configuration.
+(``regexes``, ``stopwords``, ``regexTarget``, ``condition`` where it needs no path or commit). A rule for paths alone is
+skipped, because memory has no paths. An expression that cannot be compiled, or that could take exponential time, is
+an error at start-up that names the rule. Source: https://github.com/gitleaks/gitleaks#configuration.
 """
 
 from __future__ import annotations
@@ -23,20 +23,21 @@ from holdfast_redaction.budget import Budget
 from holdfast_redaction.patterns import Hit, entropy
 from holdfast_redaction.rules import lint
 
-#: Behind the table, so that a format keeps its well-known name; before context.
+#: After the built-in table, so a known format keeps its name; before rules that need context.
 RANK = 5_000
 _POSIX = {
     "alnum": "A-Za-z0-9", "alpha": "A-Za-z", "ascii": r"\x00-\x7F", "blank": r" \t", "cntrl": r"\x00-\x1F\x7F", "digit": "0-9", "graph": "!-~",
     "lower": "a-z", "print": " -~", "punct": r"!-/:-@\[-`{-~", "space": r"\s", "upper": "A-Z", "word": r"\w", "xdigit": "0-9A-Fa-f",
 }  # fmt: skip
-#: Lengths of hostile text on which an expression is tried. The short ones are for what doubles with every character.
+#: Lengths of the hostile strings that test an expression. The short ones catch time that doubles with each character.
 _PROBES = (*range(12, 40, 2), 80, 400, 2_000)
-#: Allow-lists are asked about a single match, and `.+EXAMPLE$` is fine there.
+#: An allow-list searches a single match, where `.+EXAMPLE$` is harmless.
 _PROBES_OF_MATCHES = _PROBES[:-1]
-#: Seconds that are never too long, and how much longer a character may take in a text of five times the length: time in
-#: proportion to the text is 1, to its square 5. A large factor is no fault: gitleaks' own rules try 2,500 ways at each.
+#: Seconds that are always acceptable, and the limit on growth: how much more time each character may take in a string of
+#: five times the length. Linear time gives 1, quadratic 5. A large constant is acceptable: rules of gitleaks try 2,500
+#: matches at each character.
 _QUICK_S, _GROWTH = 0.02, 2.5
-#: Up to this length a text may be no longer than what bounded repeats try at each character, so growth says nothing.
+#: Up to this length bounded repeats may scan the whole string at each character, so growth proves nothing.
 _WINDOWS, _LONG_S = 400, 0.5
 
 
@@ -120,19 +121,21 @@ def _load_file(path: str, rules: list[UserRule], skipped: list[str]) -> None:
             next_step="Correct `rules` under `[plugins.redaction]` in holdfast.toml.",
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"The rules file {name} is no TOML: {error}.", next_step="Correct the file.") from error
+        raise ConfigError(
+            f"The rules file {name} is not valid TOML: {error}.", next_step="Correct the file."
+        ) from error
     tables = document.get("rules", [])
     if not isinstance(tables, list) or not all(isinstance(t, Mapping) for t in tables):
         raise ConfigError(
             f"`rules` in {name} is not a list of tables.", next_step="Write `[[rules]]` before each rule."
         )
     everywhere = [*_tables(document, "allowlist"), *_tables(document, "allowlists")]
-    # The same allow-list stands beside many a rule, and what is for all rules beside each.
+    # Rules often repeat an allow-list, and the global ones apply to each rule.
     compiled = _Compiled()
     for number, table in enumerate(tables, 1):
         rule_id = str(table.get("id", "")) or f"rule-{number}"
         if "regex" not in table:
-            skipped.append(rule_id)  # for paths alone, or an extension of a rule that is elsewhere
+            skipped.append(rule_id)  # a rule for paths alone, or an extension of a rule in another file
             continue
         rules.append(_rule(name, rule_id, table, everywhere, compiled))
 
@@ -158,11 +161,11 @@ def _rule(
     if not isinstance(group, int) or not 0 <= group <= pattern.groups:
         raise ConfigError(f"secretGroup of {where} is not one of its groups.", next_step="Correct the rule.")
     if isinstance(bits, bool) or not isinstance(bits, int | float):
-        raise ConfigError(f"entropy of {where} is no number.", next_step="Correct the rule.")
+        raise ConfigError(f"`entropy` of {where} is not a number.", next_step="Correct the rule.")
     slug = re.sub(r"[^a-z0-9-]+", "-", rule_id.lower()).strip("-")[:60] or "rule"
     rule = UserRule(slug, pattern, tuple(k.lower() for k in keywords), group, float(bits))
     for allow in (*everywhere, *_tables(table, "allowlist"), *_tables(table, "allowlists")):
-        # With "AND" a path or commit would have to match too; a text in memory has neither, so it never does.
+        # With "AND" a path or commit would have to match, too. Memory has neither, so such a list never applies.
         if str(allow.get("condition", "")).upper() in ("AND", "&&") and (allow.get("paths") or allow.get("commits")):
             continue
         target = rule.allow if allow.get("regexTarget", "secret") == "secret" else rule.allow_match
@@ -180,17 +183,17 @@ def _tables(table: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 def _texts(table: Mapping[str, Any], key: str, where: str) -> list[str]:
     value = table.get(key, [])
     if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-        raise ConfigError(f"{key} of {where} is not a list of texts.", next_step="Correct the rule.")
+        raise ConfigError(f"`{key}` of {where} is not a list of strings.", next_step="Correct the rule.")
     return value
 
 
 def compile_safely(regex: object, where: str, probes: tuple[int, ...] = _PROBES) -> Any:
     """``regex`` compiled by google-re2 if installed, otherwise by ``re``.
 
-    Raises: ConfigError for an invalid expression, or, without google-re2, for one that could run away on hostile text.
+    Raises: ConfigError for an invalid expression, or, without google-re2, for one that could take exponential time.
     """
     if not isinstance(regex, str):
-        raise ConfigError(f"The regex of {where} is no text.", next_step="Correct the rule.")
+        raise ConfigError(f"The regex of {where} is not a string.", next_step="Correct the rule.")
     try:
         import re2
     except ImportError:
@@ -214,7 +217,7 @@ def _compile_re(regex: str, where: str, probes: tuple[int, ...]) -> re.Pattern[s
         problems = [p for p in lint.complaints(translated) if "RE2" not in p]
         pattern = None if problems else re.compile(translated, re.ASCII)
     except (re.error, RecursionError, OverflowError, ValueError) as error:
-        problems, pattern = [f"it is no regular expression: {error}"], None
+        problems, pattern = [f"it is not a regular expression: {error}"], None
     if pattern is None:
         raise ConfigError(
             f"The regex of {where} cannot be used: {'; '.join(problems)}.",
@@ -230,9 +233,9 @@ def _compile_re(regex: str, where: str, probes: tuple[int, ...]) -> re.Pattern[s
 
 
 def _slow_on(pattern: re.Pattern[str], regex: str, probes: tuple[int, ...]) -> str:
-    """Tries hostile strings of growing length, so that a runaway shows early."""
+    """The kind of hostile string on which ``pattern`` takes too long, empty if none. Lengths grow, so the test stays short."""
     if lint.is_bounded(pattern.pattern):
-        probes = _PROBES_OF_MATCHES[:-1]  # it may still take for ever at one place
+        probes = _PROBES_OF_MATCHES[:-1]  # it may still take exponential time at one position
     literal = max(re.findall(r"[A-Za-z0-9_]{2,}", regex), key=len, default="a")
     for name, piece in (
         ("a long word", "a"),
@@ -270,7 +273,7 @@ def to_python(regex: str) -> str:
 
     Flags in the middle, ``(?i)``, become a group around the rest of their branch; ``\z`` becomes ``\Z``,
     ``(?P<name>`` stays, ``(?<name>`` becomes it, ``[[:alnum:]]`` is spelt out, ``\Q...\E`` is escaped, ``\pL`` and
-    ``\x{41}`` are replaced by classes and characters. Raises: re.error, ValueError for what has no equivalent.
+    ``\x{41}`` are replaced by classes and characters. Raises: re.error; ValueError for syntax without an equivalent.
     """
     return _Translator(regex).run()
 
@@ -301,7 +304,7 @@ class _Translator:
             closing = self.flags.pop() if len(self.flags) > 1 else []
             self.out.append(")" * (len(closing) + 1))
             self.at += 1
-        elif character == "|" and self.flags[-1]:  # the flags go on in the next branch
+        elif character == "|" and self.flags[-1]:  # the flags also apply to the next branch
             self.out.append(")" * len(self.flags[-1]) + "|" + "".join(f"(?{f}:" for f in self.flags[-1]))
             self.at += 1
         else:
@@ -380,7 +383,7 @@ class _Translator:
 
 
 def _unicode_class(name: str) -> str:
-    """ASCII is as far as secrets go."""
+    """The ASCII part of a Unicode class, because secrets are ASCII."""
     known = {
         "L": "A-Za-z",
         "Lu": "A-Z",

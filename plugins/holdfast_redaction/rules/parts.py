@@ -1,25 +1,25 @@
-"""What keywords have in common, so that a search need not look for each: for ``build`` alone.
+"""Common parts of keywords, so that one search can rule out several keywords. Only ``build`` uses this.
 
-Without a library, looking for a keyword is a pass over the text. Twenty-five keywords hold "pass"; in a text without
-it, one pass answers for all of them.
+Without google-re2 each keyword costs one scan of the text. Twenty-five keywords contain "pass", so one scan of a text
+without "pass" rules out all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-#: How likely a part of so many characters is to occur in a text, after which its keywords have to be looked for after
-#: all: of letters in lower case, and of the stranger ones that formats begin with. Any guess gives a right answer.
+#: Estimated chance that a part of this many characters occurs in a text, so that its keywords must be searched for
+#: after all: for lower-case letters, and for the rarer characters of formats. The estimates affect only speed.
 COMMON = {2: 0.95, 3: 0.7, 4: 0.4, 5: 0.2}
 STRANGE = {2: 0.5, 3: 0.1}
 _LONGER = 0.05
 
 
 def parts(keywords: Sequence[str], chances: Mapping[int, float]) -> list[tuple[str, tuple[int, ...]]]:
-    """Parts of keywords, each with the places of those that hold it. Each place is there once, most by itself: then the
-    part is the keyword.
+    """Parts of keywords, each with the indexes of the keywords that contain it. Every index occurs once. A keyword that
+    shares no part is a part of its own.
 
-    The part that saves most searches comes first, then that of what it leaves.
+    The part that saves most searches comes first, then the best one for the remaining keywords.
     """
     left = dict(enumerate(keywords))
     found: list[tuple[str, tuple[int, ...]]] = []
@@ -42,7 +42,7 @@ def parts(keywords: Sequence[str], chances: Mapping[int, float]) -> list[tuple[s
 
 
 def _cost(literal: str) -> float:
-    """What a pass costs that looks for it: one that does not occur is looked for in strides of its length."""
+    """The cost of one scan. A literal that does not occur is skipped in steps of its length."""
     return 1 + 8 / len(literal)
 
 

@@ -55,7 +55,7 @@ def text_of(store: GiteaBackend, name: str) -> str:
 
 
 def count_up(store: GiteaBackend, times: int) -> int:
-    """Add one to a number in a document, by compare-and-swap; how often somebody else was quicker."""
+    """Add one to a number in a document, by compare-and-swap; how often another writer was faster."""
     beaten = done = 0
     while done < times:
         document = store.read("count.md")
@@ -144,7 +144,7 @@ def test_write__from_an_older_version__late_kept_and_reported(
     store.write("MEMORY.md", "two\n")
     standin.make_comment(REPO, number, marker.frame("Late.", "other\n", id="late", kind="ver", base=first))
     assert text_of(store, "MEMORY.md") == "two\n"
-    assert "somebody else was quicker" in caplog.text
+    assert "another writer was faster" in caplog.text
     store.write("MEMORY.md", "three\n")
     assert text_of(machine(), "MEMORY.md") == "three\n"
     assert any("other" in body for body in standin.bodies(REPO, number))

@@ -101,7 +101,7 @@ def test_open__newer_schema__says_so_and_changes_nothing(project: Path, database
 def test_open__folder_in_its_place__corrupt(project: Path, database: Path) -> None:
     database.unlink()
     database.mkdir()
-    check_refused(project, database, Corrupt, "not a file")
+    check_refused(project, database, Corrupt, "not a regular file")
 
 
 def test_open__database_gone_and_log_left__corrupt_not_empty(project: Path, database: Path) -> None:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from holdfast.facts.extract import ExtractResult, Judged
     from holdfast.facts.queue import GivenUp
 
+#: The command's help heading, and its summary line.
+HEADING = "Keep what must survive"
+SUMMARY = "facts out of a recorded conversation"
+
 _MARKS = {"added": "ok", "duplicate": "dot", "below threshold": "dot", "refused": "fail"}
 
 
@@ -127,8 +131,8 @@ def _row(judged: Judged, out: Term) -> list[str | tuple[str, str]]:
 
 def as_table(result: ExtractResult) -> dict[str, object]:
     """The result as JSON data. Refused candidates give only the reason, because their text did not pass the gate."""
-    from holdfast.cli.commands.remember import as_table as outcome
     from holdfast.config.serde import unstructure
+    from holdfast_facts.remember_command import as_table as outcome
 
     return {
         "candidates": [{"plugin": judged.plugin, **outcome(judged.result)} for judged in result.judged],

@@ -1,0 +1,73 @@
+"""Opens a project: its settings, its private folder, the enabled plugins and the store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.config import inforce, settings
+from holdfast.config.provenance import Provenance
+from holdfast.fs import private, tracked
+from holdfast.gate import Gate
+from holdfast.plugin import discovery, options
+from holdfast.plugin.manager import Dispatch, PluginSettings
+from holdfast.session.services import Services
+from holdfast.session.store import Store
+from holdfast.storage import Capability
+
+if TYPE_CHECKING:
+    from holdfast.config.values import Config
+    from holdfast.storage import StorageBackend
+
+
+def opened(
+    root: str | os.PathLike[str] | None,
+    *,
+    config: Config | None,
+    clock: Callable[[], datetime] | None,
+    plugins: Iterable[tuple[str, object]],
+    lenient: bool,
+) -> tuple[Services, tuple[discovery.Found, ...]]:
+    """The services of the project at ``root``, and the installed plugins. See :meth:`holdfast.Holdfast.open`."""
+    folder = settings.find_root(os.fspath(root) if root is not None else None)
+    settled, notices = (config, ()) if config is not None else inforce.settled(folder, lenient=lenient)
+    state = os.path.join(folder, *settings.STATE_FOLDERS[settled.layout.preset].split("/"))
+    private.check(state)
+    tracked.check(folder, state)
+    found = tuple(discovery.scan())
+    dispatch = Dispatch()
+    enabled = [(name, settled.plugin(name)) for name in settled.enabled_plugins]
+    dispatch.load(
+        [PluginSettings(name, one.deadline_s, one.settings) for name, one in enabled], found, root=folder, state=state
+    )
+    for name, plugin in plugins:
+        dispatch.register(plugin, name)
+    backend = _backend(settled, dispatch, found, Path(folder))
+    provenance = Provenance(folder, state, remote=Capability.REMOTE in backend.capabilities)
+    services = Services(
+        root=folder,
+        state=state,
+        config=settled,
+        layout=settled.layout,
+        dispatch=dispatch,
+        gate=Gate(dispatch),
+        store=Store(backend, settled.layout, state, provenance),
+        clock=clock or _system_clock,
+        notices=(*notices, *filter(None, [private.notice(state)])),
+    )
+    return services, found
+
+
+def _backend(config: Config, dispatch: Dispatch, found: Iterable[discovery.Found], root: Path) -> StorageBackend:
+    entry = discovery.choose(found, discovery.BACKENDS, config.storage.backend)
+    module = discovery.import_object(entry)
+    if config.storage.options:
+        options.check_storage(module, config.storage.options, found)
+    return dispatch.storage_backend(module, entry, config.storage, root)
+
+
+def _system_clock() -> datetime:
+    return datetime.now().astimezone()
