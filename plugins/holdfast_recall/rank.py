@@ -86,7 +86,7 @@ class Similar(NamedTuple):
 NOTHING_SIMILAR: Final = Similar({}, 0.0)
 
 
-#: A row of the table ``text``: id, place, kind, at, role, marks, size, stems.
+#: A row of the table ``text``: id, place, kind, at, speaker, marks, size, stems.
 _Row = tuple[int, str, str, float, str, int, int, str]
 
 
@@ -169,7 +169,7 @@ def _with_neighbours(db: sqlite3.Connection, ids: list[int], where: str, given: 
     marks = ",".join("?" * len(wanted))
     condition = f"AND ({where})" if where else ""
     rows: list[_Row] = db.execute(
-        "SELECT id, place, kind, at, role, marks, size, stems FROM text "  # noqa: S608 - conditions of ours
+        "SELECT id, place, kind, at, speaker, marks, size, stems FROM text "  # noqa: S608 - conditions of ours
         f"WHERE id IN ({marks}) {condition} ORDER BY id",
         (*wanted, *given),
     ).fetchall()
@@ -217,10 +217,10 @@ def _ranked(
     talks = Counter(source for source, _ in {(row[0] >> SOURCE, row[4]) for row in rows})
     alone = {source for source, speakers in talks.items() if speakers == 1}
     questions = {row[0] for row in rows if row[5] & QUESTION}
-    named = {role for role in {row[4] for row in rows} if words.names(question, role)}
+    named = {speaker for speaker in {row[4] for row in rows} if words.names(question, speaker)}
     when, count = TIME * words.asks_when(question), NUMBER * words.asks_number(question)
 
-    for one, place, kind, at, role, marks, length, _ in rows:
+    for one, place, kind, at, speaker, marks, length, _ in rows:
         mine = own.get(one, 0.0)
         # A turn can answer without any word of the question. A line or fact cannot, and the hit next to it shows it.
         near = similar.of.get(one, 0.0)
@@ -243,7 +243,7 @@ def _ranked(
         if not one & _FIRST:
             score += weight.first
         if named:
-            score += weight.speaker if role in named else -weight.speaker
+            score += weight.speaker if speaker in named else -weight.speaker
         if marks & QUESTION:
             score += weight.question
         if marks & SELF:

@@ -149,6 +149,28 @@ def test_dates__month_without_a_year_and_older_content__the_year_of_that_content
     assert span.start.year == 2023
 
 
+def test_search__turn_that_begins_with_a_word_and_a_colon__keeps_its_role(talked) -> None:
+    memory = talked("Done: the migration runs")
+    assert [hit.role for hit in memory.search("migration")] == ["user"]
+
+
+def test_search__session_with_one_speaker__the_turns_around_a_turn_count_less(talked) -> None:
+    memory = talked("Which harbour has cranes?", "We met Ann.", "The harbour at dawn was quiet and grey for all of us.")
+    memory.session("dialogue").add("user", "Which harbour has cranes?", message_id="d0")
+    memory.session("dialogue").add("assistant", "We met Ann.", message_id="d1")
+    found = places(memory, "which harbour has cranes")
+    assert found.index("d1") < found.index("m1")
+
+
+def test_search__since_as_a_string__span_or_date(talked, clock) -> None:
+    memory = talked("the deploy broke")
+    clock.tick(days=5)
+    assert places(memory, "deploy", until="3d") == ["m0"]
+    assert places(memory, "deploy", since="3d") == []
+    with pytest.raises(BadValue, match="since"):
+        memory.search("deploy", since="soon")
+
+
 def test_search__day_mentioned_in_a_turn__found_by_that_day(talked, clock) -> None:
     memory = talked("the deploy broke again and we repaired it", "the weather")
     clock.tick(days=10)
