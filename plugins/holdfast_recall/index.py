@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 #: The file, in the private folder. Every purge removes that folder's ``derived``.
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
 #: Changes with the tables, the tokens and the marks. A file with another version is rebuilt.
-VERSION: Final = 5
+VERSION: Final = 6
 _TABLES: Final = f"""
 CREATE TABLE source (
     id INTEGER PRIMARY KEY, kind TEXT, name TEXT, stamp TEXT, origin TEXT, place INTEGER, texts INTEGER,
     UNIQUE (kind, name)
 );
 CREATE TABLE text (
-    id INTEGER PRIMARY KEY, kind TEXT, place TEXT, at REAL, dated TEXT, role TEXT, marks INTEGER, size INTEGER,
-    stems TEXT, body TEXT
+    id INTEGER PRIMARY KEY, kind TEXT, place TEXT, at REAL, dated TEXT, role TEXT, speaker TEXT, marks INTEGER,
+    size INTEGER, stems TEXT, body TEXT
 );
 CREATE TABLE vector (id INTEGER PRIMARY KEY, data BLOB);
 CREATE TABLE vector_of (identity TEXT);
@@ -171,13 +171,9 @@ def size(db: sqlite3.Connection) -> int:
 def _update(db: sqlite3.Connection, memory: Holdfast) -> tuple[str, ...]:
     """Returns the names of damaged sources."""
     known = {(kind, name): row for kind, name, *row in db.execute("SELECT kind, name, id, stamp FROM source")}
-    gone = set(known)
-    changed = []
-    for one in texts.sources(memory):
-        gone.discard((one.kind, one.name))
-        row = known.get((one.kind, one.name))
-        if row is None or row[1] != one.stamp:
-            changed.append(one)
+    current = {(one.kind, one.name): one for one in texts.sources(memory)}
+    gone = known.keys() - current.keys()
+    changed = [one for key, one in current.items() if key not in known or known[key][1] != one.stamp]
     before = size(db)
     if gone:
         with _transaction(db):
@@ -288,15 +284,15 @@ def _add(
 def _row(one: int, text: Text, zone: tzinfo | None) -> tuple[Any, ...]:
     dated = dates.in_words(dates.local(text.at, zone)) if text.at else ""
     spoken = words.SPEAKER.match(text.body)
-    role = spoken[1] if spoken else text.role
+    speaker = spoken[1] if spoken else text.role
     found = words.traits(text.body[spoken.end() if spoken else 0 :])
     marks = QUESTION * words.is_question(text.body) + SELF * found.self + TIME * found.time + NUMBER * found.number
     stems = f" {' '.join(found.stems)} "
-    return (one, text.kind, text.place, text.at, dated, role, marks, len(text.body), stems, text.body)
+    return (one, text.kind, text.place, text.at, dated, text.role, speaker, marks, len(text.body), stems, text.body)
 
 
 def _insert(db: sqlite3.Connection, rows: list[Any], tokens: list[Any]) -> None:
-    db.executemany("INSERT INTO text VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    db.executemany("INSERT INTO text VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     db.executemany("INSERT INTO found (rowid, body, dated) VALUES (?, ?, ?)", tokens)
     rows.clear()
     tokens.clear()

@@ -101,15 +101,15 @@ class Features:
         limit: int = 10,
         kinds: Iterable[str] = (),
         session: str = "",
-        since: datetime | None = None,
-        until: datetime | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> list[SearchHit]:
         """Search turns, notes, memory and facts for answers to ``question``, best first; see docs/search.md.
 
         ``kinds`` are turn, note, decision, memory, fact and document (none: all). ``since`` and ``until`` are aware
-        times; undated results are then left out. ``progress`` gets the number of sources read and the total. Raises:
-        BadValue; Unavailable.
+        times, spans like ``3d``, or dates; undated results are then left out. ``progress`` gets the number of sources
+        read and the total. The list's ``unread`` names damaged sources. Raises: BadValue; Unavailable.
         """
         hits: list[SearchHit] = self._call(
             "search", question, limit=limit, kinds=kinds, session=session, since=since, until=until, progress=progress
