@@ -119,7 +119,10 @@ class _Flush:
 
     def run(self) -> Receipt:
         session, services = self.session, self.services
-        shipped = shipping.ship(services, limit_s=shipping.PATIENCE_S)
+        try:
+            shipped = shipping.ship_before(services, session)
+        except HoldfastError as error:
+            self._failed(self._begin(), error)
         if self._idle and not self._has_begun():
             last = session.last_receipt
             if last is None:
@@ -175,12 +178,11 @@ class _Flush:
             return found
         marker, payload, summary, at = found
         last = session.last_receipt
-        again = last is not None and last.flush_id.partition("-")[0] == self._id(marker, payload, last.at)
-        if last is not None and again and not self.before:
-            self.documents.proof = proof.check(services, last, session.last_flush)
-            if last.written and not self.documents.proof.lost:
-                return self._repeat(last)
-            at, kept = last.at, session.last_flush or {}
+        if (again := self._same_again(marker, payload)) is not None:
+            documents.proof = proof.check(services, again, session.last_flush)
+            if again.written and not documents.proof.lost:
+                return self._repeat(again)
+            at, kept = again.at, session.last_flush or {}
             self.overrides, self.before = tuple(kept.get("overrides", self.overrides)), list(kept.get("before", ()))
             summary = summary or str(kept.get("summary", ""))
             self.flushed = {**self.flushed, "at": stamp(at), "before": self.before, "summary": summary}
@@ -223,13 +225,8 @@ class _Flush:
         if isinstance(found, Receipt):
             return found
         marker, payload, summary, at = found
-        last = session.last_receipt
-        if (
-            last is not None
-            and not self.before
-            and last.flush_id.partition("-")[0] == self._id(marker, payload, last.at)
-        ):
-            return self._unchecked(last)
+        if (again := self._same_again(marker, payload)) is not None:
+            return self._unchecked(again)
         receipt = self._receipt(payload, summary, self._id(marker, payload, at), at)
         receipt = evolve(receipt, spooled=shipping.server(services))
         self.step = "spool"
@@ -242,6 +239,12 @@ class _Flush:
         told = f"{shipping.server(self.services)} does not answer, so the earlier flush was not compared with it again."
         receipt = self._repeat(receipt)
         return evolve(receipt, warnings=(*receipt.warnings, told))
+
+    def _same_again(self, marker: Marker, payload: Payload) -> Receipt | None:
+        """The last flush, if this one is the same."""
+        last = self.session.last_receipt
+        same = last is not None and last.flush_id.partition("-")[0] == self._id(marker, payload, last.at)
+        return last if same and not self.before else None
 
     def _receipt(self, payload: Payload, summary: str, flush_id: str, at: datetime) -> Receipt:
         found_in, empty = notes.found_and_not(payload)
@@ -265,7 +268,6 @@ class _Flush:
         flushed = {**self.flushed, "overrides": self.overrides}
         session.record_flush(receipt, flushed, self.upto, self._told(receipt, summary))
         self.step = "marker"
-        session.unwritten.clear()
         safety.clear(self.services.state, session.id, self.settled)
         logger.info("flushed session %s as %s", session.id, receipt.flush_id)
         return receipt
@@ -354,7 +356,8 @@ class _Flush:
         entries = marker.stated
         if self.stated is not None:
             mine = payload.evolve(**dict.fromkeys(payload.derived), derived=(), sources=())
-            entries = stated.joined(entries, evolve(self.stated, payload=stated.form(mine)))
+            self.stated = evolve(self.stated, payload=stated.form(mine))
+            entries = stated.joined(entries, self.stated)
         marker = safety.begin(self.services.state, evolve(marker, key=key, pending=pending, stated=entries))
         return marker, payload, summary, at
 
@@ -380,9 +383,7 @@ class _Flush:
                 next_step="Restore the document from a copy, or state a payload.",
                 target=self.documents.proof.lost[0].surface,
             )
-        if marker.stated:
-            session.use_override()
-        session.unwritten.clear()
+        session.use_override()
         safety.clear(services.state, session.id, self.settled)
         if session.last_receipt is None:
             raise contract.nothing(session.id)
@@ -459,8 +460,7 @@ class _Flush:
         if isinstance(error, Unavailable) and self.step not in _VERIFIED:
             shipping.explain(self.services, error)
         if self.stated is not None and self.given is not None:
-            mine = next((one for one in current.stated if one.digest == self.stated.digest), self.stated)
-            mine = stated.kept(self.services, mine, self.given, error)
+            mine = stated.kept(self.services, self.stated, self.given, error)
             current = evolve(current, stated=stated.joined(current.stated, mine))
         try:
             safety.failed(
@@ -491,7 +491,6 @@ class _Flush:
                 lambda entries: (evolve(w, agent=self.agent) if w.session == mine else w for w in entries)
             )
             self.documents.finish()
-        self.session.unwritten.clear()
         safety.clear(self.services.state, self.session.id, self.settled)
         pending = evidence.pending(self.services, receipt.evidence)
         over = () if pending else evidence.remarks(self.services, receipt.evidence)  # published since
