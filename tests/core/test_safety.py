@@ -120,8 +120,10 @@ def test_clear__a_payload_is_not_settled__it_alone_is_left_and_the_pending_flush
 
 
 def test_begin__journals_lock_cannot_be_taken__marker_is_written_all_the_same(state):
-    os.makedirs(f"{state}/sessions/s.lock")
+    private.make(state, "sessions")
+    os.mkdir(f"{state}/sessions/s.lock")
     safety.begin(state, marker())
+    assert os.path.isdir(f"{state}/sessions/s.lock")
     assert safety.read(state, "s") is not None
     assert [one.session for one in safety.all_unsafe(state)] == ["s"]
 

@@ -289,8 +289,8 @@ class Journal:
             changed += new != record
             return line if new == record and record["kind"] != "checkpoint" else new
 
-        data = self._bytes()
-        return (_rebuilt(data, self.session_id, choose), changed) if data else (b"", 0)
+        data = _rebuilt(self._bytes(), self.session_id, choose)
+        return data, changed
 
     def erase(self) -> None:
         """Remove the journal and its companion files. Raises: Unavailable."""
