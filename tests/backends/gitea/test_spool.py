@@ -156,6 +156,28 @@ def test_flush__the_spool_was_deleted_before_it_was_sent__the_flush_is_stored_or
     assert away.notes().count(block_marker(first.flush_id)) == 1
 
 
+def test_flush__kept_with_an_override__the_note_on_the_server_names_it(away: Away) -> None:
+    with Holdfast.open(away.project) as memory:
+        memory.session("one").add("user", "hello")
+        memory.session("one").override("the forge is down")
+    away.take_away()
+    away.flush("one", "The port is 8443")
+    away.give_back()
+    assert away.ship() == 0
+    assert "**Operator override:** the forge is down" in away.notes()
+
+
+def test_flush__kept_after_finished_work__the_new_request_is_the_objective(away: Away) -> None:
+    away.flush("one", "The port is 8443", objective="Open the port", work_open=False, handoff=None)
+    away.take_away()
+    with Holdfast.open(away.project) as memory:
+        session = memory.session("one")
+        session.add("user", "Please paint the shed green")
+        assert session.flush().spooled
+        assert session.last_flush is not None
+        assert session.last_flush["payload"]["objective"] == "Please paint the shed green"
+
+
 def test_flush__again_with_nothing_new_while_the_server_is_away__returns_the_kept_flush(away: Away) -> None:
     away.take_away()
     first = away.flush("one", "Words")
