@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
 
 FORGOTTEN = "forgotten.json"
-PURGED = "[purged]"  # a purge by date puts this in place of a summary
 FIX = "Restore it from a copy or from git, or run `holdfast doctor --fix`: it writes the journals' contents again."
 #: Number of journals whose last receipt a quick look checks, the newest first.
 _NEWEST = 3
@@ -126,7 +125,7 @@ def flushes(services: Services) -> list[tuple[Receipt, Payload]]:
     found: dict[str, tuple[Receipt, Payload]] = {}
     for record in _checkpoints(services):
         receipt = receipt_from(record["receipt"])
-        if record.get("flush") and receipt.summary != PURGED:
+        if record.get("flush") and receipt.summary != notes.PURGED:
             found[receipt.flush_id] = receipt, flushed_payload(record["flush"])
     return sorted(found.values(), key=lambda pair: pair[0].at)
 
@@ -242,7 +241,7 @@ def unshipped(services: Services) -> list[tuple[Receipt, dict[str, Any]]]:
         receipt = receipt_from(record["receipt"])
         if not receipt.spooled:
             gone.add(receipt.flush_id.partition("-")[0])
-        elif record.get("flush") and receipt.summary != PURGED:
+        elif record.get("flush") and receipt.summary != notes.PURGED:
             found[receipt.flush_id] = receipt, record["flush"]
     return sorted((pair for key, pair in found.items() if key not in gone), key=lambda pair: pair[0].at)
 
@@ -270,7 +269,7 @@ def _unproved(
             name = written.name
             if not _proves(services, receipt, written):
                 continue
-            if receipt.summary == PURGED or _is_forgotten(forgotten.get(_key(name)), receipt.at):
+            if receipt.summary == notes.PURGED or _is_forgotten(forgotten.get(_key(name)), receipt.at):
                 continue
             if name not in texts:
                 try:
