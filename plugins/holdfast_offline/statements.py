@@ -58,7 +58,8 @@ _WORK: Final = re.compile(
 )
 #: A fact that only refers to something shown or done: "never do that again", "this is the command I ran".
 _POINTS_AT: Final = re.compile(
-    r"(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were)\b"
+    r"you\b(?! (?:must|should|can|may) (?:always|never|only|not)\b)"
+    r"|(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were)\b"
     r"|(?:please )?(?:never|always|do not|don['’]t) (?:ever )?(?:do|say|use|try|run|make|change|touch) (?:this"
     r"|that|it|these|those|so)\b",
     re.IGNORECASE,
