@@ -50,7 +50,10 @@ HABIT: Final = 0.7
 
 _WE = r"(?:we|i)"
 #: A name in the rest of the sentence: code, a path, a number, a capital, or the rejected alternative.
-_NAMED: Final = r"\b(?=.*(?:`|\w[./_-]\w|\w*\d\w|\binstead of\b|\brather than\b|(?-i:\b[A-Z]\w)))"
+_NAMED: Final = (
+    r"\b(?! (?:your|my|this|that|these|it|option|approach|plan)\b)"
+    r"(?=.*(?:`|\w[./_-]\w|\w*\d\w|\binstead of\b|\brather than\b|(?-i:\b[A-Z]\w)))"
+)
 _LABEL_END = r"\s*(?:[:—–]|\s-(?=\s))[*_]*\s*"
 
 CUES: Final = (
@@ -70,9 +73,8 @@ CUES: Final = (
         # A choice counts if it has a name of its own. "Let's go with the second approach" needs the talk before it.
         rf"|(?:{_WE}(?:['’]ll| will| shall) (?:use|go with|stick with|keep using)"
         r"|let['’]?s (?:use|go with|stick (?:with|to))|(?:we['’]re |we are )?going with"
-        rf"|(?:no,? )?(?:we should|i would|i['’]d) (?:not \w+|use|avoid))(?! (?:your|my)\b){_NAMED}"
-        rf"|(?:no,? )?{_WE} (?:do not|don['’]?t) (?:think (?:we|you) )?need"
-        r" (?!to\b|(?:the )?(?:this|that|these|those|it)\b)(?!.*\.\.)(?=(?:\W*\w+){2})"
+        rf"|(?:no,? )?(?:we should|i would|i['’]d) (?:not \w+|use|avoid)){_NAMED}"
+        rf"|(?:no,? )?{_WE} (?:do not|don['’]?t) (?:think (?:we|you) )?need{_NAMED}(?! to\b)(?!.*\.\.)"
         # What never holds is a rule. What "should be bigger" is a task.
         r"|(?!(?:maybe|perhaps|the should|the (?:first|last|second|next|other)|this|that|it|they|there|these|those"
         r"|which|what|you|he|she|we|i|who|how|where|when|why)\b)"
@@ -96,7 +98,8 @@ CUES: Final = (
     ),
     Cue(
         Kind.FACT,
-        rf"{_WE}['’]?d? (?:really |strongly |would |much )?prefer\b(?! not\s*$)|my preference is\b",
+        rf"{_WE}['’]?d? (?:really |strongly |would |much )?prefer\b(?=(?:\W+\w+){{2}}|.*(?:`|\b(?-i:[A-Z])\w))"
+        r"|my preference is\b",
         whole=True,
         user_only=True,
         category=Category.PREFERENCE,
@@ -132,7 +135,8 @@ CUES: Final = (
     Cue(
         Kind.BLOCKER,
         r"(?:(?:we['’]re|we are|i['’]m|i am|this is|it is|it['’]s|still|currently) (?:still |currently )?)?"
-        r"(?:blocked (?:by|on|until|because)\b|waiting (?:for|on)\b)",
+        r"blocked (?:by|on|until|because)\b"
+        r"|(?:we['’]re|we are|i['’]m|i am|this is|it is|it['’]s|still) (?:still |currently )?waiting (?:for|on)\b",
         whole=True,
         user_only=True,
     ),
