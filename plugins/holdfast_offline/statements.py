@@ -43,7 +43,8 @@ _POINTS_BACK: Final = Lazy(
 #: A decision about something that only the talk before it names ("let's go with A").
 _OF_THE_TALK: Final = re.compile(
     r".*?\bgo(?:ing)? with [a-z0-9]$"
-    r"|.*?\b(?:use|go with) (?:this|that|it|them|these|those|something|anything|the (?:one|same|other)|one|another|both)\b",
+    r"|.*?\b(?:use|go with) (?:this|that|it|them|these|those|something|anything|the (?:one|same|other)|one|another"
+    r"|both)\b",
     re.IGNORECASE,
 )
 #: A fact that only refers to something shown or done: "never do that again", "this is the command I ran".
