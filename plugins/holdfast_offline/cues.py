@@ -49,6 +49,11 @@ DECIDED: Final = 0.8
 HABIT: Final = 0.7
 
 _WE = r"(?:we|i)"
+#: A name in the rest of the sentence: code, a path, a number, a capital, or the rejected alternative.
+_NAMED: Final = (
+    r"\b(?! (?:your|my|this|that|these|it|option|approach|plan)\b)"
+    r"(?=.*(?:`|\w[./_-]\w|\w*\d\w|\binstead of\b|\brather than\b|(?-i:\b[A-Z]\w)))"
+)
 _LABEL_END = r"\s*(?:[:—–]|\s-(?=\s))[*_]*\s*"
 
 CUES: Final = (
@@ -65,22 +70,16 @@ CUES: Final = (
     Cue(
         Kind.DECISION,
         rf"{_WE}(?:['’]ve| have)? decided (?:against|not)\b|decided (?:against|not)\b"
-        rf"|{_WE}(?:['’]ll| will| shall) (?:use|go with|stick with|keep using)\b"
-        r"|let['’]?s (?:use|go with|stick (?:with|to)|keep|skip|drop|treat|call|not)\b(?! (?:your|my)\b)"
-        r"|(?:we['’]re |we are )?going with\b|(?:go|proceed)(?: ahead)? with (?:the|a|an|option|approach|plan)\b"
-        rf"|(?:hm+,? |[^.!?]{{0,80}}, )?{_WE} (?:think|guess) (?:it['’]?s|it is|that['’]?s)"
-        r" (?:fine|ok|okay|better|best|enough|too much)\b"
-        r"|(?:it )?(?:seems|looks) like (?:the )?best (?:workaround|option|approach|way|solution|choice) is\b"
-        rf"|(?:no,? )?{_WE} (?:do not|don['’]?t) (?:think (?:we|you) (?:need|should)|need)"
-        r" (?!to\b|(?:the )?(?:this|that|these|those|it)\b)"
-        rf"|(?:no,? )?(?:we should|i would|i['’]d) (?:call|name|use|keep(?! (?:\w+ )?in mind)"
-        r"|treat|drop|remove|avoid|rather|not)\b"
-        r"|no[,:]? (?:please )?(?:don['’]?t|do not|let['’]?s not)\b"
+        # A choice counts if it has a name of its own. "Let's go with the second approach" needs the talk before it.
+        rf"|(?:{_WE}(?:['’]ll| will| shall) (?:use|go with|stick with|keep using)"
+        r"|let['’]?s (?:use|go with|stick (?:with|to))|(?:we['’]re |we are )?going with"
+        rf"|(?:no,? )?(?:we should|i would|i['’]d) (?:not \w+|use|avoid)){_NAMED}"
+        rf"|(?:no,? )?{_WE} (?:do not|don['’]?t) (?:think (?:we|you) )?need{_NAMED}(?! to\b)(?!.*\.\.)"
+        # What never holds is a rule. What "should be bigger" is a task.
         r"|(?!(?:maybe|perhaps|the should|the (?:first|last|second|next|other)|this|that|it|they|there|these|those"
         r"|which|what|you|he|she|we|i|who|how|where|when|why)\b)"
         r"(?:[\w'’`/.-]+ ){1,5}(?<!\bthe )(?<!\bthis )(?<!\bthat )(?<!\bit )(?<!\bthere )should"
-        r" (?:be|not|never|only|always|no longer)\b(?=(?:\W+\w+){2})"
-        rf"|{_WE} (?:really )?(?:like|love) the (?:idea|name|label|option)\b",
+        r" (?:not|never|only|always|no longer)\b(?=(?:\W+\w+){2})",
         whole=True,
         user_only=True,
     ),
@@ -99,7 +98,8 @@ CUES: Final = (
     ),
     Cue(
         Kind.FACT,
-        rf"{_WE}['’]?d? (?:really |strongly |would |much )?prefer\b(?! not\s*$)|my preference is\b",
+        rf"{_WE}['’]?d? (?:really |strongly |would |much )?prefer\b(?=(?:\W+\w+){{2}}|.*(?:`|\b(?-i:[A-Z])\w))"
+        r"|my preference is\b",
         whole=True,
         user_only=True,
         category=Category.PREFERENCE,
@@ -135,9 +135,8 @@ CUES: Final = (
     Cue(
         Kind.BLOCKER,
         r"(?:(?:we['’]re|we are|i['’]m|i am|this is|it is|it['’]s|still|currently) (?:still |currently )?)?"
-        r"(?:blocked (?:by|on|until|because)\b|waiting (?:for|on)\b)"
-        rf"|{_WE} (?:can['’]?t|cannot|can not) (?!\w+ (?:the|what|which|how|whether|until)\b(?=.*\b(?:know|observe)))"
-        r"(?=.{1,300}\buntil\b)",
+        r"blocked (?:by|on|until|because)\b"
+        r"|(?:we['’]re|we are|i['’]m|i am|this is|it is|it['’]s|still) (?:still |currently )?waiting (?:for|on)\b",
         whole=True,
         user_only=True,
     ),
@@ -151,9 +150,7 @@ _LEAD: Final = (
 _HINTS: Final = (
     "remember", "note", "keep in mind", "forget", "for the record", "deci", "agreed", "l use", "l go", "l stick",
     "l keep", "let", "going with", "prefer", "always", "never", "from now on", "correct", "next", "todo", "to-do",
-    "follow", "remind", "block", "waiting", "question", "until", "reference", "ahead with", "go with", "proceed with",
-    "like the", "love the", "like best", "fine", "better", "should",
-    "don't", "dont", "don’t", "do not", "would", "enough", "too much", " ok",
+    "follow", "remind", "block", "waiting", "question", "reference", "should", "need", "would", "’d ", "'d ", "not",
 )  # fmt: skip
 
 

@@ -35,32 +35,25 @@ _BOX: Final = Lazy(r"\[([ xX])\]\s+")
 _ASKS_AFTER: Final = Lazy(r"\s*[,;] (?:so )?(?:can|could|would|will) you\b[^,;]*\?$", re.IGNORECASE)
 #: A decision that only refers to an earlier statement.
 _POINTS_BACK: Final = Lazy(
-    r"(?:\S+ ){1,5}(?:this|that|the|your) (?:fix|solution|approach|plan|idea|option|suggestion|recommendation|one|way"
-    r"|proposal|changes?|implementation)$|(?:\S+ ){1,3}(?:it|this|that|them)$",
+    r".*\(\d\)|(?:\S+ ){1,3}(?:it|this|that|them)$"
+    r"|(?:\S+ ){1,5}(?:this|that|the|your) (?:fix|solution|approach|plan|idea|option|suggestion|recommendation|one|way"
+    r"|proposal|changes?|implementation)$",
     re.IGNORECASE,
 )
-#: A decision about the talk ("let's keep going"), or about something that only the talk before it names
-#: ("let's go with A").
+#: A decision about something that only the talk before it names ("let's go with A").
 _OF_THE_TALK: Final = re.compile(
-    r".*?\blet['’]?s (?:(?:leave|drop|skip|keep|treat|call|make|use) (?:this|that|it|them|these|those)\b"
-    r"|not do (?:this|that|it|the)\b"
-    r"|keep (?:going|moving|working|on|trying)\b|make (?:some|more|a few|another)\b)"
-    r"|.*?\bgo(?:ing)? with [a-z0-9]$"
-    r"|.*?\b(?:use|keep|go with|call|treat) (?:something|anything|the (?:one|same|other)|one|another|both)\b"
-    r"|(?:.*?, )?no[,:]? (?:please )?(?:don['’]?t|do not) \w+ (?:this|that|it|them|these|those)\b",
-    re.IGNORECASE,
-)
-#: "The review should be updated" asks for work, and decides nothing that lasts.
-_WORK: Final = re.compile(
-    r"\bshould be (?:re|un)?(?:updated|added|committed|fixed|removed|moved|renamed|checked|tested|merged|pushed|cleaned"
-    r"|documented|reviewed|reverted|deleted|created|implemented|corrected|changed|replaced|refactored|done|ready)\b",
+    r".*?\bgo(?:ing)? with [a-z0-9]$"
+    r"|.*?\b(?:use|go with) (?:this|that|it|them|these|those|something|anything|the (?:one|same|other)|one|another"
+    r"|both)\b",
     re.IGNORECASE,
 )
 #: A fact that only refers to something shown or done: "never do that again", "this is the command I ran".
 _POINTS_AT: Final = re.compile(
-    r"(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were)\b"
+    r"you\b(?! (?:must|should|can|may) (?:always|never|only|not)\b)"
+    r"|(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were)\b"
     r"|(?:please )?(?:never|always|do not|don['’]t) (?:ever )?(?:do|say|use|try|run|make|change|touch) (?:this"
-    r"|that|it|these|those|so)\b",
+    r"|that|it|these|those|so)\b|(?:\S+ ){1,6}(?:it|this|that|them|these|those)$"
+    r"|from now on,? (?:i|we)(?: am|['’]m| are|['’]re) (?!always|never)",
     re.IGNORECASE,
 )
 #: "Never start with \"Great!\"" is a rule of a prompt for the agent's own wording.
@@ -223,7 +216,7 @@ def _states_nothing(cue: Cue, text: str) -> bool:
         return (":" not in text and bool(_POINTS_AT.match(text))) or bool(_OF_A_PROMPT.match(text))
     if cue.kind is not Kind.DECISION:
         return False
-    points = _POINTS_BACK.fullmatch(text) or _WORK.search(text) or _OF_THE_TALK.match(text)
+    points = _POINTS_BACK.fullmatch(text) or _OF_THE_TALK.match(text)
     return text.startswith("#") or len(text.split()) < 2 or bool(cue.whole and points)
 
 

@@ -116,7 +116,9 @@ def test_extract__preferences__are_taken_from_the_user_only() -> None:
         ("Decision: use a unique index", "use a unique index"),
         ("**Decision:** use a unique index.", "use a unique index"),
         ("We decided to use uv", "use uv"),
-        ("ok, let's go with option 2", "let's go with option 2"),
+        ("ok, let's go with Postgres 16", "let's go with Postgres 16"),
+        ("We don't need multi-user accounts", "We don't need multi-user accounts"),
+        ("Tool calls should not have an avatar", "Tool calls should not have an avatar"),
         ("We will use Postgres 16", "We will use Postgres 16"),
         ("We decided against Redis", "We decided against Redis"),
         ("Tests pass. Decided: ship on Monday", "ship on Monday"),
@@ -138,7 +140,6 @@ def test_extract__decision_of_the_agent__needs_the_label() -> None:
         ("blocked: staging is read-only", "staging is read-only"),
         ("Blocked by the code freeze", "Blocked by the code freeze"),
         ("We're still waiting for the API key", "We're still waiting for the API key"),
-        ("We can't merge until the backfill has run", "We can't merge until the backfill has run"),
         ("Open question: who rotates the key?", "who rotates the key?"),
         ("Blockers:\n- no API key", "no API key"),
     ],
@@ -500,18 +501,35 @@ def test_extract__answer_to_a_question_of_the_agent__is_a_decision() -> None:
         "no, don't set it, let's see whether it happens again",
         "let's make a plan for the release",
         "let's use something simple",
+        "ok, let's go with option 2",
+        "let's go with the factory approach",
+        "the main version should be linked, not this one",
+        "I think it's fine to run the tests in parallel, can you revert that?",
+        "seems like best workaround is to use Azure for the CLI",
         "Maybe the two parts should be in one skill",
         "We can't know the states until we observe them",
     ],
 )
-def test_extract__opinion_or_pointer_of_the_user__is_no_decision(text: str) -> None:
-    assert extract(("user", text)).draft.decisions is None
+def test_extract__opinion_or_pointer_of_the_user__is_quoted_and_no_decision(text: str) -> None:
+    found = extract(
+        ("user", "Move the search to its own page."),
+        ("assistant", "Moved it. Which of the two layouts do you want?"),
+        ("user", text),
+        ("assistant", "Changed it."),
+        ("user", "Thanks. Now write the release notes for version 2."),
+    )
+    assert found.draft.decisions is None
+    assert text[:40] in found.summary or len(text) < 24
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "fyi the tests fail on my machine",
+        "Waiting for authentication (timeout 60s)",
+        "I prefer truncation",
+        "we should always show it",
+        "From now on I am only testing and verifying",
         "Note: CI has no Postgres",
         'never start with "Great!" or "Done!"',
         "Question: are the hooks similar there?",
@@ -548,7 +566,7 @@ def answered(question: str, answer: str) -> Extraction:
     return extract(("user", "Plan it."), ("assistant", "Asked.", "AskUserQuestion"), ("tool", told, "AskUserQuestion"))
 
 
-def test_extract__words_with_which_a_call_was_refused__are_quoted_and_may_decide() -> None:
+def test_extract__words_with_which_a_call_was_refused__are_quoted() -> None:
     refused = (
         "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to "
         "proceed, the user said:\nlet's not make this change in this branch. Log an issue with the details please"
@@ -559,7 +577,8 @@ def test_extract__words_with_which_a_call_was_refused__are_quoted_and_may_decide
         ("tool", refused, "Edit", True),
         ("assistant", "Logged it as an issue."),
     )
-    assert found.draft.decisions == ("let's not make this change in this branch",)
+    assert found.draft.decisions is None
+    assert "let's not make this change in this branch" in found.summary
     assert "Log an issue with the details please" in found.summary
 
 
@@ -585,27 +604,16 @@ def test_extract__question_of_the_agent__is_open_until_the_user_speaks() -> None
 
 
 @pytest.mark.parametrize(
-    ("said", "decided"),
-    [
-        ("backup_and_force_push should be hard deprecated", True),
-        ("I think it's fine to run the tests in parallel, can you revert that?", True),
-        ("seems like best workaround is to use Azure for the CLI", True),
-        ("go with the fix", False),
-        ("I favor this solution", False),
-        ("this should be fast", False),
-        ("we should check the logs again", False),
-    ],
-)
-def test_extract__what_the_user_settles_in_ordinary_words__is_a_decision_when_it_names_it(
-    said: str, decided: bool
-) -> None:
-    assert bool(extract(("user", said), ("assistant", "Done.")).draft.decisions) is decided
-
-
-@pytest.mark.parametrize(
     "said",
     [
         "let's keep going",
+        "go with the fix",
+        "let's go with Option B",
+        "Let's use RetryCmd for (3)",
+        "We don't need any of the description at the top",
+        "I favor this solution",
+        "this should be fast",
+        "we should check the logs again",
         "let's go with A",
         "let's leave this for a future exercise",
         "let's make some more changes to explain",
