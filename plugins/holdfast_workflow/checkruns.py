@@ -301,7 +301,7 @@ def _unwrapped(words: list[str]) -> list[str]:
 
 def _script(program: str, name: str) -> bool:
     """Whether ``PROGRAM run NAME`` runs a script of the project."""
-    return program in ("npm", "pnpm", "yarn", "bun") and name.partition(":")[0] in _SCRIPTS
+    return program in ("npm", "pnpm", "yarn", "bun") and name.partition(":")[0].partition("-")[0] in _SCRIPTS
 
 
 def _named(words: Sequence[str]) -> list[str]:
