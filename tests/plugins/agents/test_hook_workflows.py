@@ -354,9 +354,9 @@ def test_stop__lint_type_check_build_deploy_and_commit_passed__they_are_evidence
 
 
 @pytest.mark.parametrize(
-    ("command", "ends"), [("mypy --strict", False), ("fly deploy", False), ("git commit -m x", True)]
+    ("command", "ends", "name"),
+    [("mypy --strict", False, "codex"), ("fly deploy", False, "claude-code"), ("git commit -m x", True, "opencode")],
 )
-@pytest.mark.parametrize("name", CLIENTS)
 def test_stop__another_command_failed__only_a_failed_check_or_deployment_keeps_the_build_open(
     command: str, ends: bool, name: str, project: Path, three: Callable[[], dict[str, str]]
 ) -> None:
@@ -370,15 +370,14 @@ def test_stop__another_command_failed__only_a_failed_check_or_deployment_keeps_t
 
 @pytest.mark.req("R217")
 @pytest.mark.parametrize(
-    ("workflow", "flags", "missing"),
+    ("workflow", "flags", "missing", "name"),
     [
-        ("discovery", "--requirements-approved", "the requirements are approved"),
-        ("architecture", "--spec-approved", "the technical specification is approved"),
-        ("review", "--review-complete", "the review is complete"),
-        ("debug", "--root-cause-confirmed", "the root cause is confirmed"),
+        ("discovery", "--requirements-approved", "the requirements are approved", "claude-code"),
+        ("architecture", "--spec-approved", "the technical specification is approved", "codex"),
+        ("review", "--review-complete", "the review is complete", "opencode"),
+        ("debug", "--root-cause-confirmed", "the root cause is confirmed", "claude-code"),
     ],
 )
-@pytest.mark.parametrize("name", CLIENTS)
 def test_stop__condition_that_no_command_shows__is_named_with_the_command_that_states_it(
     workflow: str, flags: str, missing: str, name: str, project: Path, three: Callable[[], dict[str, str]]
 ) -> None:
