@@ -284,6 +284,12 @@ def test_merge__equal_facts_of_two_machines__is_one_fact_of_those_who_state_it_n
     assert [json.loads(line)["source"] for line in text.splitlines()] == merged
 
 
+def test_merge__both_sides_changed_one_fact_to_one_text__it_is_stated_by_both_machines() -> None:
+    base = (_BY % (1, "by a@x, b@y")).replace("port is 1", "port is 0")
+    merged = merge(base, _BY % (1, "by a@x"), _BY % (1, "by b@y"), "facts.jsonl")
+    assert [json.loads(line)["source"] for line in merged.splitlines()] == ["by a@x, b@y"]
+
+
 def test_merge__both_sides_changed_one_fact__keeps_both_texts() -> None:
     base, one, two = (_FACT % (1, text, _DAY) for text in ("old", "new here", "new there"))
     merged = merge(base, one, two, ".holdfast/facts.jsonl")
