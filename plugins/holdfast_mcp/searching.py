@@ -35,18 +35,18 @@ def search(memory: Holdfast, arguments: Arguments) -> str:
         since=arguments.get("since"),
         until=arguments.get("until"),
     )
-    unread = ", ".join(getattr(hits, "unread", ()))
-    damaged = (
-        f"\nSearched only up to the damage in {recall.defuse(unread)}. `holdfast doctor` checks it." if unread else ""
-    )
+    warning = f"\n{hits.warning}" if hits.warning else ""
+    if hits.unread:
+        unread = recall.defuse(", ".join(hits.unread))
+        warning += f"\nSearched only up to the damage in {unread}. `holdfast doctor` checks it."
     if not hits:
         kept = memory.config.retention.of_turns
-        return f"Nothing that is stored matches. Try other words, or fewer conditions. {kept}{damaged}"
+        return f"Nothing that is stored matches. Try other words, or fewer conditions. {kept}{warning}"
     instead = f"No exact match; showing results for {hits[0].corrected!r}. " if hits[0].corrected else ""
     return (
         f"{instead}{count(len(hits), 'hit')}, best first. `open` takes `name` and `place` and shows the whole.\n"
         + recall.fence("\n".join(map(_line, hits)))
-        + damaged
+        + warning
     )
 
 
@@ -98,7 +98,10 @@ def _lines(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
 def _messages(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
     from holdfast.cli.session_lookup import messages, resolve, short
 
-    session = resolve(memory, name)
+    try:
+        session = resolve(memory, name)
+    except NotFound as error:
+        raise NotFound(error.message, next_step="Take `name` from a hit of `search`.") from None
     found = messages(memory, session, around=place, span=around)
     ids = [one["id"] for one in found]
     opened = place if place in ids else next((one for one in ids if one.startswith(place)), "")

@@ -6,6 +6,7 @@ file with another version, or a file that SQLite cannot read, is rebuilt.
 
 from __future__ import annotations
 
+import functools
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -50,6 +51,8 @@ _TOGETHER: Final = 64
 _ACTIVITY: Final = "Updating the search index"
 #: Where a row of ``text`` has the date in words.
 _DATED: Final = 4
+#: Seconds that are of one day in every zone, where they begin at a multiple of it.
+_SAME_DAY: Final = 900
 #: Bits for an entry's number in its source. Its id is the source's id and that number, so neighbours need no lookup.
 SOURCE: Final = 32
 
@@ -282,13 +285,19 @@ def _add(
 
 
 def _row(one: int, text: Text, zone: tzinfo | None) -> tuple[Any, ...]:
-    dated = dates.in_words(dates.local(text.at, zone)) if text.at else ""
+    dated = _day(int(text.at) // _SAME_DAY, zone) if text.at else ""
     spoken = words.SPEAKER.match(text.body)
     speaker = spoken[1] if spoken else text.role
     found = words.traits(text.body[spoken.end() if spoken else 0 :])
     marks = QUESTION * words.is_question(text.body) + SELF * found.self + TIME * found.time + NUMBER * found.number
     stems = f" {' '.join(found.stems)} "
     return (one, text.kind, text.place, text.at, dated, text.role, speaker, marks, len(text.body), stems, text.body)
+
+
+@functools.lru_cache
+def _day(quarter: int, zone: tzinfo | None) -> str:
+    """The day of a quarter of an hour, in words."""
+    return dates.in_words(dates.local(quarter * _SAME_DAY, zone))
 
 
 def _insert(db: sqlite3.Connection, rows: list[Any], tokens: list[Any]) -> None:

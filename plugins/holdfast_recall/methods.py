@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 #: Maximum question length, in characters. The rest of a pasted page adds nothing.
 _QUESTION: Final = 2_000
+_CUT: Final = f"Only the first {_QUESTION:,} characters of the question were searched."
 
 
 @frozen(kw_only=True)
@@ -65,7 +66,7 @@ class Found(NamedTuple):
     """Hits, best first, with the number of searched entries and the names of damaged sources.
 
     Damaged sources were searched only up to the damage. ``corrected`` is as in the hits. ``warning`` is a sentence when
-    a vector plugin failed, so only words were searched.
+    a vector plugin failed, so only words were searched, or when the question was too long.
     """
 
     hits: list[SearchHit]
@@ -77,7 +78,7 @@ class Found(NamedTuple):
 
 def search(
     memory: Holdfast, question: str, *, progress: Callable[[int, int], object] | None = None, **options: Any
-) -> list[SearchHit]:
+) -> Hits:
     """The hits of :func:`find`, with the options that :class:`holdfast.plugin.features.Features` declares."""
     if progress is None:
         return Hits(find(memory, question, **options))
@@ -137,7 +138,7 @@ def find(
                 texts=total,
                 unread=unread,
                 corrected=corrected,
-                warning=warning,
+                warning=" ".join(filter(None, (warning, _CUT if len(question) > _QUESTION else ""))),
             )
 
     try:

@@ -116,12 +116,13 @@ class Traits(NamedTuple):
 
 def traits(text: str) -> Traits:
     """The traits that ranking uses. Called for every indexed text, so it splits it into words once."""
-    written = _words(text)
-    found = [word.lower() for word in written]
-    stems = {word[:STEM] for word in found if word not in STOP}
+    written = set(_words(text))
+    found = {word.lower() for word in written}
+    stems = {word[:STEM] for word in found - STOP}
     stems.update(_wide(text))
-    time = not _TIME.isdisjoint(found) or any(map(str.isdecimal, found))
-    number = not _NUMBER.isdisjoint(found) or _DIGIT.search(text) is not None
+    digit = _DIGIT.search(text) is not None
+    time = not _TIME.isdisjoint(found) or (digit and any(map(str.isdecimal, found)))
+    number = digit or not _NUMBER.isdisjoint(found)
     return Traits(stems, time, not _FIRST_PERSON.isdisjoint(written), number)
 
 

@@ -82,6 +82,14 @@ def test_search__question_of_100_kilobytes__answered(talked) -> None:
     assert places(talked("We use sqlite"), "sqlite " + "filler words " * 8_000) == ["m0"]
 
 
+def test_search__question_that_is_cut__a_warning(talked) -> None:
+    memory = talked("the certificate expires")
+    found = memory.search("filler " * 1_000 + "certificate")
+    assert found == []
+    assert "Only the first 2,000 characters" in found.warning
+    assert memory.search("certificate").warning == ""
+
+
 def test_search__stop_words_only__found_by_them(talked) -> None:
     assert places(talked("What is it about", "Nothing"), "what is it?")[0] == "m0"
 
