@@ -2,12 +2,14 @@
 
 Only ``build`` ends like this, because commands can prove its condition alone: tests ran in this session, all checks
 pass, no file was edited since, and the last answer leaves nothing open. For other workflows, or if any of these is
-missing, the update stays prepared: ``holdfast workflow status`` shows it, and ``workflow end`` writes it. If a session
+missing, the update stays prepared: ``holdfast workflow status`` shows it, and ``workflow end`` writes it. At the end of
+a turn with observed commands, the user reads which conditions have to be stated. If a session
 ends while checks fail, the failure is added to the deferred items.
 """
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, frozen
@@ -74,7 +76,8 @@ def stopped(services: Services, session_id: str, *, final: bool) -> list[str]:
         if record.state != "open":
             continue
         seen = observed.since(services, record.started_at)
-        if not any(run.session == session_id for run in seen.runs):
+        mine = [run for run in seen.runs if run.session == session_id]
+        if not mine:
             continue  # another session's work
         session = Session(services, session_id)
         if _is_over(record, seen, session, final=final):
@@ -86,7 +89,27 @@ def stopped(services: Services, session_id: str, *, final: bool) -> list[str]:
             lines = [line_of(f"{task} (not verified: {run.ending})") for run in seen.failing]
             update.update(services, MemoryUpdate(deferred_items=lines))
             told.append(f"The workflow {record.name} stays open: {seen.failing[-1].ending}.")
+        elif final or mine[-1].at > _last_request(session):
+            told += _lacking(record, seen)
     return told
+
+
+def _last_request(session: Session) -> datetime:
+    """The time of the user's last message."""
+    times = (message.at for message in reversed(session.messages) if message.role == "user" and message.at)
+    return next(times, datetime.max.replace(tzinfo=UTC))
+
+
+def _lacking(record: Record, seen: Observed) -> list[str]:
+    """One sentence with the conditions that only a person or the agent can state, unless a check fails."""
+    shown = observed_conditions(record.name, seen)
+    missing = {name: text for name, text in CONDITIONS[record.name].items() if name not in shown}
+    if not missing or seen.failing or "tests-passed" in missing:
+        return []
+    flags = " ".join(f"--{name}" for name in missing)
+    unseen = f"no command shows that {' and '.join(missing.values())}"
+    command = f"`holdfast workflow end {record.name} {flags}`"
+    return [f"The workflow {record.name} stays open, because {unseen}. {command} states it and ends the workflow."]
 
 
 def _is_over(record: Record, seen: Observed, session: Session, *, final: bool) -> bool:

@@ -1,4 +1,4 @@
-"""Test, build and lint commands in a shell line, when the line's exit status is theirs.
+"""Test, build, lint, deploy and commit commands in a shell line, when the line's exit status is theirs.
 
 ``pytest -q | tail`` ends with the status of ``tail``, and ``pytest; echo done`` with that of ``echo``. Neither shows
 whether the tests passed, so neither counts. Lines with loops, substitutions or background jobs do not count.
@@ -7,11 +7,12 @@ whether the tests passed, so neither counts. Lines with loops, substitutions or 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
-TEST, BUILD, LINT = "test", "build", "lint"
+TEST, BUILD, LINT, DEPLOY, COMMIT = "test", "build", "lint", "deploy", "commit"
 
 #: Program -> kind.
 _PROGRAMS: Final[Mapping[str, str]] = {
@@ -49,16 +50,50 @@ _PROGRAMS: Final[Mapping[str, str]] = {
             "hadolint",
             "pre-commit",
             "lint-imports",
+            "prettier",
+            "stylelint",
+            "biome",
+            "oxlint",
+            "rubocop",
+            "ktlint",
+            "swiftlint",
+            "pyrefly",
+            "ty",
+            "vue-tsc",
+            "svelte-check",
         ],
         LINT,
     ),
 }
 #: Program -> first argument (empty: none) -> kind.
-_SCRIPTS: Final = {"test": TEST, "t": TEST, "build": BUILD, "lint": LINT, "typecheck": LINT, "check": LINT}
+_SCRIPTS: Final = {
+    "test": TEST,
+    "t": TEST,
+    "build": BUILD,
+    "lint": LINT,
+    "typecheck": LINT,
+    "type": LINT,
+    "types": LINT,
+    "tsc": LINT,
+    "check": LINT,
+    "deploy": DEPLOY,
+    "publish": DEPLOY,
+    "release": DEPLOY,
+}
 _GRADLE: Final = {"test": TEST, "check": TEST, "build": BUILD, "assemble": BUILD}
 _SUBCOMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     **dict.fromkeys(["npm", "pnpm", "yarn", "bun"], _SCRIPTS),
-    "cargo": {"test": TEST, "nextest": TEST, "build": BUILD, "check": BUILD, "clippy": LINT},
+    "cargo": {"test": TEST, "nextest": TEST, "build": BUILD, "check": BUILD, "clippy": LINT, "publish": DEPLOY},
+    "git": {"commit": COMMIT, "push": COMMIT},
+    "kubectl": {"apply": DEPLOY},
+    "helm": {"install": DEPLOY, "upgrade": DEPLOY},
+    **{name: {"validate": LINT, "apply": DEPLOY} for name in ["terraform", "tofu"]},
+    "docker": {"build": BUILD, "push": DEPLOY},
+    **{
+        name: {"deploy": DEPLOY}
+        for name in ["vercel", "netlify", "fly", "flyctl", "wrangler", "firebase", "serverless", "sls", "cdk"]
+    },
+    "twine": {"check": LINT, "upload": DEPLOY},
     "go": {"test": TEST, "build": BUILD, "vet": LINT},
     **{name: {**_SCRIPTS, "check": TEST, "all": BUILD, "": BUILD} for name in ("make", "gmake", "just")},
     "mvn": {"test": TEST, "verify": TEST, "package": BUILD, "compile": BUILD, "install": BUILD},
@@ -132,6 +167,8 @@ _NO_RUN: Final = frozenset(
 )
 #: Flags that change the output but not the check.
 _PRINTING: Final = frozenset(["-q", "-qq", "-v", "-vv", "-vvv", "-s", "-x", "--quiet", "--verbose", "--silent"])
+#: A message read from a here-document, as agents pass it to ``git commit -m``. It does not change the exit status.
+_MESSAGE: Final = re.compile(r"""\"\$\(cat <<-?\s*(['\"]?)(\w+)\1\n.*?\n\s*\2\s*\n?\s*\)\"""", re.DOTALL)
 _OPERATORS: Final = "();<>|&\n"
 _ENDS: Final = frozenset(";\n")
 
@@ -195,6 +232,7 @@ def _parts(line: str, more: Collection[str], depth: int) -> list[Part]:
 def _last_chain(line: str) -> list[list[str]] | None:
     """The commands joined by ``&&`` at the end of the line, which all passed if the status is 0. None when the status
     belongs to another command or is unclear."""
+    line = _MESSAGE.sub("message", line)
     if "`" in line or "$(" in line or "<<" in line:
         return None
     lexer = shlex.shlex(line.replace("\\\n", " ").strip(), posix=True, punctuation_chars=_OPERATORS)
@@ -263,7 +301,7 @@ def _unwrapped(words: list[str]) -> list[str]:
 
 def _script(program: str, name: str) -> bool:
     """Whether ``PROGRAM run NAME`` runs a script of the project."""
-    return program in ("npm", "pnpm", "yarn", "bun") and name.partition(":")[0] in _SCRIPTS
+    return program in ("npm", "pnpm", "yarn", "bun") and name.partition(":")[0].partition("-")[0] in _SCRIPTS
 
 
 def _named(words: Sequence[str]) -> list[str]:
@@ -281,7 +319,7 @@ def _named(words: Sequence[str]) -> list[str]:
 
 
 def _kind(words: Sequence[str], more: Collection[str]) -> str:
-    if any(word in _NO_RUN for word in words[1:]):
+    if any(word.partition("=")[0] in _NO_RUN for word in words[1:]):
         return ""
     if any(_begins(words, shlex.split(one)) for one in more if one.strip()):
         return TEST

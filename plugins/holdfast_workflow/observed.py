@@ -1,4 +1,6 @@
-"""Checks that agents' hooks observed: test, build and lint commands with their exit status, from the journals.
+"""Commands that agents' hooks observed: tests, builds, linters, deployments and commits with their exit status.
+
+They are read from the journals.
 
 A command counts only if a hook journalled its call and result together, and the client gave the exit status to the hook
 or, for the same call, in its transcript. Commands that appear only in transcripts or messages do not count.
@@ -78,10 +80,12 @@ class Observed:
 
     @property
     def failing(self) -> tuple[Run, ...]:
-        """The runs that failed and have not passed since, oldest first."""
+        """The checks and deployments that failed and have not passed since, oldest first."""
         left: dict[Part, Run] = {}
         for run in self.runs:
             for part in run.parts:
+                if part.kind == checkruns.COMMIT:
+                    continue  # no check: "nothing to commit" is a failure, too
                 if run.passed:
                     left = {old: failed for old, failed in left.items() if not part.covers(old)}
                 else:

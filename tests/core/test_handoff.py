@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.config.values import Config, PluginConfig
 from holdfast.errors import BadValue, Corrupt, FlushRefused
-from holdfast.flush.contract import complete, first_line
+from holdfast.flush.contract import complete, digest, first_line
 from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, SHORT_CHARS, Work, crowded, of, parse, put, render, shortened
 from holdfast.gate import clean
 from holdfast.models import Message
@@ -193,6 +193,11 @@ def test_limits__string_as_long_as_allowed_or_longer__only_the_longer_one_is_cut
     ):
         text = "x" * (most + extra)
         assert cut(text) == limited(text, most)
+
+
+def test_digest_and_first_line__nothing_was_said__both_are_empty():
+    said = [Message(id="1", at=datetime(2026, 11, 21, tzinfo=UTC), role="user", text=" \n ")]
+    assert (digest([]), digest(said), first_line(" \n ")) == ("", "", "")
 
 
 def test_shortened__every_field_filled__strings_are_cut_lists_go_and_the_rest_stays():

@@ -333,3 +333,68 @@ def test_end__agent_stated_decisions_before__they_are_in_the_update(
     active = three()["active_context"]
     assert "- Tokens live for an hour" in active
     assert "- Deploy it" in active
+
+
+@pytest.mark.req("R213", "R216")
+@pytest.mark.parametrize("name", CLIENTS)
+def test_stop__lint_type_check_build_deploy_and_commit_passed__they_are_evidence_of_the_build(
+    name: str, project: Path, three: Callable[[], dict[str, str]]
+) -> None:
+    client = Client(project, name)
+    ask(client)
+    message = "git add -A && git commit -m \"$(cat <<'EOF'\nMend the login\n\nIt waits; see `login.py`.\nEOF\n)\""
+    commands = ("ruff check .", "mypy --strict", "npm run build", "vercel deploy --prod", "git push", "pytest -q")
+    for command in (*commands, message):
+        ran(client, command, 0)
+    stop(client)
+    assert not is_open(project)
+    progress = three()["progress"]
+    assert all(f"`{command}` ended with exit status 0" in progress for command in commands)
+    assert "`git commit -m message` ended with exit status 0" in progress or "Mend the login" in progress
+
+
+@pytest.mark.parametrize(
+    ("command", "ends", "name"),
+    [("mypy --strict", False, "codex"), ("fly deploy", False, "claude-code"), ("git commit -m x", True, "opencode")],
+)
+def test_stop__another_command_failed__only_a_failed_check_or_deployment_keeps_the_build_open(
+    command: str, ends: bool, name: str, project: Path, three: Callable[[], dict[str, str]]
+) -> None:
+    client = Client(project, name)
+    ask(client)
+    ran(client, "pytest -q", 0)
+    ran(client, command, 1)
+    stop(client)
+    assert is_open(project) is not ends
+
+
+@pytest.mark.req("R217")
+@pytest.mark.parametrize(
+    ("workflow", "flags", "missing", "name"),
+    [
+        ("discovery", "--requirements-approved", "the requirements are approved", "claude-code"),
+        ("architecture", "--spec-approved", "the technical specification is approved", "codex"),
+        ("review", "--review-complete", "the review is complete", "opencode"),
+        ("debug", "--root-cause-confirmed", "the root cause is confirmed", "claude-code"),
+    ],
+)
+def test_stop__condition_that_no_command_shows__is_named_with_the_command_that_states_it(
+    workflow: str, flags: str, missing: str, name: str, project: Path, three: Callable[[], dict[str, str]]
+) -> None:
+    with Holdfast.open(project) as memory:
+        memory.workflow("build").end(MemoryUpdate(no_change=NO_CHANGE), confirmed=["tests-passed"])
+        memory.workflow(workflow).start()
+    client = Client(project, name)
+    ask(client)
+    ran(client, "pytest -q", 1)
+    ran(client, "pytest -q", 0)
+    told = stop(client)
+    wanted = f"The workflow {workflow} stays open, because no command shows that {missing}. "
+    assert wanted in told.stdout + told.stderr
+    assert is_open(project, workflow)
+    ask(client, "What time is it?")
+    assert stop(client, "Noon.") == NOTHING  # once for each turn with commands
+    end = [sys.executable, "-m", "holdfast", "workflow", "end", workflow, *flags.split()]
+    subprocess.run(end, cwd=project, check=True, timeout=60)
+    assert not is_open(project, workflow)
+    assert "`pytest -q` ended with exit status 0" in three()["progress"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.text.leaves import call_text
-from holdfast_workflow.checkruns import BUILD, LINT, TEST, parts
+from holdfast_workflow.checkruns import BUILD, COMMIT, DEPLOY, LINT, TEST, parts
 from holdfast_workflow.observed import command_of
 
 TESTS = (
@@ -49,7 +49,6 @@ NOTHING = (
     "echo pytest",
     "cat pytest.ini",
     "grep -r pytest .",
-    "git commit -m 'pytest passes'",
     "pytest 'unclosed",
     "",
 )
@@ -114,3 +113,27 @@ def test_parts__a_pipe_or_an_alternative_at_the_end__is_nothing(commands: list[s
 def test_command_of__a_journalled_call__keeps_the_line_breaks(command: str) -> None:
     told = call_text("Bash", {"command": command, "description": "Run it", "timeout": 5})
     assert command_of(told) == command
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("git commit -m 'pytest passes'", COMMIT),
+        ("git commit -m \"$(cat <<'EOF'\nMend it\n\nSee `a.py`.\nEOF\n)\"", COMMIT),
+        ("git push origin main", COMMIT),
+        ("npm run deploy", DEPLOY),
+        ("kubectl apply -f k8s/", DEPLOY),
+        ("docker push registry/app:1", DEPLOY),
+        ("npm run type-check", LINT),
+        ("npx vue-tsc --noEmit", LINT),
+    ],
+)
+def test_parts__commit_deployment_or_type_check__has_its_own_kind(line: str, kind: str) -> None:
+    assert [part.kind for part in parts(line)] == [kind]
+
+
+@pytest.mark.parametrize(
+    "line", ["kubectl apply --dry-run=client -f k8s/", "git status", 'git commit -m "$(date)"', "terraform plan"]
+)
+def test_parts__nothing_is_deployed_or_committed_for_sure__is_nothing(line: str) -> None:
+    assert parts(line) == ()
