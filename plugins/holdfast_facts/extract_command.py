@@ -57,9 +57,7 @@ def run(args: Namespace) -> int:
             transcript = memory.read_transcript(args.transcript)
             result += memory.extract(transcript.messages, source=transcript.session_id)
         if args.turns:
-            from holdfast.session.turnwise import run as run_turns
-
-            result += run_turns(memory.services)
+            result += memory.extract_turns()
         if args.queued:
             result += memory.extract_queued()
     out = Term()
@@ -105,14 +103,12 @@ def _told(gone: GivenUp) -> str:
 
 def _log(memory: Holdfast, out: Term, *, as_json: bool) -> int:
     from holdfast.config.serde import unstructure
-    from holdfast.facts.queue import Queue
 
-    services = memory.services
-    entries = Queue(services.state, services.config.extract).log()
+    entries = memory.turns_given_up()
     if as_json:
         out.json({"ok": True, "given_up": [unstructure(one) for one in entries]})
     elif entries:
-        now = services.now()
+        now = memory.services.now()
         out.say(out.table([((ago(one.at, now), "dim"), f"{_told(one)} {one.error}") for one in entries]))
     else:
         out.say("No turn was given up.")
