@@ -148,7 +148,7 @@ def doubts(
         return
     if found := _other_role(tokens, best) or _exchanged(body, best):
         yield "roles", found
-    if found := _other_cause(tokens, best) or _unknown_cause(body, best):
+    if found := _other_cause(tokens, best):
         yield "cause", found
     if found := _other_course(body, best):
         yield "roles", found
@@ -313,20 +313,7 @@ def _other_cause(tokens: Sequence[Token], best: Sequence[Match]) -> str:
     return " ".join(sorted(mine[0])) or "cause"
 
 
-_UNKNOWN: Final = re.compile(
-    r"\b(?:cause|reason) (?:is|was|remains|stays) (?:still |yet )?(?:unknown|unclear|open|not (?:known|clear))\b"
-    r"|\b(?:nobody|no one) (?:yet )?knows why\b",
-    re.IGNORECASE,
-)
-_BECAUSE: Final = re.compile(r"\b(?:because|due to|owing to|caused|causes|led to|result of)\b", re.IGNORECASE)
 _COURSE: Final = re.compile(r"\bfrom (\d[\d.,]*\d|\d)(?: ?[^\W\d]+| ?%)? to (\d[\d.,]*\d|\d)")
-
-
-def _unknown_cause(body: str, best: Sequence[Match]) -> str:
-    """A cause for something whose cause the best unit calls unknown."""
-    found = _BECAUSE.search(body)
-    unknown = _UNKNOWN.search(best[0].unit.text)
-    return found[0] if found and unknown and not _UNKNOWN.search(body) and not NOT_SURE.search(body) else ""
 
 
 def _other_course(body: str, best: Sequence[Match]) -> str:
