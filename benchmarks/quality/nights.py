@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from holdfast import Holdfast, Payload
-from holdfast.session import dreamtext
+from holdfast.session import memorytext
 
 NIGHTS = 60
 FIRST = datetime(2026, 3, 2, 14, 0, tzinfo=UTC)
@@ -209,7 +209,7 @@ def payload(lines: list[str]) -> Payload:
 
 def judged(topics: list[Topic], text: str, failed: int, skipped: int, seconds: float) -> Outcome:
     """The memory against the truth."""
-    items = {item.text for item in dreamtext.read(text).items}
+    items = {item.text for item in memorytext.read(text).items}
     both, missing, doubled = [], [], []
     for topic in topics:
         newest = [w for w in topic[-1] if w in items]

@@ -9,21 +9,20 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 
 from holdfast.errors import BadValue, HoldfastError
+from holdfast.fs import private
 from holdfast.gate import clean
 from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
 from holdfast.plugin.features import Features
+from holdfast.session.factmethods import FactMethods
 from holdfast.session.opening import opened
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from holdfast.config.values import Config
-    from holdfast.facts.extract import ExtractResult, Said
-    from holdfast.facts.lifecycle import Facts
     from holdfast.flush.publish.delivery import Deliveries
     from holdfast.flush.validation import Validation
     from holdfast.journal.safety import Marker
-    from holdfast.models import Profile
     from holdfast.session.bootstrap import Brief
     from holdfast.session.services import Services
     from holdfast.session.session import Session
@@ -38,7 +37,7 @@ R = TypeVar("R")
 logger = log(__name__)
 
 
-class Holdfast(Features):
+class Holdfast(FactMethods, Features):
     """Memory of one project. Made by :meth:`open`; ``close`` it or use it as a context manager.
 
     ``config`` and ``store`` are readable attributes. Sessions still open when the process exits are ended through the
@@ -82,13 +81,6 @@ class Holdfast(Features):
         return self.services.store
 
     @property
-    def facts(self) -> Facts:
-        """Facts: create, get, update, delete, list, import and export."""
-        from holdfast.facts.lifecycle import Facts
-
-        return Facts(self.services)
-
-    @property
     def outbox(self) -> Deliveries:
         """Items waiting to be published on a forge: list them, send them, drop them with a reason."""
         from holdfast.flush.publish.delivery import Deliveries
@@ -108,66 +100,6 @@ class Holdfast(Features):
         from holdfast.session.work import WorkList
 
         return WorkList(self.services)
-
-    @property
-    def profile(self) -> Profile:
-        """The stored user profile and recent activity. Raises: Corrupt, Unavailable."""
-        from holdfast.facts.profile import load
-
-        return load(self.services)
-
-    def update_profile(self, **sections: str) -> Profile:
-        """Set sections (work, personal, top_of_mind, recent, earlier, background); empty strings clear a section.
-
-        Returns the profile. Raises: BadValue for another name; Refused and PluginError from the gate.
-        """
-        from holdfast.facts.profile import update
-
-        return update(self.services, sections)
-
-    def prompt(
-        self, max_tokens: int | None = None, *, counter: Callable[[str], int] | None = None, fenced: bool = False
-    ) -> str:
-        """Profile and facts as a block for a system prompt, of at most ``max_tokens`` (2000 unless configured).
-
-        ``counter`` counts a string's tokens (default: ``[prompt] counter``). ``fenced`` marks the block
-        as recalled data, so it is never extracted again. Empty when nothing is stored or nothing fits.
-        Raises: BadValue for a negative budget; ConfigError for an unusable counter; PluginError; Corrupt.
-        """
-        from holdfast.facts.prompt import prompt
-        from holdfast.plugin.counters import counter as named
-
-        settled = self.config.prompt
-        budget = settled.max_tokens if max_tokens is None else max_tokens
-        return prompt(self.services, budget, counter or named(settled.counter), fenced=fenced)
-
-    def extract(self, messages: Said | Iterable[Said], *, source: str = "") -> ExtractResult:
-        """Extract facts from a conversation and store the accepted ones. Nothing is journalled.
-
-        ``messages`` are dicts of the Chat Completions or the Messages interface, or :class:`~holdfast.models.Message`
-        and :class:`~holdfast.models.Turn` values.
-        Messages are redacted before any extractor sees them, and text recalled from memory is removed. The result
-        holds the outcome for each candidate. Turns on which an extractor failed wait for a retry: by the next
-        extraction or flush, or by :meth:`extract_queued`. ``source`` is kept with the facts.
-        Raises: BadValue for any other value, and for a ``source`` that is not a string; Refused, PluginError; Corrupt,
-        Unavailable.
-        """
-        from holdfast.flush.backlog import extract_now
-
-        return extract_now(self.services, messages, source=source)
-
-    def extract_queued(self, *, due: int | None = None) -> ExtractResult:
-        """Try every waiting item once, due or not. With turn-by-turn extraction that includes turns that just ended.
-
-        ``due`` limits this to that many items, and only to those due for their next try.
-        """
-        if due is not None:
-            from holdfast.flush.backlog import work_off
-
-            return work_off(self.services, limit=due)
-        from holdfast.session.turnwise import everything
-
-        return everything(self.services)
 
     # sessions
 
@@ -201,10 +133,17 @@ class Holdfast(Features):
         are sent. Agents' hooks do the same when a session starts. Raises: as :meth:`session`.
         """
         session = self.session(session_id)
-        self.spool.send(limit_s=5.0)
-        self.outbox.send_due()
+        self.send_waiting()
         self.end_idle(but=session.id)
         return session
+
+    def send_waiting(self, *, limit_s: float = 5.0) -> None:
+        """Write kept flushes to the store, for ``limit_s`` seconds at most, and publish items that are due. Never
+        raises."""
+        if self.services.waits(private.SPOOL):
+            self.spool.send(limit_s=limit_s)
+        if self.services.waits(private.OUTBOX):
+            self.outbox.send_due()
 
     def sessions(self) -> list[str]:
         """Ids of all sessions with a journal, sorted."""

@@ -144,6 +144,10 @@ class NothingToFlush(FlushRefused):
     """The session is empty and no payload was stated, so there is nothing to prove. The session is not UNSAFE."""
 
 
+class AnswerUnusable(HoldfastError):
+    """A model's answer has no readable facts, not even an empty list; nothing was changed."""
+
+
 class ModelFailed(HoldfastError):
     """A model could not be reached, or refused. ``status`` is the HTTP status, None without a response.
 

@@ -133,7 +133,7 @@ class Gate:
         refused = [f for f in found if f.span is not None and f.severity == "error" and not _can_mask(f, given)]
         if refused:
             raise _refusal("journal", "an id", refused)
-        return mask(given, found) if any(_can_mask(f, given) for f in found) else given
+        return mask(given, found)
 
     def identifiers(self, given: Sequence[str]) -> list[str]:
         """:meth:`identifier` for many ids, with few validator calls. Raises: as :meth:`identifier`."""
@@ -189,8 +189,8 @@ class Gate:
             if any(f.line is None or not 0 < f.line <= len(lines) for f in errors):
                 break
             if errors:
-                said = {f.line: f for f in reversed(errors)}  # the first finding of each line
-                gone += [(lines[f.line - 1], f) for f in sorted(said.values(), key=lambda f: f.line or 0) if f.line]
+                said = {f.line: f for f in reversed(errors) if f.line}  # the first finding of each line
+                gone += [(lines[number - 1], said[number]) for number in sorted(said)]
                 text = "\n".join(line for number, line in enumerate(lines, 1) if number not in said) + "\n"
             elif any(_can_mask(f, text) for f in found):
                 text = mask(text, found)

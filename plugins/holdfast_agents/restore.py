@@ -62,8 +62,7 @@ def _started(memory: Holdfast, event: Event) -> Reply:
     services = memory.services
     if event.source != "compact":
         reconcile(memory, event)
-        memory.spool.send(limit_s=_RECONCILE_S)
-        memory.outbox.send_due()
+        memory.send_waiting(limit_s=_RECONCILE_S)
         memory.end_idle(but=event.session, limit_s=_RECONCILE_S)
     backend = services.store.backend
     if not memory.services.is_remote:

@@ -13,7 +13,7 @@ from attrs import evolve
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import confirmed, notes
 from holdfast.flush.confirmed import Confirmation
-from holdfast.session.dreamtext import Item
+from holdfast.session.memorytext import Item
 from holdfast_dream.grounding.restating import Known, Relation, read
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import confirmed
-from holdfast.session.dreamtext import Item, Memory, Title, parts
+from holdfast.session.memorytext import Item, Memory, Title, parts
 from holdfast.text.plain import one_line
 
 #: Minimum number of items compared, and how many times the limit of MEMORY.md this is otherwise.

@@ -30,7 +30,7 @@ from holdfast.fs import paths
 from holdfast.journal import witness
 from holdfast.models import DreamSources
 from holdfast.plugin.progress import report
-from holdfast.session import dreamtext
+from holdfast.session import memorytext
 from holdfast.storage import ABSENT
 from holdfast.text import hostile
 from holdfast_dream import consolidate, overflow
@@ -228,8 +228,8 @@ class _Run:
         report(0, _STAGES, "Reading the notes")
         self.heard = witness.Witness(services)
         sources = self._sources(name, old, notes)
-        memory = dreamtext.read(old, prose_is_item=True)
-        title = memory.title or dreamtext.TITLE
+        memory = memorytext.read(old, prose_is_item=True)
+        title = memory.title or memorytext.TITLE
         before = consolidate.Before(item.text for item in memory.items)
         del memory
         record = self._record(before.texts)
@@ -347,7 +347,7 @@ class _Run:
         newest: datetime | None,
     ) -> str:
         """The draft, ready to store. Raises: NotApplied, Refused, PluginError."""
-        wanted = dreamtext.read(draft)
+        wanted = memorytext.read(draft)
         refused = [Gone(text=text, reason="not an item") for text in wanted.prose]
         items, seen = [], set[str]()
         for item in wanted.items:
@@ -362,7 +362,7 @@ class _Run:
             else:
                 items.append(item)
         text = evolve(wanted, items=items).render(title)
-        limit = sum(len(text) for _, text in sources) + len(dreamtext.TITLE) + 100
+        limit = sum(len(text) for _, text in sources) + len(memorytext.TITLE) + 100
         if len(text) > limit:
             raise NotApplied(
                 f"The new MEMORY.md would have {len(text):,} characters, more than {limit:,}.",
@@ -372,11 +372,11 @@ class _Run:
         items = self._within(items, before, record)
         text = evolve(wanted, items=items).render(title)
         # A user's own line that the dreamer kept is kept, even when a validator objects to it.
-        previous = dreamtext.read(sources[0][1], prose_is_item=True).render() if before else None
+        previous = memorytext.read(sources[0][1], prose_is_item=True).render() if before else None
         text, gone = self._sifted(text, name, sources, previous)
         refused += [Gone(text=line.removeprefix("- "), reason=f"{f.message} ({f.rule})") for line, f in gone]
         self.note(refused=self._admitted(refused))
-        left = self._quoting(dreamtext.read(text), gone, items, sources)
+        left = self._quoting(memorytext.read(text), gone, items, sources)
         left = evolve(left, items=consolidate.without_older(left.items, before, record, newest))
         if not left.items:
             if not before and (wanted.items or (wanted.title and not wanted.prose)):
@@ -413,11 +413,11 @@ class _Run:
 
     def _quoting(
         self,
-        left: dreamtext.Memory,
+        left: memorytext.Memory,
         gone: Sequence[tuple[str, Finding]],
-        draft: Sequence[dreamtext.Item],
+        draft: Sequence[memorytext.Item],
         sources: tuple[tuple[str, str], ...],
-    ) -> dreamtext.Memory:
+    ) -> memorytext.Memory:
         """``left`` with the source lines that the refused lines were about."""
         from holdfast_dream import quoting
 
@@ -434,8 +434,8 @@ class _Run:
         return evolve(left, items=[*left.items, *(item for item, _ in found)])
 
     def _within(
-        self, items: Sequence[dreamtext.Item], before: consolidate.Before, record: Mapping[str, Confirmation]
-    ) -> list[dreamtext.Item]:
+        self, items: Sequence[memorytext.Item], before: consolidate.Before, record: Mapping[str, Confirmation]
+    ) -> list[memorytext.Item]:
         """The items that fit. The result names the archived items, and warns when little room is left."""
         settled, most = self.services.config.dream, self.services.curated_limit
         kept, archived = consolidate.within(items, before, record, most=most, chars=settled.max_memory_chars - 200)
@@ -449,7 +449,7 @@ class _Run:
 
     def _compare(self, before: consolidate.Before, new: str, sources: tuple[tuple[str, str], ...]) -> list[str]:
         """Record the outcome of every line, with its evidence. Returns the items of the new memory."""
-        after = [item.text for item in dreamtext.read(new).items]
+        after = [item.text for item in memorytext.read(new).items]
         found = compare(before, new, after, sources, archived=self.result.archived, refused=self.result.refused)
         self.note(
             lines=found.lines,

@@ -12,7 +12,7 @@ from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import dreamlog
 from holdfast.flush.dreamlog import DreamResult, Mark, Proposal, Status, Supported
 from holdfast.journal import witness
-from holdfast.session import dreamtext
+from holdfast.session import memorytext
 from holdfast_dream.write import apply, diff, lock
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def accept(services: Services) -> DreamResult:
         found = waiting(services)
         stored = services.store.read(found.name)
         previous = stored.text if stored else None
-        there = {duplicate_key(item.text) for item in dreamtext.read(previous or "", prose_is_item=True).items}
-        new = [i.text for i in dreamtext.read(found.text).items if duplicate_key(i.text) not in there]
+        there = {duplicate_key(item.text) for item in memorytext.read(previous or "", prose_is_item=True).items}
+        new = [i.text for i in memorytext.read(found.text).items if duplicate_key(i.text) not in there]
         if not found.edited:
             witness.check(services, new, found.name)
         text = services.gate.admit(found.text, surface=Surface.MEMORY, name=found.name, previous=previous)
@@ -72,7 +72,7 @@ def edit(services: Services, text: str) -> Proposal:
 
     with lock(services):
         found = waiting(services)
-        wanted = dreamtext.read(text)
+        wanted = memorytext.read(text)
         if not wanted.items or wanted.prose:
             what = f"holds a line that is not an item: {wanted.prose[0]!r}" if wanted.prose else "holds no item"
             raise Refused(f"The edited text {what}.", next_step="Start each item with `- `.")
@@ -80,8 +80,8 @@ def edit(services: Services, text: str) -> Proposal:
         sources = tuple((name, document.text) for name, document in documents if document is not None)
         old = next((text for name, text in sources if name == found.name), "")
         new = services.gate.admit(wanted.render(), surface=Surface.MEMORY, name=found.name, previous=old or None)
-        items = [item.text for item in dreamtext.read(new).items]
-        before = {duplicate_key(i.text) for i in dreamtext.read(old, prose_is_item=True).items}
+        items = [item.text for item in memorytext.read(new).items]
+        before = {duplicate_key(i.text) for i in memorytext.read(old, prose_is_item=True).items}
         lines = [
             Supported(
                 text=line.text,

@@ -18,7 +18,7 @@ from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
 from holdfast.flush import dreamlog
 from holdfast.flush.dreamlog import Backup, DreamResult, Mark, Proposal, Status
 from holdfast.fs import durable, paths, private
-from holdfast.session import dreamtext
+from holdfast.session import memorytext
 from holdfast.storage import ABSENT, block_marker, sha256
 from holdfast_dream import diary
 
@@ -101,7 +101,7 @@ def _confirm(services: Services, proposal: Proposal) -> None:
     from holdfast_dream.grounding.restating import Relation
 
     gone = [one.text for one in proposal.result.merged]
-    items = [item.text for item in dreamtext.read(proposal.text).items]
+    items = [item.text for item in memorytext.read(proposal.text).items]
     heirs = {old: new for old, (new, what) in Before(gone).replaced(items).items() if what is Relation.SAME}
     record = updated(confirmed.load(services.state), items, proposal.said, heirs, services.now())
     confirmed.save(services.state, record)
@@ -117,7 +117,7 @@ def undo(services: Services, *, force: bool = False) -> DreamResult:
         stored = services.store.read(services.layout.name(Surface.MEMORY))
         current = stored.text if stored else ""
         kept = _undoable(services, current, force=force)
-        text = kept.before if kept.before is not None else dreamtext.TITLE + "\n"
+        text = kept.before if kept.before is not None else memorytext.TITLE + "\n"
         text = services.gate.outgoing(text, surface=Surface.MEMORY, name=kept.name)
         page = services.layout.name(Surface.DIARY, now.date())
         result = DreamResult(

@@ -132,8 +132,8 @@ SEARCH: Final = _object(
     question=_text("Words or a question. A day in it counts: `last Tuesday`, `in March`."),
     kind=_text("Only of this kind.", enum=["turn", "note", "decision", "memory", "fact", "document"]),
     session=_text("Only turns of this session."),
-    since=_text("Not older than this date, like 2026-11-02."),
-    until=_text("Older than this date, like 2026-11-02."),
+    since=_text("Not older than this, a span like 3d or a date like 2026-11-02."),
+    until=_text("Older than this, like 3d or 2026-11-02."),
     limit={"type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "Maximum number of hits."},
 )
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from holdfast.errors import BadValue, NotFound
+from holdfast.errors import NotFound
 from holdfast.text import recall
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from holdfast import Holdfast
     from holdfast_recall.methods import SearchHit
 
@@ -23,47 +22,44 @@ _LONG: Final = 6_000
 
 
 def search(memory: Holdfast, arguments: Arguments) -> str:
-    """Hits, one line each, and how to read on. Raises: BadValue; Unavailable."""
-    kind = arguments.get("kind")
+    """Hits, one line each, and how to read on. Raises: BadValue; NotFound; Unavailable."""
+    from holdfast.cli.humanize import count
+    from holdfast.cli.session_lookup import resolve
+
+    kind, session = arguments.get("kind"), arguments.get("session")
     hits = memory.search(
         arguments.get("question", ""),
         limit=arguments.get("limit", 10),
         kinds=[kind] if kind else [],
-        session=arguments.get("session", ""),
-        since=_moment(memory, arguments, "since"),
-        until=_moment(memory, arguments, "until"),
+        session=resolve(memory, session) if session else "",
+        since=arguments.get("since"),
+        until=arguments.get("until"),
     )
+    warning = f"\n{hits.warning}" if hits.warning else ""
+    if hits.unread:
+        unread = recall.defuse(", ".join(hits.unread))
+        warning += f"\nSearched only up to the damage in {unread}. `holdfast doctor` checks it."
     if not hits:
         kept = memory.config.retention.of_turns
-        return f"Nothing that is stored matches. Try other words, or fewer conditions. {kept}"
-    lines = [_line(hit) for hit in hits]
+        return f"Nothing that is stored matches. Try other words, or fewer conditions. {kept}{warning}"
     instead = f"No exact match; showing results for {hits[0].corrected!r}. " if hits[0].corrected else ""
     return (
-        f"{instead}{len(hits)} hits, best first. `open` takes `name` and `place` and shows the whole.\n"
-        + recall.fence("\n".join(lines))
+        f"{instead}{count(len(hits), 'hit')}, best first. `open` takes `name` and `place` and shows the whole.\n"
+        + recall.fence("\n".join(map(_line, hits)))
+        + warning
     )
 
 
 def _line(hit: SearchHit) -> str:
+    from holdfast.cli.session_lookup import short
+
     when = f" {hit.at:%Y-%m-%d %H:%M}" if hit.at else ""
-    return f"- [{hit.kind}{when}] name={hit.name!r} place={hit.place!r} {hit.role}: {hit.excerpt}"
-
-
-def _moment(memory: Holdfast, arguments: Arguments, name: str) -> datetime | None:
-    from datetime import datetime
-
-    text = arguments.get(name)
-    if not text:
-        return None
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
-        raise BadValue(f"`{name}`", "is not a date", next_step="Write it like 2026-11-02.") from None
-    return at if at.tzinfo else at.replace(tzinfo=memory.services.now().tzinfo)
+    name, place = (short(hit.name), short(hit.place)) if hit.kind == "turn" else (hit.name, hit.place)
+    return f"- [{hit.kind}{when}] name={name!r} place={place!r} {hit.role}: {hit.excerpt}"
 
 
 def open_place(memory: Holdfast, arguments: Arguments) -> str:
-    """A message of a session, a line of a document or a fact, whole, with what is around it.
+    """A message of a session, a line of a document or a fact, whole, after ``>``, with the text around it.
 
     Raises: NotFound, also for a document that is withheld; Unavailable.
     """
@@ -85,18 +81,40 @@ def _joined(memory: Holdfast, texts: list[str], *, surface: str) -> str:
 
 def _lines(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
     found = memory.services.recalled(name)
-    lines = found.text.split("\n") if found else []
+    lines = found.text.rstrip("\n").split("\n") if found else []
     if not place.isascii() or not place.isdigit() or not 1 <= int(place) <= len(lines):
         raise NotFound(
             f"Document {name!r} has no line {place!r} that may be shown.",
             next_step="Take `place` from a hit of `search`.",
         )
-    at = int(place) - 1
-    return lines[max(at - around, 0) : at + around + 1]
+    at = int(place)
+    first, last = max(at - around, 1), min(at + around, len(lines))
+    return [
+        f"{name}, lines {first} to {last} of {len(lines)}",
+        *(f"{_mark(number == at)} {number}: {lines[number - 1]}" for number in range(first, last + 1)),
+    ]
 
 
-def _messages(memory: Holdfast, session: str, place: str, around: int) -> list[str]:
-    from holdfast.cli.session_lookup import messages
+def _messages(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
+    from holdfast.cli.session_lookup import messages, resolve, short
 
+    try:
+        session = resolve(memory, name)
+    except NotFound as error:
+        raise NotFound(error.message, next_step="Take `name` from a hit of `search`.") from None
     found = messages(memory, session, around=place, span=around)
-    return [f"{one['role']} {one['at']} {one['id']}: {one['text']}" for one in found]
+    ids = [one["id"] for one in found]
+    opened = place if place in ids else next((one for one in ids if one.startswith(place)), "")
+    zone = memory.services.now().tzinfo
+    return [
+        f"session {session}",
+        *(
+            f"{_mark(one['id'] == opened)} {short(one['id'])} {one['role']} "
+            f"{datetime.fromisoformat(one['at']).astimezone(zone):%Y-%m-%d %H:%M}: {one['text']}"
+            for one in found
+        ),
+    ]
+
+
+def _mark(opened: bool) -> str:
+    return ">" if opened else " "

@@ -26,8 +26,8 @@ class AnthropicModel(ModelPlugin):
         """One message, not streamed. Raises: ModelFailed."""
         import json
 
-        from holdfast.text.answers import text_of
         from holdfast_models import retry
+        from holdfast_models.answers import text_of
 
         try:
             import anthropic

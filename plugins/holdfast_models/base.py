@@ -24,7 +24,7 @@ import time
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.errors import ConfigError, HoldfastError, ModelFailed
+from holdfast.errors import AnswerUnusable, ConfigError, HoldfastError, ModelFailed
 from holdfast.hooks import hookimpl
 
 # Plugins are loaded at every agent event and rarely used, so expensive imports wait for the first request.
@@ -324,31 +324,30 @@ class ModelPlugin(ABC):
             from holdfast.models import Extraction as Empty
 
             return Empty()
-        from holdfast.text import answers
+        from holdfast_models import answers
 
         start = time.monotonic()
         answer = self.ask(SYSTEM, stored(known) + text)
         try:
             return answers.extraction(answer.text)
-        except answers.AnswerUnusable as error:
+        except AnswerUnusable as error:
             self._record_failure(error, start)
             raise
 
     @hookimpl
     def on_dream(self, sources: DreamSources) -> DreamDraft:
         """Send one request with all sources. Raises: ModelFailed; AnswerUnusable. On an error nothing changes."""
-        from holdfast.session import dreamtext
-        from holdfast.text import answers
+        from holdfast_models import dreaming
 
         start = time.monotonic()
-        answer = self.ask(dreamtext.SYSTEM, dreamtext.question(sources), dream=True)
+        answer = self.ask(dreaming.SYSTEM, dreaming.question(sources), dream=True)
         if answer.stop in CUT_OFF:
-            raise answers.AnswerUnusable(
+            raise AnswerUnusable(
                 "The model's answer was cut off.", next_step=f"Raise `[plugins.{self._name}] dream_max_tokens`."
             )
         try:
-            return dreamtext.parse(answer.text)
-        except answers.AnswerUnusable as error:
+            return dreaming.parse(answer.text)
+        except AnswerUnusable as error:
             self._record_failure(error, start)
             raise
 
@@ -357,8 +356,6 @@ class ModelPlugin(ABC):
         start = time.monotonic()
         answer = self.ask(system, question)
         if answer.stop in CUT_OFF:
-            from holdfast.text.answers import AnswerUnusable
-
             error = AnswerUnusable(
                 "The judge's answer was cut off.", next_step=f"Raise `[plugins.{self._name}] max_tokens`."
             )

@@ -14,8 +14,8 @@ from typing import Final
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import notes
 from holdfast.models import DreamDraft, DreamSources
-from holdfast.session import dreamtext
-from holdfast.session.dreamtext import Item, Memory
+from holdfast.session import memorytext
+from holdfast.session.memorytext import Item, Memory
 from holdfast_dream.consolidate import MOST_STATEMENTS
 from holdfast_dream.grounding.restating import Known, Relation, read
 from holdfast_dream.nearly import Seen
@@ -32,7 +32,7 @@ _EVER: Final = datetime.min.replace(tzinfo=UTC)
 
 def dream(sources: DreamSources) -> DreamDraft:
     """The memory updated with new statements from the notes."""
-    old = dreamtext.read(sources.memory, prose_is_item=True)
+    old = memorytext.read(sources.memory, prose_is_item=True)
     memory = _Growing({duplicate_key(text): at for text, at in sources.confirmed})
     for item in old.items:
         memory.keep(item)
@@ -52,7 +52,7 @@ def _said(notes_read: Iterable[tuple[str, str]]) -> Iterator[tuple[datetime, Ite
             at = block.at or at
             for label, heading in HEADINGS.items():
                 for said in block.items(label):
-                    for item in dreamtext.read(f"- {said}").items:  # in the form in which it will be read back
+                    for item in memorytext.read(f"- {said}").items:  # in the form in which it will be read back
                         yield at, Item(text=item.text, heading=heading)
 
 

@@ -72,7 +72,7 @@ def run(args: Namespace) -> int:
     if args.json:
         hits = [as_table(hit) for hit in found.hits]
         out.json({"ok": True, "hits": hits, "searched": found.texts, "unread": list(found.unread),
-                  "corrected": found.corrected})  # fmt: skip
+                  "corrected": found.corrected, "warning": found.warning})  # fmt: skip
         return 0
     _show(out, found, question, now, begun, memory.config.retention.of_turns)
     if found.warning:

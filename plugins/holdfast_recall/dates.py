@@ -1,7 +1,7 @@
 """Days in questions, and days as the words that the index has of them.
 
-A question with "in March" or "last Tuesday" finds content from that time by words (``March``, ``Tuesday``). If it names
-one span, content from that span comes first.
+A question with "in March" or "last Tuesday" finds content from that time by words (``March``, ``Tuesday``). Content
+from the days that it names comes first, and content that mentions those days, such as "yesterday" one day later.
 """
 
 from __future__ import annotations
@@ -32,10 +32,21 @@ _MONTH_DAY: Final = Lazy(
 )
 _IN_YEAR: Final = Lazy(r"\bin\s+((?:19|20)\d\d)\b", re.IGNORECASE)
 _RELATIVE: Final = Lazy(
-    rf"\b(?:(?P<named>today|yesterday)|(?P<which>last|this|on|past)\s+(?P<unit>{'|'.join(_WEEKDAY)}|week|month|year)"
+    rf"\b(?:(?P<named>today|yesterday|last\s+night)"
+    rf"|(?P<which>last|this|on|past)\s+(?P<unit>{'|'.join(_WEEKDAY)}|weekend|week|month|year)"
     rf"|(?P<n>\d{{1,3}}|{'|'.join(_NUMBER)})(?:\s+of)?\s+(?P<ago>day|week|month|year)s?\s+ago)\b",
     re.IGNORECASE,
 )
+#: Every text that names a day has one of these, so most texts need no pattern, which a new process would compile.
+_HINTS: Final = (*"0123456789", *(month[:3].lower() for month in _MONTHS), "day", "week", "month", "year", "night")
+#: A part of the month that follows, from the first day on and up to the last one, counted from 0.
+_PART: Final = {
+    "early": (0, 12), "beginning of": (0, 10), "start of": (0, 10), "mid": (9, 21), "middle of": (9, 21),
+    "late": (18, 31), "end of": (20, 31), "first week of": (0, 7), "second week of": (7, 14),
+    "third week of": (14, 21), "fourth week of": (21, 28), "last week of": (21, 31),
+}  # fmt: skip
+_PART_OF: Final = Lazy(rf"\b({'|'.join(_PART)})[\s-]+$", re.IGNORECASE)
+_BETWEEN: Final = Lazy(r"\bbetween\b|\bfrom\b.*\b(?:to|until|till)\b", re.IGNORECASE)
 #: What people type at ``--since`` and ``--until``: ``3d``, ``2w``, ``6m``, ``1y``, ``12h``.
 _SPAN: Final = Lazy(r"(\d{1,5})([hdwmy])")
 _HOURS: Final = {"h": 1, "d": 24, "w": 168, "m": 730, "y": 8_766}
@@ -58,16 +69,32 @@ def in_words(at: datetime) -> str:
     return f"{at.year} {_MONTHS[at.month - 1]} {at.day} {_DAYS[at.weekday()]}"
 
 
-def of(question: str, now: datetime) -> Span | None:
-    """The one span of days that a question names; None when it names none or several. ``now`` is in the zone of days.
+def spans(text: str, now: datetime, latest: datetime | None = None) -> list[Span]:
+    """The spans of days that ``text`` names, seen from ``now``, which is in the zone of days. Empty when a day is
+    impossible.
 
-    A month without a year means the most recently started month of that name.
+    Dates go before expressions like "last week", which are used only without a date. "Between" and "from ... to" make
+    one span of two dates. A month without a year means the latest one that had started at ``latest`` (``now``).
     """
+    lowered = text.lower()
+    if not any(hint in lowered for hint in _HINTS):
+        return []
     try:
-        found = [*_dates(question, now), *_relative(question, now)]
+        found = list(dict.fromkeys(_dates(text, now, latest or now) or _relative(text, now)))
     except (ValueError, OverflowError):
-        return None
-    return found[0] if len(set(found)) == 1 else None
+        return []
+    if len(found) == 2 and _BETWEEN.search(text):
+        return [Span(min(found).start, max(span.end for span in found))]
+    return found
+
+
+def share(found: list[Span], named: list[Span]) -> float:
+    """The largest share of one of the spans ``found`` that is within one of the spans ``named``, from 0 to 1."""
+    return max((_common(one, other) / (one.end - one.start) for one in found for other in named), default=0.0)
+
+
+def _common(one: Span, other: Span) -> timedelta:
+    return max(min(one.end, other.end) - max(one.start, other.start), timedelta())
 
 
 def moment(text: str, now: datetime) -> datetime:
@@ -79,21 +106,33 @@ def moment(text: str, now: datetime) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=now.tzinfo)
 
 
-def _dates(question: str, now: datetime) -> list[Span]:
+def _dates(text: str, now: datetime, latest: datetime) -> list[Span]:
     found = [
         _day(now, int(year), int(month), int(day)) if day else _month(now, int(year), int(month))
-        for year, month, day in _ISO.findall(question)
+        for year, month, day in _ISO.findall(text)
     ]
-    for match in _MONTH_DAY.finditer(question):
+    for match in _MONTH_DAY.finditer(text):
         month, day = _MONTH[match["month"].lower()], match["day"] or match["day2"]
         if match["month"].islower() and match["month"] in ("may", "mar") and not day:
             continue  # a verb, most often
-        year = int(match["year"] or 0) or (now.year if (month, int(day or 1)) <= (now.month, now.day) else now.year - 1)
-        found.append(_day(now, year, month, int(day)) if day else _month(now, year, month))
+        started = (month, int(day or 1)) <= (latest.month, latest.day)
+        year = int(match["year"] or 0) or (latest.year if started else latest.year - 1)
+        found.append(
+            _day(now, year, month, int(day)) if day else _part(_month(now, year, month), text[: match.start()])
+        )
     if not found:
-        years = map(int, _IN_YEAR.findall(question))
+        years = map(int, _IN_YEAR.findall(text))
         found = [Span(_start(now, year, 1, 1), _start(now, year + 1, 1, 1)) for year in years]
     return found
+
+
+def _part(month: Span, before: str) -> Span:
+    """The part of the month that the words ``before`` it name, like "early"; else all of it."""
+    named = _PART_OF.search(before)
+    if not named:
+        return month
+    first, end = _PART[named[1].lower()]
+    return Span(month.start + timedelta(days=first), min(month.end, month.start + timedelta(days=end)))
 
 
 def _relative(question: str, now: datetime) -> list[Span]:
@@ -101,7 +140,7 @@ def _relative(question: str, now: datetime) -> list[Span]:
     today = _start(now, now.year, now.month, now.day)
     for match in _RELATIVE.finditer(question):
         if match["named"]:
-            start = today - timedelta(days=match["named"].lower() == "yesterday")
+            start = today - timedelta(days=match["named"].lower() != "today")
             found.append(Span(start, start + timedelta(days=1)))
         elif match["ago"]:
             n = _NUMBER.get(match["n"].lower()) or int(match["n"])
@@ -121,6 +160,10 @@ def _unit(which: str, unit: str, today: datetime) -> Span:
         back = (today.weekday() - _WEEKDAY[unit]) % 7 or (7 if last else 0)
         start = today - timedelta(days=back)
         return Span(start, start + timedelta(days=1))
+    if unit == "weekend":
+        monday = today - timedelta(days=today.weekday())
+        start = monday + timedelta(days=-2 if last else 5)
+        return Span(start, start + timedelta(days=2))
     if unit == "week":
         start = today - timedelta(days=today.weekday() + 7 * last)
         return Span(start, start + timedelta(days=7))

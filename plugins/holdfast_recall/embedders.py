@@ -32,7 +32,7 @@ class Embedder(ABC):
     used."""
 
     #: Weight of similarity in the ranking, where a candidate's own words weigh 2. Fitted on LoCoMo 1 to 5.
-    weight: ClassVar[float] = 3.0
+    weight: ClassVar[float] = 2.0
     #: It offers this interface instead of hooks.
     without_hooks: ClassVar[bool] = True
     #: Settings of the plugin's table, with their types. ``required`` ones have no default.
@@ -73,7 +73,7 @@ class Embedder(ABC):
 class WordVectors(Embedder):
     """``[plugins.word_vectors] path = "FILE"``: a table that :mod:`holdfast_recall.table` reads and makes."""
 
-    weight: ClassVar[float] = 2.0
+    weight: ClassVar[float] = 1.0
     known_settings: ClassVar[Mapping[str, type]] = {"path": str}
     required: ClassVar[str] = "path"
     _table: Any = None

@@ -6,6 +6,7 @@ file with another version, or a file that SQLite cannot read, is rebuilt.
 
 from __future__ import annotations
 
+import functools
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
 #: The file, in the private folder. Every purge removes that folder's ``derived``.
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
 #: Changes with the tables, the tokens and the marks. A file with another version is rebuilt.
-VERSION: Final = 5
+VERSION: Final = 6
 _TABLES: Final = f"""
 CREATE TABLE source (
     id INTEGER PRIMARY KEY, kind TEXT, name TEXT, stamp TEXT, origin TEXT, place INTEGER, texts INTEGER,
     UNIQUE (kind, name)
 );
 CREATE TABLE text (
-    id INTEGER PRIMARY KEY, kind TEXT, place TEXT, at REAL, dated TEXT, role TEXT, marks INTEGER, size INTEGER,
-    stems TEXT, body TEXT
+    id INTEGER PRIMARY KEY, kind TEXT, place TEXT, at REAL, dated TEXT, role TEXT, speaker TEXT, marks INTEGER,
+    size INTEGER, stems TEXT, body TEXT
 );
 CREATE TABLE vector (id INTEGER PRIMARY KEY, data BLOB);
 CREATE TABLE vector_of (identity TEXT);
@@ -50,6 +51,8 @@ _TOGETHER: Final = 64
 _ACTIVITY: Final = "Updating the search index"
 #: Where a row of ``text`` has the date in words.
 _DATED: Final = 4
+#: Seconds that are of one day in every zone, where they begin at a multiple of it.
+_SAME_DAY: Final = 900
 #: Bits for an entry's number in its source. Its id is the source's id and that number, so neighbours need no lookup.
 SOURCE: Final = 32
 
@@ -171,13 +174,9 @@ def size(db: sqlite3.Connection) -> int:
 def _update(db: sqlite3.Connection, memory: Holdfast) -> tuple[str, ...]:
     """Returns the names of damaged sources."""
     known = {(kind, name): row for kind, name, *row in db.execute("SELECT kind, name, id, stamp FROM source")}
-    gone = set(known)
-    changed = []
-    for one in texts.sources(memory):
-        gone.discard((one.kind, one.name))
-        row = known.get((one.kind, one.name))
-        if row is None or row[1] != one.stamp:
-            changed.append(one)
+    current = {(one.kind, one.name): one for one in texts.sources(memory)}
+    gone = known.keys() - current.keys()
+    changed = [one for key, one in current.items() if key not in known or known[key][1] != one.stamp]
     before = size(db)
     if gone:
         with _transaction(db):
@@ -286,17 +285,23 @@ def _add(
 
 
 def _row(one: int, text: Text, zone: tzinfo | None) -> tuple[Any, ...]:
-    dated = dates.in_words(dates.local(text.at, zone)) if text.at else ""
+    dated = _day(int(text.at) // _SAME_DAY, zone) if text.at else ""
     spoken = words.SPEAKER.match(text.body)
-    role = spoken[1] if spoken else text.role
+    speaker = spoken[1] if spoken else text.role
     found = words.traits(text.body[spoken.end() if spoken else 0 :])
     marks = QUESTION * words.is_question(text.body) + SELF * found.self + TIME * found.time + NUMBER * found.number
     stems = f" {' '.join(found.stems)} "
-    return (one, text.kind, text.place, text.at, dated, role, marks, len(text.body), stems, text.body)
+    return (one, text.kind, text.place, text.at, dated, text.role, speaker, marks, len(text.body), stems, text.body)
+
+
+@functools.lru_cache
+def _day(quarter: int, zone: tzinfo | None) -> str:
+    """The day of a quarter of an hour, in words."""
+    return dates.in_words(dates.local(quarter * _SAME_DAY, zone))
 
 
 def _insert(db: sqlite3.Connection, rows: list[Any], tokens: list[Any]) -> None:
-    db.executemany("INSERT INTO text VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    db.executemany("INSERT INTO text VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     db.executemany("INSERT INTO found (rowid, body, dated) VALUES (?, ?, ?)", tokens)
     rows.clear()
     tokens.clear()

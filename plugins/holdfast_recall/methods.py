@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from attrs import evolve, frozen
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 #: Maximum question length, in characters. The rest of a pasted page adds nothing.
 _QUESTION: Final = 2_000
+_CUT: Final = f"Only the first {_QUESTION:,} characters of the question were searched."
 
 
 @frozen(kw_only=True)
@@ -51,12 +52,21 @@ class SearchHit:
     corrected: str = ""
 
 
-@frozen(kw_only=True)
-class Found:
+class Hits(list[SearchHit]):
+    """Hits, best first. ``texts``, ``unread`` and ``warning`` are as in :class:`Found`."""
+
+    def __init__(self, found: Found) -> None:
+        super().__init__(found.hits)
+        self.texts = found.texts
+        self.unread = found.unread
+        self.warning = found.warning
+
+
+class Found(NamedTuple):
     """Hits, best first, with the number of searched entries and the names of damaged sources.
 
     Damaged sources were searched only up to the damage. ``corrected`` is as in the hits. ``warning`` is a sentence when
-    a vector plugin failed, so only words were searched.
+    a vector plugin failed, so only words were searched, or when the question was too long.
     """
 
     hits: list[SearchHit]
@@ -68,12 +78,12 @@ class Found:
 
 def search(
     memory: Holdfast, question: str, *, progress: Callable[[int, int], object] | None = None, **options: Any
-) -> list[SearchHit]:
+) -> Hits:
     """The hits of :func:`find`, with the options that :class:`holdfast.plugin.features.Features` declares."""
     if progress is None:
-        return find(memory, question, **options).hits
+        return Hits(find(memory, question, **options))
     with watched(lambda done, total, activity: progress(done, total)):
-        return find(memory, question, **options).hits
+        return Hits(find(memory, question, **options))
 
 
 def find(
@@ -83,17 +93,20 @@ def find(
     limit: int = 10,
     kinds: Iterable[str] = (),
     session: str = "",
-    since: datetime | None = None,
-    until: datetime | None = None,
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
 ) -> Found:
     """Possible answers to ``question``, best first, and the extent of the search.
 
     ``question`` is words or a sentence, in any language. ``kinds`` are turn, note, decision, memory, fact, document
-    (none: all). ``since`` (inclusive) and ``until`` (exclusive) are aware times, and either leaves out undated content.
+    (none: all). ``since`` (inclusive) and ``until`` (exclusive) are aware times, spans like ``3d``, or dates; either
+    leaves out undated content.
     Damaged sources are searched up to the damage. The log and the result name them.
     Raises: BadValue for unusable arguments; Unavailable.
     """
     chosen = _checked(question, limit, kinds)
+    now = memory.services.now()
+    first, end = _moment("since", since, now), _moment("until", until, now)
     conditions: list[tuple[str, tuple[object, ...]]] = []
     if chosen:
         conditions.append((f"text.kind IN ({','.join('?' * len(chosen))})", chosen))
@@ -104,18 +117,17 @@ def find(
         conditions.append(
             (f"text.id >> {index.SOURCE} IN ({named})", (texts.TURN, f"{stem}.jsonl", archived, archived))
         )
-    for at, compared in ((since, ">="), (until, "<")):
+    for at, compared in ((first, ">="), (end, "<")):
         if at is not None:
             conditions.append((f"text.at > 0 AND text.at {compared} ?", (at.timestamp(),)))
     where = " AND ".join(condition for condition, _ in conditions)
     given = tuple(value for _, values in conditions for value in values)
     asked = question[:_QUESTION]
-    span = dates.of(asked, memory.services.now())
 
     def found() -> Found:
         with index.opened(memory) as (db, total, unread):
             near, warning = vectors.similar(memory, db, asked)
-            ranking = partial(rank.rank, db, where=where, given=given, span=span, similar=near)
+            ranking = partial(rank.rank, db, where=where, given=given, now=now, similar=near)
             ranked = ranking(asked)
             corrected = "" if ranked else spelling.corrected(db, asked)
             ranked = ranked or (ranking(corrected) if corrected else ranking(asked, by_words=False))
@@ -126,17 +138,17 @@ def find(
                 texts=total,
                 unread=unread,
                 corrected=corrected,
-                warning=warning,
+                warning=" ".join(filter(None, (warning, _CUT if len(question) > _QUESTION else ""))),
             )
 
     try:
         answer = found()
     except index.Damaged:
         answer = found()
-    served = [] if session else served_hits(memory, asked, limit, chosen, since, until)
+    served = [] if session else served_hits(memory, asked, limit, chosen, first, end)
     if served:
         merged = [*answer.hits, *(SearchHit(**one) for one in served)]
-        answer = evolve(answer, hits=sorted(merged, key=lambda hit: -hit.score)[:limit])
+        answer = answer._replace(hits=sorted(merged, key=lambda hit: -hit.score)[:limit])
     if answer.unread:
         import logging
 
@@ -164,6 +176,15 @@ def _checked(question: str, limit: int, kinds: Iterable[str]) -> tuple[str, ...]
         if kind not in texts.KINDS:
             raise BadValue("kinds", f"{kind!r} is not one of {', '.join(texts.KINDS)}")
     return chosen
+
+
+def _moment(name: str, given: datetime | str | None, now: datetime) -> datetime | None:
+    if not isinstance(given, str):
+        return given
+    try:
+        return dates.moment(given, now)
+    except (ValueError, OverflowError):
+        raise BadValue(name, "is not a span or a date", next_step="Write it like `3d` or `2026-11-02`.") from None
 
 
 def _hits(memory: Holdfast, db: sqlite3.Connection, ranked: list[rank.Ranked], question: str) -> list[SearchHit]:

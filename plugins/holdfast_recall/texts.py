@@ -20,6 +20,7 @@ from holdfast.journal import archive, journal
 from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
 from holdfast.text import untrusted
+from holdfast.text.lazy import Lazy
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -29,14 +30,14 @@ TURN, NOTE, DECISION, MEMORY, FACT, DOCUMENT = KINDS = ("turn", "note", "decisio
 PIECE: Final = 4_000
 #: Searched pieces of a tool's output, from its beginning, because the rest is files and logs.
 TOOL_PIECES: Final = 2
-_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_DAY: Final = Lazy(r"\d{4}-\d\d-\d\d")
 #: Lines that every note has, and empty ones.
-_FRAME: Final = re.compile(r"^#+ |: none$|^_Nothing was stated|^Work is open\.$|^[-=*_#>` |:]+$")
+_FRAME: Final = Lazy(r"^#+ |: none$|^_Nothing was stated|^Work is open\.$|^[-=*_#>` |:]+$")
 _DECISION: Final = "- Decision: "
 #: Seconds for which a server's content counts as unchanged.
 _REMOTE_S: Final = 60
-_LINE: Final = re.compile("^.*$", re.MULTILINE)
-_COMMENT: Final = re.compile(r"<!--.*?-->")
+_LINE: Final = Lazy("^.*$", re.MULTILINE)
+_COMMENT: Final = Lazy(r"<!--.*?-->")
 
 
 _KINDS_OF: Final = {Surface.DAILY: NOTE, Surface.DIARY: NOTE, Surface.MEMORY: MEMORY, Surface.USER: MEMORY}
@@ -76,18 +77,19 @@ def is_served(memory: Holdfast) -> bool:
     return {Capability.REMOTE, Capability.SEARCH} <= memory.services.store.backend.capabilities
 
 
-def _journals(state: str) -> Iterator[Source]:
+def _journals(state: str) -> list[Source]:
+    """The sessions' journals and archive files. Every search lists all of them, so this makes few calls."""
     try:
         with os.scandir(os.path.join(state, "sessions")) as entries:
-            for entry in entries:
-                if entry.name.endswith(".jsonl") and (stamp := _stamp(entry)):
-                    yield Source(TURN, entry.name, stamp)
+            found = [Source(TURN, entry.name, _stamp(entry)) for entry in entries if entry.name.endswith(".jsonl")]
     except FileNotFoundError:
-        pass
+        found = []
     except OSError as error:
         raise durable.unavailable(error, state, "list") from error
-    for path in archive.files(state):
-        yield Source(TURN, os.path.relpath(path, state).replace(os.sep, "/"), _stamp(path))
+    archived = (
+        Source(TURN, os.path.relpath(path, state).replace(os.sep, "/"), _stamp(path)) for path in archive.files(state)
+    )
+    return [*(one for one in found if one.stamp), *archived]
 
 
 def _documents(memory: Holdfast) -> Iterator[Source]:

@@ -36,10 +36,10 @@ STOP: Final = frozenset(
     el los las una unos unas y o pero es son era qué quién dónde cuándo cómo por para con en
     """.split()  # noqa: SIM905 - read as a text
 )
-_HOW_MANY: Final = re.compile(r"\bhow (?:many|much|long|often|old)\b", re.IGNORECASE)
+_HOW_MANY: Final = Lazy(r"\bhow (?:many|much|long|often|old)\b", re.IGNORECASE)
 _NUMBER: Final = frozenset("two three four five six seven eight nine ten once twice".split())  # noqa: SIM905 - a text
-_DIGIT: Final = re.compile(r"\d")
-_WHEN: Final = re.compile(r"\b(?:when|how long|how often|(?:what|which) (?:day|date|time|year|month))\b", re.IGNORECASE)
+_DIGIT: Final = Lazy(r"\d")
+_WHEN: Final = Lazy(r"\b(?:when|how long|how often|(?:what|which) (?:day|date|time|year|month))\b", re.IGNORECASE)
 
 
 def _with_s(text: str) -> frozenset[str]:
@@ -51,8 +51,22 @@ _TIME: Final = _with_s(
     wednesday thursday friday saturday sunday january february march april june july august september october november
     december"""
 )
+#: Forms of a word that begin differently, one word a group. A question with one of them also means the others.
+_FORMS: Final = """
+    become became; begin began begun; bite bit bitten; blow blew; break broke broken; bring brought; build built;
+    buy bought; catch caught; child children kid kids; choose chose chosen; come came; deal dealt; dig dug;
+    draw drew drawn; drink drank drunk; drive drove driven; eat ate eaten; fall fell; father dad; feed fed; feel felt;
+    fight fought; find found; fly flew flown; foot feet; forget forgot; forgive forgave; freeze froze frozen;
+    get got gotten; give gave; go went gone; grow grew; hang hung; hear heard; hide hid hidden; hold held; keep kept;
+    lead led; leave left; lend lent; life lives; lose lost; make made; man men; mean meant; meet met; mother mom mum;
+    pay paid; person people; ride rode ridden; ring rang rung; rise rose risen; run ran; see saw seen; seek sought;
+    sell sold; send sent; shake shook; shoot shot; sing sang sung; sit sat; sleep slept; speak spoke spoken;
+    spend spent; stand stood; steal stole; stick stuck; study studied; swim swam swum; take took; teach taught;
+    tear tore torn; tell told; think thought; throw threw thrown; understand understood; wake woke woken;
+    wear wore worn; win won; woman women; write wrote written
+"""
 #: The speaker, where a message begins with a name, as in ``Caroline: I went``.
-SPEAKER: Final = re.compile(r"([A-Z][\w.-]{1,30}): ")
+SPEAKER: Final = Lazy(r"([A-Z][\w.-]{1,30}): ")
 _FIRST_PERSON: Final = frozenset(
     "I I'm I've I'd I'll I’m I’ve I’d I’ll my me mine we we're we've we'd we'll we’re we’ve we’d we’ll our".split()  # noqa: SIM905 - read as a text
 )
@@ -102,12 +116,13 @@ class Traits(NamedTuple):
 
 def traits(text: str) -> Traits:
     """The traits that ranking uses. Called for every indexed text, so it splits it into words once."""
-    written = _words(text)
-    found = [word.lower() for word in written]
-    stems = {word[:STEM] for word in found if word not in STOP}
+    written = set(_words(text))
+    found = {word.lower() for word in written}
+    stems = {word[:STEM] for word in found - STOP}
     stems.update(_wide(text))
-    time = not _TIME.isdisjoint(found) or any(map(str.isdecimal, found))
-    number = not _NUMBER.isdisjoint(found) or _DIGIT.search(text) is not None
+    digit = _DIGIT.search(text) is not None
+    time = not _TIME.isdisjoint(found) or (digit and any(map(str.isdecimal, found)))
+    number = digit or not _NUMBER.isdisjoint(found)
     return Traits(stems, time, not _FIRST_PERSON.isdisjoint(written), number)
 
 
@@ -121,9 +136,24 @@ def stem(word: str) -> str:
     return word[:STEM]
 
 
+@functools.cache
+def _forms() -> dict[str, list[str]]:
+    """Each word of :data:`_FORMS` with the stems of its group."""
+    groups = [group.split() for group in _FORMS.split(";")]
+    return {word: list(dict.fromkeys(map(stem, group))) for group in groups for word in group}
+
+
+def stems_of(word: str) -> list[str]:
+    """The stems of a question's word and of its forms that begin differently, as ``went`` for ``go``."""
+    found = _forms().get(word, [])
+    return [stem(word), *(one for one in found if one != stem(word))]
+
+
 def names(question: str, speaker: str) -> bool:
     """Whether the question holds a speaker's name as a word."""
-    return bool(speaker) and re.search(rf"\b{re.escape(speaker)}\b", question, re.IGNORECASE) is not None
+    if not speaker or speaker.lower() not in question.lower():
+        return False
+    return re.search(rf"\b{re.escape(speaker)}\b", question, re.IGNORECASE) is not None
 
 
 def asks_when(question: str) -> bool:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from holdfast import Holdfast
 from holdfast.config.values import Config, FactsConfig, StorageConfig
 from holdfast.errors import Unavailable
 from holdfast.facts.audit_log import Departure
+from holdfast.facts.eviction import choose
 from holdfast.facts.lifecycle import Facts
 from holdfast.fs import userdir
 from holdfast.models import AddOutcome, Fact
@@ -298,17 +300,20 @@ def test_trail__line_cut_by_a_full_disk__the_next_one_is_whole(rules: Rules, pro
 def meanwhile(
     project: Path, backend: str, clock: Any
 ) -> Iterator[Callable[[Callable[[Facts, str], object]], Holdfast]]:
-    """``meanwhile(act)``: a full project in which somebody else does ``act`` once the leaver is chosen.
+    """``meanwhile(act)``: a full project in which another process does ``act`` once the leaver is chosen.
 
     The clock is read for the newcomer's time and then once the leaver is chosen.
     """
-    config = Config(storage=StorageConfig(backend=backend), facts=FactsConfig(max_facts=1, supersede=True))
-    other = Holdfast.open(project, config=config, clock=clock)
+
+    def settings(**rules: Any) -> Config:
+        return Config(storage=StorageConfig(backend=backend), facts=FactsConfig(max_facts=1, **rules))
+
+    other = Holdfast.open(project, config=settings(supersede=True), clock=clock)
     first = other.facts.create("first", "goal", 0.5).fact
     assert first
     made: list[Holdfast] = []
 
-    def opened(act: Callable[[Facts, str], object]) -> Holdfast:
+    def opened(act: Callable[[Facts, str], object], **rules: Any) -> Holdfast:
         readings = itertools.count(1)
 
         def reading() -> Any:
@@ -316,6 +321,7 @@ def meanwhile(
                 act(other.facts, first.id)
             return clock()
 
+        config = settings(**(rules or {"supersede": True}))
         made.append(Holdfast.open(project, config=config, clock=reading))
         return made[-1]
 
@@ -339,3 +345,35 @@ def test_supersede__leaver_deleted_after_the_choice__is_not_told_as_evicted(mean
     memory = meanwhile(lambda facts, chosen: facts.delete(chosen))
     assert memory.facts.create("second", "goal", 0.5).evicted == ()
     assert contents(memory) == ["second"]
+
+
+def test_reserved__leaver_updated_after_the_choice__the_trail_names_it_once_without_content(meanwhile: Any) -> None:
+    memory = meanwhile(lambda facts, chosen: facts.update(chosen, content="better"), reserved_corrections=1)
+    memory.facts.create("no, tabs", "correction", 0.5)
+    assert contents(memory) == ["no, tabs"]
+    assert [(line.event, line.content) for line in log(memory)] == [("updated", "first"), ("evicted", None)]
+
+
+@pytest.mark.parametrize("settings", RULES.values(), ids=RULES)
+def test_choose__store_was_emptied_meanwhile__nothing_is_evicted(settings: dict[str, Any]) -> None:
+    at = datetime(2026, 11, 21, tzinfo=UTC)
+    fact = Fact(id="fact_00000001", content="c", category="goal", confidence=0.1, created_at=at)
+    assert choose([], fact, FactsConfig(max_facts=3, **settings)) == []
+
+
+def test_rank_union__killed_at_any_step_of_the_store__every_evicted_fact_has_its_line(
+    project: Path, backend: str, tmp_path: Path
+) -> None:
+    """The order of the other rules holds for this one too."""
+    folder = tmp_path / "template"
+    folder.mkdir()
+    os.makedirs(userdir.folder(), exist_ok=True)
+    Path(userdir.path(userdir.CONFIG_FILE)).write_text(
+        f'zone = "UTC"\n[storage]\nbackend = "{backend}"\n[facts]\nmax_facts = {MAX}\nrank_union = true\n'
+    )
+    with open_(folder) as memory:
+        for number in range(MAX):
+            memory.facts.create(f"fact {number}", "goal", 0.2)
+    before = stored(folder)
+    for root in broken(folder, "store"):
+        check(root, before)

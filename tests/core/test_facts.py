@@ -453,6 +453,27 @@ def test_update__to_the_content_of_another__refused(facts: Facts) -> None:
     assert facts.update(one.id, content="ONE").content == "ONE"
 
 
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"content": "new", "category": "goal", "confidence": 0.5}, "content changed by hand"),
+        ({"confidence": 0.9}, "confidence changed by hand"),
+        ({"content": "old", "category": "context", "confidence": 0.9}, "category and confidence changed by hand"),
+        ({"content": "old", "category": "goal", "confidence": 0.5}, None),
+        ({}, None),
+    ],
+)
+@pytest.mark.parametrize("rules", [{}, {"supersede": True}], ids=["default", "supersede"])
+def test_update__some_values_are_the_old_ones__trail_names_only_the_others(
+    opened: Open, rules: dict[str, Any], changes: dict[str, Any], why: str | None
+) -> None:
+    facts = opened(**rules).facts
+    fact = facts.create("old", "goal", 0.5).fact
+    assert fact is not None
+    facts.update(fact.id, **changes)
+    assert [entry.why for entry in facts.trail.entries()] == ([why] if why else [])
+
+
 # --- leaving
 
 
@@ -546,6 +567,14 @@ def test_supersede__evicted_and_updated__content_stays_in_the_trail(opened: Open
     ]
 
 
+def test_retire__another_process_deleted_the_fact__is_no_error_and_the_trail_has_its_content(facts: Facts) -> None:
+    fact = facts.create("obsolete", "goal", 0.5).fact
+    assert fact is not None
+    facts.delete(fact.id)
+    facts.retire(fact, by="fact_00000001", why="a newer value was stated")
+    assert [(e.event, e.content) for e in facts.trail.entries()] == [("deleted", None), ("replaced", "obsolete")]
+
+
 def test_trail__update_and_delete__told_without_content(facts: Facts, project: Path, clock: Any) -> None:
     fact = facts.create("private words", "goal", 0.5).fact
     assert fact
@@ -591,6 +620,18 @@ def test_list__bad_argument__value_error_names_it(facts: Facts, bad: dict[str, A
 
 
 # --- files
+
+
+def test_export__secret_stored_before_its_rule__leaves_masked_and_the_others_as_they_are(opened: Open) -> None:
+    facts = opened().facts
+    for content in ("first", "the key is hunter2", "third"):
+        facts.create(content, "goal", 0.5, "hunter2 said so" if content == "third" else "chat")
+    shown = list(opened(plugins=[("masker", Masker())]).facts.export())
+    assert [(row["content"], row["source"]) for row in shown] == [
+        ("first", "chat"),
+        ("the key is [SECRET]", "chat"),
+        ("third", "[SECRET] said so"),
+    ]
 
 
 def test_export_then_import__other_project__identity(opened: Open, tmp_path: Path, backend: str, clock: Any) -> None:

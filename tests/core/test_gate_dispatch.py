@@ -480,6 +480,21 @@ def test_identifier__asked_about__is_shown_as_a_stored_text_on_its_way_out():
     assert asked == [("journal", True)]
 
 
+def test_identifiers__an_enabled_plugin_was_never_installed__ids_are_given_all_the_same():
+    """An id is read back, so a plugin that this machine never had does not block it."""
+    dispatch = Dispatch()
+    dispatch.load([PluginSettings("gone")], [], root="/r", state="/s")
+    assert Gate(dispatch).identifier("S1") == "S1"
+    assert Gate(dispatch).identifiers(["S1", "S2"]) == ["S1", "S2"]
+
+
+def test_identifiers__many_without_a_secret__validators_are_asked_once():
+    asked = []
+    ids = [f"S{number}" for number in range(100)]
+    assert validator(lambda subject: asked.append(subject) or []).identifiers(ids) == ids
+    assert len(asked) == 1
+
+
 def test_identifiers__one_holds_a_secret__it_alone_is_masked_and_the_order_is_kept():
     def answer(subject):
         return [finding(m.start(), m.end(), "***") for m in re.finditer("SECRET", subject.text)]

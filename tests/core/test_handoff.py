@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.config.values import Config, PluginConfig
 from holdfast.errors import BadValue, Corrupt, FlushRefused
-from holdfast.flush.contract import complete
-from holdfast.flush.handoff import MAX_ENTRIES, SHORT_CHARS, Work, crowded, of, parse, put, render, shortened
+from holdfast.flush.contract import complete, digest, first_line
+from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, SHORT_CHARS, Work, crowded, of, parse, put, render, shortened
 from holdfast.gate import clean
 from holdfast.models import Message
 from holdfast.plugin import discovery
@@ -179,6 +179,25 @@ def test_complete__next_step_stated_earlier__is_kept_unless_it_was_none(stated):
     step = complete(None, said, [], branch="", previous=previous, last=None).next_step
     assert step.startswith("none") is False
     assert step.startswith("Run the tests (stated before") is (stated != "none")
+
+
+@pytest.mark.parametrize("extra", [0, 1])
+def test_limits__string_as_long_as_allowed_or_longer__only_the_longer_one_is_cut_to_the_limit(extra):
+    def limited(text, most):
+        return text if not extra else "x" * (most - 1) + "…"
+
+    for cut, most in (
+        (first_line, 300),
+        (lambda text: Work(session="s", flush="f", objective=text).objective, MAX_CHARS),
+        (lambda text: shortened(Work(session="s", flush="f", objective=text)).objective, SHORT_CHARS),
+    ):
+        text = "x" * (most + extra)
+        assert cut(text) == limited(text, most)
+
+
+def test_digest_and_first_line__nothing_was_said__both_are_empty():
+    said = [Message(id="1", at=datetime(2026, 11, 21, tzinfo=UTC), role="user", text=" \n ")]
+    assert (digest([]), digest(said), first_line(" \n ")) == ("", "", "")
 
 
 def test_shortened__every_field_filled__strings_are_cut_lists_go_and_the_rest_stays():

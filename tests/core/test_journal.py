@@ -45,6 +45,12 @@ def test_entries__written__come_back_with_their_offsets(journal):
     assert session_files(os.path.dirname(journal.folder)) == [journal.path]
 
 
+def test_session_id_of__first_line_is_no_session__none(tmp_path):
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(encode(message("first")))
+    assert session_id_of(str(path)) is None
+
+
 def test_journal__nothing_written__makes_no_file(journal, tmp_path):
     assert journal.beside() == [str(hint_of(journal))]
     assert texts(journal) == []

@@ -16,9 +16,10 @@ from holdfast import Holdfast
 from holdfast.config.values import Config, StorageConfig
 from holdfast.errors import ConfigError, HoldfastError, Unavailable
 from holdfast.fs import private, statemark, userdir
-from holdfast.journal import adoption, safety
+from holdfast.journal import safety
 from holdfast.journal.capture import capture
 from holdfast.journal.journal import Journal
+from holdfast_trust import adoption
 
 ROOT_ONLY = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
 NO_GIT = pytest.mark.skipif(not shutil.which("git"), reason="there is no git here")

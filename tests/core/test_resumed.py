@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
+import sys
+
 import pytest
 
 from holdfast.config.values import PluginConfig
 from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.flush import stated
+from holdfast.hooks import hookimpl
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker, State
+from holdfast.models import Finding
 
 AT = "2026-11-21T14:30:00+00:00"
 GHOST = {
@@ -16,6 +23,14 @@ GHOST = {
     "offline": PluginConfig(enabled=False),
     "ghost": PluginConfig(),
 }
+
+
+class Broken:
+    """Fails after the note is written."""
+
+    @hookimpl
+    def on_flush(self, payload, receipt):
+        raise RuntimeError("broken")
 
 
 @pytest.fixture
@@ -132,3 +147,139 @@ def test_flush__pending_flush_cannot_be_read__context_is_written_from_the_messag
     assert "paint the shed green" in note()
     assert not receipt.repeated
     assert opened().unsafe() == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
+def test_flush__killed_after_it_began_and_more_is_said__what_was_stated_and_said_is_in_the_note(opened, payload, note):
+    class Deadly:
+        @hookimpl
+        def on_flush(self, payload, receipt):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    opened().session("s").add("user", "Please paint the shed green")
+    pid = os.fork()
+    if pid == 0:
+        opened(Deadly()).session("s").flush(payload(decisions=["stated before it was killed"]))
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    session = opened().session("s")
+    session.add("user", "Please also mow the lawn")
+    session.flush()
+    assert "- Decision: stated before it was killed\n" in note()
+    assert "mow the lawn" in note()
+    assert opened().unsafe() == []
+
+
+def test_flush__pending_flush_but_its_journal_was_deleted__is_completed_from_the_marker(opened, project, note):
+    session = opened(Broken()).session("s")
+    session.add("user", "Please paint the shed green")
+    with pytest.raises(FlushRefused):
+        session.flush()
+    for path in [
+        *(project / ".holdfast" / "state" / "sessions").glob("s.*"),
+        *(project / ".holdfast").glob("memory/*"),
+    ]:
+        path.unlink()
+
+    opened().session("s").flush()
+
+    assert "paint the shed green" in note()
+    assert opened().unsafe() == []
+
+
+def test_flush__payload_was_kept_by_the_marker_of_another_process_and_overridden__does_not_come_back(
+    opened, payload, note, in_the_way
+):
+    session = opened().session("s")
+    session.add("user", "Please paint the shed green")
+    with pytest.raises(FlushRefused):
+        session.flush(payload(decisions=["refused and then settled"]))
+    in_the_way.unlink()
+    other = opened().session("s")
+    other.flush(payload(decisions=["stated later"]))
+    before = note()
+
+    assert session.flush().repeated
+    assert note() == before
+
+
+def test_flush__only_a_reply_since_the_last_flush__its_stated_objective_stays(opened, payload, note):
+    session = opened().session("s")
+    session.add("user", "Please paint the shed green")
+    session.flush(payload(objective="Renovate the garden", work_open=False, handoff=None))
+    session.add("assistant", "The shed is dry.")
+    session.flush()
+    assert note().count("Renovate the garden") == 2
+
+
+def test_flush__same_payload_but_the_journal_of_an_earlier_holdfast_keeps_none__its_note_is_written_again(
+    opened, payload, project, note
+):
+    session = opened().session("s")
+    session.flush(payload(decisions=["stated"]))
+    before = note()
+    session.last_flush = None
+    session._checkpoint()
+    (project / ".holdfast" / "memory" / "2026-11-21.md").unlink()
+    opened().session("s").flush(payload(decisions=["stated"]))
+    assert note() == before
+
+
+@pytest.mark.parametrize("stated_again", [True, False])
+def test_flush__handoff_alone_is_gone__the_note_is_not_written_again(opened, payload, project, note, stated_again):
+    session = opened().session("s")
+    given = payload(decisions=["call plover back"])
+    session.flush(given)
+    (project / ".holdfast" / "continuity" / "active.md").unlink()
+    before = note()
+    receipt = opened().session("s").flush(given if stated_again else None)
+    assert note() == before
+    assert receipt.flush_id in before
+    assert [written.surface for written in receipt.written][:1] == ["daily"]
+    assert (project / ".holdfast" / "continuity" / "active.md").exists()
+
+
+def test_flush__marker_is_deleted_while_it_fails__the_payload_is_in_a_new_one(opened, payload, project, note):
+    class Deleting:
+        @hookimpl
+        def on_flush(self, payload, receipt):
+            safety.forget(str(project / ".holdfast" / "state"), "s")
+            raise RuntimeError("broken")
+
+    session = opened(Deleting()).session("s")
+    with pytest.raises(FlushRefused):
+        session.flush(payload(decisions=["kept all the same"]))
+    assert opened().unsafe()[0].stated[0].payload is not None
+    opened().session("s").flush()
+    assert "kept all the same" in note()
+
+
+def test_flush__completed_on_a_later_day__its_facts_have_the_time_at_which_they_were_stated(opened, payload, clock):
+    at = clock()
+    with pytest.raises(FlushRefused):
+        opened(Broken()).session("s").flush(payload(facts=["The port is 8443"]))
+    clock.tick(days=1)
+    receipt = opened().session("s").flush()
+    [fact] = opened().facts.list()
+    assert (receipt.at, fact.created_at) == (at, at)
+
+
+def test_flush__note_was_scrubbed_and_the_handoff_is_gone__only_the_handoff_is_written_again(
+    opened, payload, project, note
+):
+    """Its text is not that of the receipt any more, but it is whole."""
+
+    class Masks:
+        @hookimpl
+        def on_validate(self, subject):
+            found = re.finditer("plover", subject.text)
+            return [Finding(rule="r", message="m", span=m.span(), replacement="***") for m in found]
+
+    opened().session("s").flush(payload(decisions=["call plover back"]))
+    opened(Masks()).scrub()
+    before = note()
+    assert "call *** back" in before
+    (project / ".holdfast" / "continuity" / "active.md").unlink()
+    opened().session("s").flush()
+    assert note() == before
+    assert (project / ".holdfast" / "continuity" / "active.md").exists()

@@ -415,6 +415,35 @@ def test_flush__plugin_missing_and_nothing_new__is_refused(opened, payload):
     assert opened().unsafe() == []
 
 
+def test_flush__plugin_missing_and_its_handoff_entry_went_with_a_later_flush__is_refused_too(opened, payload):
+    """Nothing is left then that the gate would be asked about."""
+    closed = payload(work_open=False, handoff=None)
+    opened().session("s").flush(closed)
+    opened().session("other").flush(closed)
+    with pytest.raises(FlushRefused, match="ghost"):
+        opened(plugins=GHOST).session("s").flush()
+
+
+def test_flush__an_overridden_payload_could_not_be_kept__later_messages_are_flushed_without_it(opened, payload, note):
+    class Broken:
+        @hookimpl
+        def on_flush(self, payload, receipt):
+            raise RuntimeError("broken")
+
+    session = opened().session("s")
+    session.add("user", "Please paint the shed green")
+    with pytest.raises(FlushRefused):
+        opened(plugins=GHOST).session("s").flush(payload(decisions=["never stored"]))
+    opened().session("s").override("the plugin is gone")
+    opened(Broken()).session("s").compact(0)  # uses up the override
+    session = opened().session("s")
+    session.add("user", "Please mow the lawn")
+    session.flush()
+    assert "mow the lawn" in note()
+    assert "an operator overrode it" in note()
+    assert opened().unsafe() == []
+
+
 # a caller's mistakes
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -65,6 +65,20 @@ def test_flush__a_newer_value__replaces_the_older_which_stays_in_the_log(opened,
         "The current release is 2.2.0",
         memory.facts.list()[1].id,
     )
+
+
+def test_flush__newer_values_of_several_things__each_replaces_its_older_one(opened, payload):
+    memory = opened()
+    memory.session("a").flush(payload(facts=["The port is 8080", "The deploy branch is main", "The timeout is 5 s"]))
+    new = ["The port is 9090", "The deploy branch is release", "The timeout is 9 s"]
+    memory.session("b").flush(payload(facts=new))
+    assert contents(memory) == new
+
+
+def test_state__instant_in_another_zone__fact_has_it_in_utc(opened):
+    at = datetime(2026, 11, 21, 16, 30, tzinfo=timezone(timedelta(hours=2)))
+    fact = opened().facts.state("The port is 8080", "context", 0.9, at=at).fact
+    assert (fact.created_at, fact.created_at.utcoffset()) == (at, timedelta())
 
 
 def test_state__older_than_a_stored_value__is_not_stored(opened):

@@ -8,7 +8,11 @@ from holdfast.cli.humanize import ago, count
 from holdfast.journal.safety import State
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
     from holdfast.cli.terminal import Cell, Term
+    from holdfast.flush.publish.outbox import Item
     from holdfast.session.status import SessionStatus, Status
 
 _SHOWN = {
@@ -75,3 +79,16 @@ def say_lost(out: Term, status: Status) -> None:
 def flushed(one: SessionStatus, status: Status) -> str:
     """When the last flush was."""
     return ago(one.last_flush_at, status.at) if one.last_flush_at else "never"
+
+
+def say_pending(out: Term, items: Sequence[Item], now: datetime) -> None:
+    """Print one line with the reason for waiting; print nothing when the outbox is empty."""
+    if not items:
+        return
+    out.say()
+    oldest = "" if items[0].is_damaged else f", the oldest {ago(items[0].at, now)}"
+    verb = "waits" if len(items) == 1 else "wait"
+    out.say(f"{out.mark('warn')} {count(len(items), 'item')} {verb} to be published{oldest}: `holdfast outbox`")
+    for error, step in dict.fromkeys((item.error, item.next_step) for item in items if item.error):
+        out.say(out.wrapped(error, first="  "))
+        out.say(out.wrapped(step, first=f"  {out.dim('next:')} ", rest="        "))

@@ -40,28 +40,20 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "flush": "make a session durable, verify it and print the receipt",
         "end": "flush a session and close it",
         "override": "let context go once although the flush fails, with a reason",
-        "remember": "store one fact",
-        "extract": "facts out of a recorded conversation",
     },
     "Go on": {
         "load": "where to go on, from files alone: the brief for an agent",
-        "work": "open work of all sessions; show, close or reopen one",
-        "prompt": "profile and facts as a block for a system prompt",
         "show": "print stored documents, or list them",
     },
     "See it": {},
     "Consolidate": {},
     "The three files": {},
     "Look after it": {
-        "facts": "list, show, edit, forget, import and export facts; the log of what left",
         "status": "which sessions are safe; exit code 1 when one is not",
         "sessions": "every session that has a journal; show what was said in one",
-        "outbox": "what waits to be published on a forge; send it now, drop it, or change its target",
         "spool": "flushes kept on this machine while the store's server was away; send them now",
         "config": "the settings in force and where each comes from; change one",
-        "trust": "see what this project's files ask for, and accept it; list, revoke",
         "layers": "where each kind of memory lives, who owns it, who reads it",
-        "completion": "a completion script for your shell",
     },
 }
 

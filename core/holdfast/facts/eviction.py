@@ -87,8 +87,8 @@ def _add_by_choice(services: Services, trail: FactTrail, fact: Fact, rules: Fact
         if stays_out and not _holds(stored, fact):
             reason = "the store is full of facts that are at least as strong"
             return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
-        if stays_out or not (rules.supersede or rules.reserved_corrections):
-            return _add_by_store(services, trail, fact, rules)  # reports the duplicate, or makes the same choice
+        if stays_out:
+            return _add_by_store(services, trail, fact, rules)  # reports the duplicate
         return _swap(services, trail, fact, leaving, rules)
 
 

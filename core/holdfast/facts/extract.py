@@ -168,8 +168,7 @@ def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
 def _trouble(failure: HookFailed, root: str) -> _Trouble:
     """A failure, described for a person. Shows only ``reason``, which dispatch has masked, never the cause itself,
     because a plugin's error may quote the conversation."""
-    from holdfast.errors import ModelFailed
-    from holdfast.text.answers import AnswerUnusable
+    from holdfast.errors import AnswerUnusable, ModelFailed
 
     cause = failure.__cause__
     if not isinstance(cause, HoldfastError):

@@ -65,7 +65,7 @@ class Facts:
 
     def get(self, fact_id: str) -> Fact:
         """Raises: NotFound, which is a KeyError, carrying the id."""
-        if not isinstance(fact_id, str) or not fact_id:
+        if not isinstance(fact_id, str):
             raise NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts`.")
         return self._services.store.backend.get_fact(fact_id)
 
@@ -386,10 +386,10 @@ class Facts:
             content = check_content(self._services.gate.admit(content, surface=SURFACE))
         given = {"content": content, "category": category, "confidence": confidence}
         fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
-        keep = self._services.config.facts.supersede
+        keep = self._services.config.facts.supersede and bool(fields)
         backend = self._services.store.backend
         if keep:  # first, so that a crash cannot lose the old text
-            if "content" in fields and content is not None:
+            if content is not None:
                 self._check_unique(old.id, content)
             self.trail.changed(old, fields, self._services.clock(), keep=True)
         try:

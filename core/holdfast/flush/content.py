@@ -87,8 +87,10 @@ class Content(Value):
         )
 
     def was_flushed_by(self, receipt: Receipt) -> bool:
-        """Whether the flush of ``receipt`` had the same content, apart from its time."""
-        return receipt.flush_id.partition("-")[0] == evolve(self, at=receipt.at).flush_id(receipt.session_id)
+        """Whether the flush of ``receipt`` had the same content, apart from its time. Lines of refused payloads are
+        always new."""
+        same = receipt.flush_id.partition("-")[0] == evolve(self, at=receipt.at).flush_id(receipt.session_id)
+        return same and not self.before
 
     def flush_id(self, session_id: str) -> str:
         """The time is part of the id, because the same words may be flushed again on another day."""

@@ -20,6 +20,8 @@ from holdfast.text.openwork import is_open
 from holdfast.text.plain import one_line
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from holdfast.models import Payload
 
 #: Limits of one entry. The daily note keeps everything, so this document can stay small (R181).
@@ -92,6 +94,16 @@ class Work(Value):
     def status(self) -> str:
         """open, finished, answered or closed."""
         return "open" if self.is_open else self.ended or FINISHED
+
+    @property
+    def when(self) -> datetime | None:
+        """The time of the flush that wrote the entry; None for an entry from an earlier version."""
+        from holdfast.config.serde import moment
+
+        try:
+            return moment(self.at)
+        except ValueError:
+            return None
 
     @property
     def title(self) -> str:
@@ -216,7 +228,7 @@ def of(payload: Payload, *, session: str, flush: str, note: str, agent: str = ""
         active_task=stated.active_task if stated else payload.objective or "",
         branch=stated.branch if stated else "none",
         blocker=stated.blocker if stated else "none",
-        next_action=stated.next_action if stated else payload.next_step or "",
+        next_action=stated.next_action if stated else "",
         facts=payload.facts or (),
         blockers=payload.blockers or (),
         artifacts=payload.artifacts or (),

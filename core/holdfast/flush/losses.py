@@ -20,7 +20,6 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, receipt_from
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import notes
-from holdfast.flush.spool.kept import Spool
 from holdfast.fs import durable, paths, private, safeopen, tally
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.models.value import Value
@@ -32,14 +31,13 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
 
 FORGOTTEN = "forgotten.json"
-PURGED = "[purged]"  # a purge by date puts this in place of a summary
 FIX = "Restore it from a copy or from git, or run `holdfast doctor --fix`: it writes the journals' contents again."
 #: Number of journals whose last receipt a quick look checks, the newest first.
 _NEWEST = 3
 #: The counted lists, with the loss kind and the name of one line.
 LISTS = {
-    "outbox.jsonl": ("waiting", "waiting comment"),
-    "spool.jsonl": ("spooled", "kept flush"),
+    private.OUTBOX: ("waiting", "waiting comment"),
+    private.SPOOL: ("spooled", "kept flush"),
     "extract.jsonl": ("lines", "waiting turn"),
     "facts.log.jsonl": ("lines", "line"),
     "dreams.jsonl": ("lines", "line"),
@@ -127,7 +125,7 @@ def flushes(services: Services) -> list[tuple[Receipt, Payload]]:
     found: dict[str, tuple[Receipt, Payload]] = {}
     for record in _checkpoints(services):
         receipt = receipt_from(record["receipt"])
-        if record.get("flush") and receipt.summary != PURGED:
+        if record.get("flush") and receipt.summary != notes.PURGED:
             found[receipt.flush_id] = receipt, flushed_payload(record["flush"])
     return sorted(found.values(), key=lambda pair: pair[0].at)
 
@@ -225,6 +223,10 @@ def _lists(services: Services) -> Iterator[Loss]:
             number = f"{count:,} {what} is" if count == 1 else f"{count:,} {what}s are"
             message = f"{number} missing from {paths.ending(services.private(file), 3)}."
             yield Loss(kind=kind, name=f"state/{file}", message=message, next_step=_LIST_STEP)
+    if not services.waits(private.SPOOL):
+        return
+    from holdfast.flush.spool.kept import Spool
+
     for kept in Spool(services.state).items():
         if kept.is_damaged:
             yield Loss(kind="spooled", name="state/spool.jsonl", message=kept.error, next_step=kept.next_step)
@@ -239,7 +241,7 @@ def unshipped(services: Services) -> list[tuple[Receipt, dict[str, Any]]]:
         receipt = receipt_from(record["receipt"])
         if not receipt.spooled:
             gone.add(receipt.flush_id.partition("-")[0])
-        elif record.get("flush") and receipt.summary != PURGED:
+        elif record.get("flush") and receipt.summary != notes.PURGED:
             found[receipt.flush_id] = receipt, record["flush"]
     return sorted((pair for key, pair in found.items() if key not in gone), key=lambda pair: pair[0].at)
 
@@ -267,7 +269,7 @@ def _unproved(
             name = written.name
             if not _proves(services, receipt, written):
                 continue
-            if receipt.summary == PURGED or _is_forgotten(forgotten.get(_key(name)), receipt.at):
+            if receipt.summary == notes.PURGED or _is_forgotten(forgotten.get(_key(name)), receipt.at):
                 continue
             if name not in texts:
                 try:

@@ -68,8 +68,7 @@ def refuse(
     if isinstance(error, Unavailable) and step not in VERIFIED:
         shipping.explain(services, error)
     if stated is not None and given is not None:
-        mine = next((one for one in current.stated if one.digest == stated.digest), stated)
-        mine = refused_payloads.kept(services, mine, given, error)
+        mine = refused_payloads.kept(services, stated, given, error)
         current = evolve(current, stated=refused_payloads.joined(current.stated, mine))
     try:
         safety.failed(

@@ -34,6 +34,8 @@ REOPENED_TITLE = "Work Reopened"
 SUMMARY = "### Summary"
 BEFORE = "### Stated before, in a flush that was refused"
 CURATED_NONE = "curated memory changes: none"
+#: A purge by date puts this in place of a summary.
+PURGED = "[purged]"
 
 _STAMP = Lazy(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
 _BY = re.compile(r"^<!-- by=(.*) -->$", re.MULTILINE)

@@ -113,7 +113,10 @@ class _Flush:
 
     def run(self) -> Receipt:
         session, services = self.session, self.services
-        shipped = shipping.ship(services, limit_s=shipping.PATIENCE_S)
+        try:
+            shipped = shipping.ship_before(services, session)
+        except HoldfastError as error:
+            self._failed(self._begin(), error)
         if self._idle and not self._has_begun():
             last = session.last_receipt
             if last is None:
@@ -167,12 +170,12 @@ class _Flush:
         content = self._collect(marker)
         if isinstance(content, Receipt):
             return content
-        last, kept = session.last_receipt, session.last_flush or {}
-        if last is not None and not content.before and content.was_flushed_by(last):
+        last = session.last_receipt
+        if last is not None and content.was_flushed_by(last):
             documents.proof = proof.check(services, last, session.last_flush)
             if last.written and not documents.proof.lost:
                 return self._repeat(last)
-            content = content.again(last, kept)
+            content = content.again(last, session.last_flush or {})
         payload, at = content.payload, content.at
         flush_id = content.flush_id(session.id)
         self.step = "daily note"
@@ -213,7 +216,7 @@ class _Flush:
         if isinstance(content, Receipt):
             return content
         last = session.last_receipt
-        if last is not None and not content.before and content.was_flushed_by(last):
+        if last is not None and content.was_flushed_by(last):
             return self._unchecked(last)
         receipt = evolve(self._receipt(content, content.flush_id(session.id)), spooled=shipping.server(services))
         self.step = "spool"
@@ -249,7 +252,6 @@ class _Flush:
         self.step = "journal"
         session.record_flush(receipt, content.flushed(), self.upto, self._told(receipt, content.summary))
         self.step = "marker"
-        session.unwritten.clear()
         safety.clear(self.services.state, session.id, self.settled)
         logger.info("flushed session %s as %s", session.id, receipt.flush_id)
         return receipt
@@ -323,7 +325,8 @@ class _Flush:
         entries = marker.stated
         if self.stated is not None:
             mine = payload.evolve(**dict.fromkeys(payload.derived), derived=(), sources=())
-            entries = stated.joined(entries, evolve(self.stated, payload=stated.form(mine)))
+            self.stated = evolve(self.stated, payload=stated.form(mine))
+            entries = stated.joined(entries, self.stated)
         safety.begin(services.state, evolve(marker, key=key, pending=content.pending(), stated=entries))
         return content
 
@@ -349,9 +352,7 @@ class _Flush:
                 next_step="Restore the document from a copy, or state a payload.",
                 target=self.documents.proof.lost[0].surface,
             )
-        if marker.stated:
-            session.use_override()
-        session.unwritten.clear()
+        session.use_override()
         safety.clear(services.state, session.id, self.settled)
         if session.last_receipt is None:
             raise contract.nothing(session.id)
@@ -415,7 +416,6 @@ class _Flush:
                 lambda entries: (evolve(w, agent=self.agent) if w.session == mine else w for w in entries)
             )
             self.documents.finish()
-        self.session.unwritten.clear()
         safety.clear(self.services.state, self.session.id, self.settled)
         pending = evidence.pending(self.services, receipt.evidence)
         over = () if pending else evidence.remarks(self.services, receipt.evidence)  # published since

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _BLOCKS = (Surface.DAILY, Surface.TRAIL)
 _CURATED = (Surface.MEMORY, Surface.USER)
-_PURGED = "[purged]"
 
 
 @frozen(kw_only=True)
@@ -55,7 +54,7 @@ def check(services: Services, receipt: Receipt, flushed: dict[str, Any] | None) 
 
 
 def _is_whole(services: Services, receipt: Receipt, flushed: dict[str, Any] | None, written: Written) -> bool:
-    if receipt.summary == _PURGED:
+    if receipt.summary == notes.PURGED:
         return True  # purged data must not come back
     document = services.store.read(written.name)
     if document is None:

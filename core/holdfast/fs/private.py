@@ -2,7 +2,7 @@
 
 A folder without the mark came with a clone, a copy or another account. It is put aside under another name, and is never
 read or deleted. Call :func:`check` before reading anything in it, and :func:`make` before writing. ``holdfast trust
---adopt-state`` adopts it, see :mod:`holdfast.journal.adoption`.
+--adopt-state`` adopts it, see :mod:`holdfast_trust.adoption`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from holdfast.fs.safeopen import Folder
 INDEX_SEEN = "git-index"
 #: The folder of files that can be rebuilt from stored data. A purge removes everything in it except locks.
 DERIVED = "derived"
+#: Lists of what waits to be published, and of flushes that wait for the store's server.
+OUTBOX, SPOOL = "outbox.jsonl", "spool.jsonl"
 _IGNORE = ".gitignore"
 _TO_IGNORE = b"*\n"
 #: Name of the file that marks the folder as made by this user on this machine.

@@ -39,7 +39,7 @@ def whole_lines(data: bytes, session_id: str, change: Change = lambda record: re
 
 def changed(data: bytes, session_id: str, change: Change, keep: Callable[[bytes], bool]) -> tuple[bytes, int]:
     """A journal with ``change`` applied to each record, without the damaged lines that ``keep`` rejects; and the number
-    of affected lines. Empty for an empty journal."""
+    of affected lines."""
     affected = 0
 
     def choose(line: bytes, record: dict[str, Any] | None) -> dict[str, Any] | bytes:
@@ -51,7 +51,8 @@ def changed(data: bytes, session_id: str, change: Change, keep: Callable[[bytes]
         affected += new != record
         return _line_or_record(line, record, new)
 
-    return (_rebuilt(data, session_id, choose), affected) if data else (b"", 0)
+    rewritten = _rebuilt(data, session_id, choose)
+    return rewritten, affected
 
 
 def _line_or_record(line: bytes, record: dict[str, Any], new: dict[str, Any]) -> dict[str, Any] | bytes:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from holdfast_privacy.purge import PurgeReport
     from holdfast_privacy.retention import RetentionReport
     from holdfast_privacy.scrub import ScrubReport
-    from holdfast_recall.methods import SearchHit
+    from holdfast_recall.methods import Hits
     from holdfast_report.morning import Morning
     from holdfast_report.report import Report
     from holdfast_workflow.observations import Captured
@@ -101,17 +101,18 @@ class Features:
         limit: int = 10,
         kinds: Iterable[str] = (),
         session: str = "",
-        since: datetime | None = None,
-        until: datetime | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
         progress: Callable[[int, int], object] | None = None,
-    ) -> list[SearchHit]:
+    ) -> Hits:
         """Search turns, notes, memory and facts for answers to ``question``, best first; see docs/search.md.
 
         ``kinds`` are turn, note, decision, memory, fact and document (none: all). ``since`` and ``until`` are aware
-        times; undated results are then left out. ``progress`` gets the number of sources read and the total. Raises:
-        BadValue; Unavailable.
+        times, spans like ``3d``, or dates; undated results are then left out. ``progress`` gets the number of sources
+        read and the total. The list's ``unread`` names damaged sources, and
+        ``warning`` is a sentence or empty. Raises: BadValue; Unavailable.
         """
-        hits: list[SearchHit] = self._call(
+        hits: Hits = self._call(
             "search", question, limit=limit, kinds=kinds, session=session, since=since, until=until, progress=progress
         )
         return hits

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from holdfast.errors import HoldfastError
 from holdfast.journal import journal
 from holdfast.journal.statusindex import StatusIndex
-from holdfast.session.session import Session
-from holdfast.session.status import all_flushed, remember
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
@@ -33,7 +31,12 @@ def end_idle(services: Services, *, but: Collection[str], limit_s: float) -> lis
         if time.monotonic() > until:
             break
         try:
-            if services.clock().timestamp() - seen.changed_ns / 1e9 < limit or all_flushed(path, index) is not None:
+            if services.clock().timestamp() - seen.changed_ns / 1e9 < limit:
+                continue
+            from holdfast.session.session import Session
+            from holdfast.session.status import all_flushed, remember
+
+            if all_flushed(path, index) is not None:
                 continue
             session_id = journal.session_id_of(path)
             if session_id is None or session_id in but:

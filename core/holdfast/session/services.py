@@ -77,6 +77,15 @@ class Services:
         """Maximum items in a curated document: the lowest of the dream's and the validators' limits."""
         return min((self.config.dream.max_items, *self.validator_limits))
 
+    def waits(self, name: str) -> bool:
+        """Whether a list of what waits, a file in the private folder, has lines."""
+        try:
+            return os.stat(self.private(name)).st_size > 0
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True  # its reader reports the error
+
     def origin(self, agent: str = "") -> str:
         """``person@machine`` and the agent of what is stated now, masked; empty when it is not to be recorded."""
         settings = self.config.identity

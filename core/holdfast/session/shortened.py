@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import chain
 
 from holdfast.flush import confirmed
-from holdfast.session import dreamtext
-from holdfast.session.dreamtext import Item, Memory
+from holdfast.session import memorytext
+from holdfast.session.memorytext import Item, Memory
 
 _NOTE = "\n… {out} of {all} lines not shown, the least confirmed and oldest: `holdfast show {name}`"
 
@@ -17,7 +17,7 @@ def shortened(text: str, name: str, chars: int, state: str) -> str:
     if len(text) <= chars:
         return text
     record = confirmed.load(state)
-    title = next((part for part in dreamtext.parts(text) if isinstance(part, dreamtext.Title)), "")
+    title = next((part for part in memorytext.parts(text) if isinstance(part, memorytext.Title)), "")
     chars -= len(_NOTE) + len(name) + 10 + len(title)
     stay: dict[int, Item] = {}
     headings: set[str] = set()
@@ -40,4 +40,4 @@ def shortened(text: str, name: str, chars: int, state: str) -> str:
 
 
 def _items(text: str) -> Iterator[tuple[int, Item]]:
-    return enumerate(part for part in dreamtext.parts(text, prose_is_item=True) if isinstance(part, Item))
+    return enumerate(part for part in memorytext.parts(text, prose_is_item=True) if isinstance(part, Item))

@@ -9,12 +9,13 @@ from attrs import frozen
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, stamp
 from holdfast.flush import handoff, notes
-from holdfast.flush.spool.kept import Kept, Spool, sentence
+from holdfast.fs import private
 from holdfast.storage import block_marker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from holdfast.flush.spool.kept import Kept
     from holdfast.session.services import Services
 
 
@@ -29,6 +30,10 @@ class Unshipped:
     @classmethod
     def of(cls, services: Services) -> Unshipped:
         """Raises: Unavailable."""
+        if not services.waits(private.SPOOL):
+            return cls(kept=(), sentence="", services=services)
+        from holdfast.flush.spool.kept import Spool, sentence
+
         items = Spool(services.state).items()
         whole = tuple(one for one in items if one.receipt is not None)
         return cls(kept=whole, sentence=sentence(items, services.config.tz), services=services)

@@ -8,7 +8,7 @@ UNSAFE marker stays.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
@@ -169,16 +169,6 @@ class WorkList:
     def _withheld(self) -> str:
         store = self._services.store
         return provenance.NEXT_STEP if store.is_withheld(self._name) else ""
-
-
-def when(work: Work) -> datetime | None:
-    """The time of the flush that wrote the entry; None for an entry from an earlier version."""
-    from holdfast.config.serde import moment
-
-    try:
-        return moment(work.at)
-    except ValueError:
-        return None
 
 
 def _put(there: Iterable[Work], new: Work) -> tuple[Work, ...]:

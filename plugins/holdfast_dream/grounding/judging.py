@@ -17,12 +17,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.config.layout import Surface
-from holdfast.errors import ConfigError, HoldfastError
+from holdfast.errors import AnswerUnusable, ConfigError, HoldfastError
 from holdfast.text import hostile
-from holdfast.text.answers import AnswerUnusable, last_object
 from holdfast_dream.grounding import Grounded, ground
 from holdfast_dream.grounding.blocks import normal
 from holdfast_dream.grounding.tokens import words_of
+from holdfast_models.answers import last_object
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services

@@ -137,6 +137,47 @@ def test_flush__server_back__ships_what_waits_first_and_in_order(away: Away) -> 
         assert not again.spooled
 
 
+@pytest.mark.parametrize("stated_again", [False, True])
+@pytest.mark.parametrize("back", [True, False], ids=["server back", "server away"])
+def test_flush__the_spool_was_deleted_before_it_was_sent__the_flush_is_stored_or_kept_again(
+    away: Away, back: bool, stated_again: bool
+) -> None:
+    away.take_away()
+    first = away.flush("one", "The port is 8443")
+    (away.state / "spool.jsonl").unlink()
+    if back:
+        away.give_back()
+    with Holdfast.open(away.project) as memory:
+        again = memory.session("one").flush(STATED.evolve(facts=("The port is 8443",)) if stated_again else None)
+    assert bool(again.spooled) is not back
+    assert away.waiting() == ([] if back else [first.flush_id])
+    away.give_back()
+    away.ship()
+    assert away.notes().count(block_marker(first.flush_id)) == 1
+
+
+def test_flush__kept_with_an_override__the_note_on_the_server_names_it(away: Away) -> None:
+    with Holdfast.open(away.project) as memory:
+        memory.session("one").add("user", "hello")
+        memory.session("one").override("the forge is down")
+    away.take_away()
+    away.flush("one", "The port is 8443")
+    away.give_back()
+    assert away.ship() == 0
+    assert "**Operator override:** the forge is down" in away.notes()
+
+
+def test_flush__kept_after_finished_work__the_new_request_is_the_objective(away: Away) -> None:
+    away.flush("one", "The port is 8443", objective="Open the port", work_open=False, handoff=None)
+    away.take_away()
+    with Holdfast.open(away.project) as memory:
+        session = memory.session("one")
+        session.add("user", "Please paint the shed green")
+        assert session.flush().spooled
+        assert session.last_flush is not None
+        assert session.last_flush["payload"]["objective"] == "Please paint the shed green"
+
+
 def test_flush__again_with_nothing_new_while_the_server_is_away__returns_the_kept_flush(away: Away) -> None:
     away.take_away()
     first = away.flush("one", "Words")

@@ -19,12 +19,11 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.config.values import Config, PluginConfig
-from holdfast.errors import ConfigError, ModelFailed
+from holdfast.errors import AnswerUnusable, ConfigError, ModelFailed
 from holdfast.fs import userdir
 from holdfast.models import DreamSources, Message, Turn
 from holdfast.plugin import nested
 from holdfast.plugin.checks import Outcome
-from holdfast.text.answers import AnswerUnusable
 from holdfast_cli_models.claude import ClaudeCli
 from holdfast_cli_models.codex import CodexCli
 from holdfast_cli_models.gemini import GeminiCli

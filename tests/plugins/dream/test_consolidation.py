@@ -13,7 +13,7 @@ import pytest
 from holdfast import Holdfast, Payload
 from holdfast.flush import confirmed
 from holdfast.flush.dreamlog import Status
-from holdfast.session import dreamtext
+from holdfast.session import memorytext
 from holdfast_dream.grounding.restating import Relation, read, relation
 
 Open = Callable[[], Holdfast]
@@ -46,7 +46,7 @@ def say(memory: Holdfast, session: str, *facts: str) -> None:
 
 def items(memory: Holdfast) -> list[str]:
     document = memory.store.read("MEMORY.md")
-    return [item.text for item in dreamtext.read(document.text).items] if document else []
+    return [item.text for item in memorytext.read(document.text).items] if document else []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from holdfast.config.values import DreamConfig
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import confirmed
 from holdfast.flush.dreamlog import Status
-from holdfast.session import dreamtext
+from holdfast.session import memorytext
 from holdfast_dream import overflow, review
 
 
@@ -20,7 +20,7 @@ def memory(*items: str) -> str:
 
 
 def texts(markdown: str) -> list[str]:
-    return [item.text for item in dreamtext.read(markdown).items]
+    return [item.text for item in memorytext.read(markdown).items]
 
 
 def test_considered__few_items__returns_the_text_unchanged():

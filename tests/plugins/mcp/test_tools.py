@@ -310,6 +310,49 @@ def test_search__then_open__the_hit_and_what_is_around_it_fenced_and_masked(call
         assert text.count("</recalled-memory>") == 1
 
 
+UUID = "4f1c0a52-8f2e-4c6b-9d43-0b6f6f1c2a77"
+
+
+def test_search__session_and_message_named_by_uuid__short_ids_that_open_takes(call: Call, project: Path) -> None:
+    other = "b7a91d10-1111-4222-8333-94949494aaaa"
+    with Holdfast.open(project) as memory:
+        memory.session(UUID).add("user", "which database do we take?", message_id=other)
+        memory.session(UUID).add("assistant", "Done: sqlite, because it needs no server")
+    found = call("search", question="which database")
+    assert "name='4f1c0a52' place='b7a91d10' user: which database" in found
+    assert "assistant: Done: sqlite" in found
+    assert UUID not in found
+    opened = call("open", name="4f1c0a52", place="b7a91d10")
+    assert f"session {UUID}" in opened
+    assert "> b7a91d10 user" in opened
+    assert "needs no server" in opened
+    assert "sqlite" in call("search", question="sqlite", session="4f1c0a52")
+    assert call("search", question="sqlite", limit=1).startswith("1 hit, best first")
+
+
+def test_search__since_a_span__like_on_the_command_line(call: Call, project: Path) -> None:
+    say(project, "old", "the heron nests here")
+    assert "heron" in call("search", question="heron", since="3d")
+    assert "Nothing that is stored matches" in call("search", question="heron", until="3d")
+
+
+def test_search__damaged_journal__named_even_when_nothing_is_found(call: Call, project: Path) -> None:
+    say(project, "old", "the heron nests here")
+    say(project, "old", "the osprey nests there")
+    (path,) = (project / ".holdfast" / "state" / "sessions").glob("*.jsonl")
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:-1], lines[-1].replace(b"osprey", b"OSPREY")]))
+    for question in ("heron", "osprey"):
+        assert "only up to the damage in old.jsonl" in call("search", question=question)
+
+
+def test_open__line_of_a_document__numbered_and_marked(call: Call, project: Path) -> None:
+    (project / ".holdfast").mkdir()
+    (project / ".holdfast" / "MEMORY.md").write_text("# Memory\n\n- one\n- osprey\n- three\n")
+    opened = call("open", name="MEMORY.md", place="4", around=1)
+    assert "MEMORY.md, lines 3 to 5 of 5\n  3: - one\n> 4: - osprey\n  5: - three" in opened
+
+
 def test_open__document_and_fact__by_line_and_by_id(call: Call, project: Path) -> None:
     with Holdfast.open(project) as memory:
         fact = memory.facts.create("The osprey nests here", "knowledge", 0.9).fact

@@ -15,7 +15,7 @@ from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import notes
 from holdfast.flush.dreamlog import Status
 from holdfast.models import DreamSources
-from holdfast.session import dreamtext
+from holdfast.session import memorytext
 from holdfast_offline.dream import dream
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
@@ -43,9 +43,9 @@ def test_dream__any_sources__every_item_stands_in_them_word_for_word(
 ) -> None:
     sources = DreamSources(memory="\n".join(memory), notes=[("memory/2026-11-21.md", note(facts, decisions))])
     draft = dream(sources)
-    got = dreamtext.read(draft.memory)
+    got = memorytext.read(draft.memory)
     there = one_line("\n".join([sources.memory, *(text for _, text in sources.notes)]))
-    old = {i.text for i in dreamtext.read(sources.memory, prose_is_item=True).items}
+    old = {i.text for i in memorytext.read(sources.memory, prose_is_item=True).items}
     new = {i.text for i in got.items}
     assert all(text in there for text in new - old)
     keys = [duplicate_key(i.text) for i in got.items]
@@ -123,4 +123,4 @@ def test_dream__a_decision_said_again_in_nearly_the_same_words__the_fuller_one_s
     ]
     read = [(f"memory/2026-11-2{day}.md", note([], [said[number]])) for day, number in enumerate(order)]
     draft = dream(DreamSources(memory="", notes=read))
-    assert [item.text for item in dreamtext.read(draft.memory).items] == [said[0]]
+    assert [item.text for item in memorytext.read(draft.memory).items] == [said[0]]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+import sqlite3
 import subprocess
 import sys
 from datetime import date, timedelta
@@ -187,6 +189,33 @@ def test_purge__session_whose_flush_was_published__lists_what_lies_on_the_forge(
     for what in ({"session": "s"}, {"subject": SUBJECT}, {"everything": True}):
         assert memory.purge(**what, dry_run=True).elsewhere == ("https://forge.test/a/b/1#c2",)
     assert memory.purge(session="s").elsewhere == ("https://forge.test/a/b/1#c2",)
+
+
+def test_purge__other_sessions_were_published_too__only_the_purged_ones_are_listed(opened, payload):
+    class Forge:
+        @hookimpl
+        def on_flush(self, payload, receipt):
+            pointer = f"https://forge.test/a/b/1#{receipt.session_id}"
+            return Evidence(target="forge", pointer=pointer, published="x", read_back="x")
+
+    memory = opened(Forge())
+    memory.session("s").flush(payload(objective=f"for {SUBJECT}"))
+    memory.session("other").flush(payload(objective="for nothing"))
+    for what in ({"session": "s"}, {"subject": SUBJECT}):
+        assert memory.purge(**what, dry_run=True).elsewhere == ("https://forge.test/a/b/1#s",)
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_purge__document_in_a_database_cannot_be_read__is_reported_as_left(opened, payload, project, dry_run):
+    memory = opened(storage=storage("sqlite"))
+    memory.session("s").flush(payload(objective=f"for {SUBJECT}"))
+    memory.close()
+    [database] = project.rglob("*.db")
+    with contextlib.closing(sqlite3.connect(database)) as sql, sql:
+        sql.execute("UPDATE pieces SET text = CAST(text || x'ff' AS TEXT)")
+    report = opened(storage=storage("sqlite")).purge(subject=SUBJECT, dry_run=dry_run)
+    assert not report.clean
+    assert "memory/2026-11-21.md" in {left.name for left in report.left}
 
 
 # by date

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -82,6 +82,14 @@ def test_search__question_of_100_kilobytes__answered(talked) -> None:
     assert places(talked("We use sqlite"), "sqlite " + "filler words " * 8_000) == ["m0"]
 
 
+def test_search__question_that_is_cut__a_warning(talked) -> None:
+    memory = talked("the certificate expires")
+    found = memory.search("filler " * 1_000 + "certificate")
+    assert found == []
+    assert "Only the first 2,000 characters" in found.warning
+    assert memory.search("certificate").warning == ""
+
+
 def test_search__stop_words_only__found_by_them(talked) -> None:
     assert places(talked("What is it about", "Nothing"), "what is it?")[0] == "m0"
 
@@ -118,19 +126,67 @@ def test_search__words_of_other_forms_and_accents__found(talked) -> None:
         ("two days ago", "2026-11-19", "2026-11-19"),
         ("2026-11-02", "2026-11-02", "2026-11-02"),
         ("last month", "2026-10-01", "2026-10-31"),
+        ("last weekend", "2026-11-14", "2026-11-15"),
+        ("last night", "2026-11-20", "2026-11-20"),
+        ("in early May", "2026-05-01", "2026-05-12"),
+        ("in the second week of November", "2026-11-08", "2026-11-14"),
+        ("what happened last Friday, on 6 November 2026", "2026-11-06", "2026-11-06"),
+        ("between August 11 and August 15", "2026-08-11", "2026-08-15"),
+        ("from 2026-10-01 to 2026-10-05", "2026-10-01", "2026-10-05"),
     ],
 )
 def test_dates__a_day_in_a_question__is_that_span(question: str, first: str, last: str) -> None:
-    span = dates.of(question, NOW)
-    assert span is not None
+    (span,) = dates.spans(question, NOW)
     assert (f"{span.start:%Y-%m-%d}", f"{span.end:%Y-%m-%d}") > (first, last)
     assert f"{span.start:%Y-%m-%d}" == first
     assert (span.end - datetime.fromisoformat(last).replace(tzinfo=UTC)).days == 1
 
 
-@pytest.mark.parametrize("question", ["", "may I go", "on 31 February", "99999999 days ago", "in March or in May 2026"])
-def test_dates__none_several_or_impossible__no_span(question: str) -> None:
-    assert dates.of(question, NOW) is None
+@pytest.mark.parametrize("question", ["", "may I go", "on 31 February", "99999999 days ago"])
+def test_dates__none_or_impossible__no_span(question: str) -> None:
+    assert dates.spans(question, NOW) == []
+
+
+def test_dates__two_months__both_spans() -> None:
+    assert [span.start.month for span in dates.spans("in March or in May 2026", NOW)] == [3, 5]
+
+
+def test_dates__month_without_a_year_and_older_content__the_year_of_that_content() -> None:
+    latest = datetime(2023, 6, 1, tzinfo=UTC)
+    (span,) = dates.spans("in March", NOW, latest)
+    assert span.start.year == 2023
+
+
+def test_search__turn_that_begins_with_a_word_and_a_colon__keeps_its_role(talked) -> None:
+    memory = talked("Done: the migration runs")
+    assert [hit.role for hit in memory.search("migration")] == ["user"]
+
+
+def test_search__session_with_one_speaker__the_turns_around_a_turn_count_less(talked) -> None:
+    memory = talked("Which harbour has cranes?", "We met Ann.", "The harbour at dawn was quiet and grey for all of us.")
+    memory.session("dialogue").add("user", "Which harbour has cranes?", message_id="d0")
+    memory.session("dialogue").add("assistant", "We met Ann.", message_id="d1")
+    found = places(memory, "which harbour has cranes")
+    assert found.index("d1") < found.index("m1")
+
+
+def test_search__since_as_a_string__span_or_date(talked, clock) -> None:
+    memory = talked("the deploy broke")
+    clock.tick(days=5)
+    assert places(memory, "deploy", until="3d") == ["m0"]
+    assert places(memory, "deploy", since="3d") == []
+    with pytest.raises(BadValue, match="since"):
+        memory.search("deploy", since="soon")
+
+
+def test_search__day_mentioned_in_a_turn__found_by_that_day(talked, clock) -> None:
+    memory = talked("the deploy broke again and we repaired it", "the weather")
+    clock.tick(days=10)
+    memory.session("later").add("user", "the deploy broke yesterday and we repaired it", message_id="l0")
+    clock.tick(days=5)
+    memory.session("last").add("user", "the deploy broke again and we repaired it", message_id="l1")
+    day = memory.services.now() - timedelta(days=6)
+    assert places(memory, f"did the deploy break on {day:%d %B %Y}?")[0] == "l0"
 
 
 def test_search__day_in_the_question__what_was_said_then_comes_first(talked, clock) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from holdfast.cli import outbox_view as waiting
 from holdfast.cli import spool_view, state
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.humanize import count
@@ -67,7 +66,7 @@ def run(args: Namespace) -> int:
         out.say(out.wrapped(f"{withheld} {NEXT_STEP}", first=f"{out.mark('warn')} ", rest="  "))
     if not now.sessions and now.ok:
         spool_view.say_kept(out, now.spooled)
-        waiting.say_pending(out, now.waiting, now.at)
+        state.say_pending(out, now.waiting, now.at)
         out.say(f"\n{out.mark('ok')} no session has begun, so nothing can be lost")
         return 0
     shown = [s for s in now.sessions if not (s.ended and s.state is State.SAFE)]
@@ -87,7 +86,7 @@ def run(args: Namespace) -> int:
     spool_view.say_kept(out, now.spooled)
     if copy:
         out.say(out.wrapped(copy, first="\n  ", rest="  "))
-    waiting.say_pending(out, now.waiting, now.at)
+    state.say_pending(out, now.waiting, now.at)
     if now.ok:
         dirty = any(s.state is State.DIRTY for s in now.sessions)
         told = "dirty is journalled, so nothing is lost; flush before context is dropped" if dirty else "all is durable"

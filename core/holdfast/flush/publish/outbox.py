@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 logger = log(__name__)
 
-FILE: Final = "outbox.jsonl"
+FILE: Final = private.OUTBOX
 _FIRST_PAUSE: Final = timedelta(minutes=1)
 _LONGEST_PAUSE: Final = timedelta(hours=1)
 _LONGEST_ASKED_S: Final = 86400.0  # the longest delay that a forge may request

@@ -19,7 +19,7 @@ from holdfast.fs import durable, private
 from holdfast.journal.waiting import Row, WaitingList
 from holdfast.models import Receipt
 
-FILE: Final = "spool.jsonl"
+FILE: Final = private.SPOOL
 _DAMAGED: Final = "damaged-"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 

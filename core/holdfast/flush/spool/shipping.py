@@ -28,6 +28,7 @@ from holdfast.text.lazy import log
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
     from holdfast.session.services import Services
+    from holdfast.session.session import Session
 
 logger = log(__name__)
 
@@ -98,6 +99,18 @@ def keep(services: Services, receipt: Receipt, flushed: dict[str, Any], why: Hol
 def waits_for(services: Services, receipt: Receipt) -> str:
     """The server that the flush of ``receipt`` still waits for; empty when it is stored. Raises: Unavailable."""
     return next((one.server for one in Spool(services.state).items() if one.id == receipt.flush_id), "")
+
+
+def ship_before(services: Services, session: Session) -> Shipped:
+    """:func:`ship`, before a flush of ``session``. Its last flush is kept again first if it waited and the spool has
+    lost it. Raises: FlushRefused when it cannot be kept again; Unavailable and Corrupt from the journal."""
+    last, flushed = session.last_receipt, session.last_flush
+    if last is not None and last.spooled and flushed and last.summary != notes.PURGED and not waits_for(services, last):
+        keep(services, last, flushed, None)
+    shipped = ship(services, limit_s=PATIENCE_S)
+    if shipped.written:
+        session.catch_up()  # its receipt has the documents now
+    return shipped
 
 
 def ship(services: Services, *, limit_s: float) -> Shipped:

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from holdfast.config import provenance
 from holdfast.errors import Unavailable
-from holdfast.fs import durable, private, safeopen, statemark
+from holdfast.fs import durable, private, safeopen
 from holdfast.fs.safeopen import Folder
 from holdfast.journal import journal, lines, reserve
 from holdfast.journal.journal import Journal
@@ -24,7 +24,7 @@ _SESSIONS = "sessions"
 #: Not adopted, because they are meaningless elsewhere, rebuilt on demand, or unsafe. An intent to append may name any
 #: document and any position; the register of written documents would vouch for a clone's documents.
 _OF_ITS_PLACE = frozenset(
-    {".gitignore", statemark.FILE, private.INDEX_SEEN, "append.intent", "facts.mark", "safe.jsonl", provenance.REGISTER}
+    {".gitignore", private.MARK, private.INDEX_SEEN, "append.intent", "facts.mark", "safe.jsonl", provenance.REGISTER}
 )
 _OF_ITS_PLACE_ENDS = (".lock", ".hint", ".mark", durable.TEMP_SUFFIX)
 
@@ -58,8 +58,8 @@ def contents(aside: str) -> Held:
         found = list(_files(aside, ""))
         sizes = [safeopen.stat(os.path.join(aside, name)).st_size for name in found]
         waiting = 0
-        if "outbox.jsonl" in found:
-            waiting = safeopen.read(os.path.join(aside, "outbox.jsonl"), private=False).count(b"\n")
+        if private.OUTBOX in found:
+            waiting = safeopen.read(os.path.join(aside, private.OUTBOX), private=False).count(b"\n")
     except OSError as error:
         return Held(path=aside, problem=error.strerror or str(error))
     return Held(

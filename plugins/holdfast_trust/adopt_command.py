@@ -11,7 +11,7 @@ from holdfast.cli.humanize import count
 from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
-    from holdfast.journal.adoption import Adopted, Held
+    from holdfast_trust.adoption import Adopted, Held
 
 _NEXT = "Look at it, then run `holdfast trust --adopt-state --yes`."
 _SHOWN = 5
@@ -21,7 +21,7 @@ def run(out: Term, root: str, *, yes: bool, as_json: bool) -> int:
     """Exit code 0 when nothing is left aside, else 1."""
     from holdfast.config import inforce, settings
     from holdfast.fs import private
-    from holdfast.journal import adoption
+    from holdfast_trust import adoption
 
     state = os.path.join(root, *settings.state_folder(inforce.hot(root)).split("/"))
     private.check(state)

@@ -13,9 +13,14 @@ from holdfast.cli.ask import confirmed
 from holdfast.cli.humanize import count
 from holdfast.cli.problem import UsageError
 from holdfast.cli.terminal import Term, home_short
+from holdfast_trust import reasons
 
 if TYPE_CHECKING:
     from holdfast.config.inforce import InForce
+
+#: The command's help heading, and its summary line.
+HEADING = "Look after it"
+SUMMARY = "see what this project's files ask for, and accept it; list, revoke"
 
 _NEXT = "Read them, then run `holdfast trust --yes`."
 _SECRET = ("token", "secret", "password", "api_key")
@@ -57,9 +62,9 @@ def run(args: Namespace) -> int:
     if args.revoke is not None:
         return _revoke(out, root, as_json=args.json)
     if args.adopt_state:
-        from holdfast.cli import adopting
+        from holdfast_trust import adopt_command
 
-        return adopting.run(out, root, yes=args.yes, as_json=args.json)
+        return adopt_command.run(out, root, yes=args.yes, as_json=args.json)
     return _digest(out, root, as_json=args.json) if args.digest else _trust(out, root, args)
 
 
@@ -89,8 +94,6 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
 
 
 def _say(out: Term, root: str, found: InForce, *, needed: bool) -> None:
-    from holdfast.config import harmless
-
     shown = out.bold(home_short(root))
     if not needed:
         out.say(f"{out.mark('ok')} {shown} is trusted")
@@ -102,7 +105,7 @@ def _say(out: Term, root: str, found: InForce, *, needed: bool) -> None:
         verb = "is" if len(rows) == 1 else "are"
         state = "not in force without your trust" if found.withheld or found.foreign else "in force"
         out.say(f"{count(len(rows), 'setting')} in {out.plain(found.source)} {verb} {state}:")
-        out.say(out.table([(k, _value(k, v), harmless.reason(k)) for k, v in rows.items()], head=head))
+        out.say(out.table([(k, _value(k, v), reasons.reason(k)) for k, v in rows.items()], head=head))
     elif needed:
         out.say(f"No setting of {shown} needs trust.")
     if needed:
@@ -110,7 +113,7 @@ def _say(out: Term, root: str, found: InForce, *, needed: bool) -> None:
 
 
 def _table(root: str, found: InForce, *, is_trusted: bool) -> dict[str, Any]:
-    from holdfast.config import harmless, inforce, trust
+    from holdfast.config import inforce, trust
 
     rows = {**found.withheld, **found.trusted}
     return {
@@ -120,7 +123,7 @@ def _table(root: str, found: InForce, *, is_trusted: bool) -> dict[str, Any]:
         "memory": inforce.is_memory_trusted(root),
         "digest": trust.digest(inforce.portable(root)),
         "foreign": found.foreign,
-        "settings": [{"key": k, "value": _shown(k, v), "it": harmless.reason(k)} for k, v in rows.items()],
+        "settings": [{"key": k, "value": _shown(k, v), "it": reasons.reason(k)} for k, v in rows.items()],
     }
 
 

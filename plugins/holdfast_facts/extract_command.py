@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from holdfast.facts.extract import ExtractResult, Judged
     from holdfast.facts.queue import GivenUp
 
+#: The command's help heading, and its summary line.
+HEADING = "Keep what must survive"
+SUMMARY = "facts out of a recorded conversation"
+
 _MARKS = {"added": "ok", "duplicate": "dot", "below threshold": "dot", "refused": "fail"}
 
 
@@ -53,9 +57,7 @@ def run(args: Namespace) -> int:
             transcript = memory.read_transcript(args.transcript)
             result += memory.extract(transcript.messages, source=transcript.session_id)
         if args.turns:
-            from holdfast.session.turnwise import run as run_turns
-
-            result += run_turns(memory.services)
+            result += memory.extract_turns()
         if args.queued:
             result += memory.extract_queued()
     out = Term()
@@ -101,14 +103,12 @@ def _told(gone: GivenUp) -> str:
 
 def _log(memory: Holdfast, out: Term, *, as_json: bool) -> int:
     from holdfast.config.serde import unstructure
-    from holdfast.facts.queue import Queue
 
-    services = memory.services
-    entries = Queue(services.state, services.config.extract).log()
+    entries = memory.turns_given_up()
     if as_json:
         out.json({"ok": True, "given_up": [unstructure(one) for one in entries]})
     elif entries:
-        now = services.now()
+        now = memory.services.now()
         out.say(out.table([((ago(one.at, now), "dim"), f"{_told(one)} {one.error}") for one in entries]))
     else:
         out.say("No turn was given up.")
@@ -127,8 +127,8 @@ def _row(judged: Judged, out: Term) -> list[str | tuple[str, str]]:
 
 def as_table(result: ExtractResult) -> dict[str, object]:
     """The result as JSON data. Refused candidates give only the reason, because their text did not pass the gate."""
-    from holdfast.cli.commands.remember import as_table as outcome
     from holdfast.config.serde import unstructure
+    from holdfast_facts.remember_command import as_table as outcome
 
     return {
         "candidates": [{"plugin": judged.plugin, **outcome(judged.result)} for judged in result.judged],

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.flush.handoff import Work
 
+#: The command's help heading, and its summary line.
+HEADING = "Go on"
+SUMMARY = "open work of all sessions; show, close or reopen one"
+
 _MARKS = {"open": "dirty", "finished": "ok", "answered": "ok", "closed": "ok"}
 
 
@@ -98,10 +102,7 @@ def _told(work: Work) -> str:
 
 
 def _ago(work: Work, now: datetime) -> str:
-    from holdfast.session.work import when
-
-    at = when(work)
-    return ago(at, now) if at else "unknown"
+    return ago(work.when, now) if work.when else "unknown"
 
 
 def _show(memory: Holdfast, args: Namespace, out: Term) -> int:

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.text.answers import AnswerUnusable, extraction, text_of, without_thoughts
+from holdfast.errors import AnswerUnusable
+from holdfast_models.answers import extraction, text_of, without_thoughts
 
 FACTS = [{"content": 'a } ] " \\ <think> ```', "category": "goal", "confidence": 0.9}]
 

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from holdfast.cli import outbox_view as waiting
 from holdfast.cli.args import add_json, examples
-from holdfast.cli.humanize import count
+from holdfast.cli.humanize import ago, count
 from holdfast.cli.problem import UsageError
 from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
-    from holdfast.engine import Holdfast
+    from datetime import datetime
+
+    from holdfast import Holdfast
+    from holdfast.flush.publish.outbox import Item
+
+#: The command's help heading, and its summary line.
+HEADING = "Look after it"
+SUMMARY = "what waits to be published on a forge; send it now, drop it, or change its target"
+
+#: Characters of an id that are shown.
+_ID_CHARS = 16
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -66,10 +75,10 @@ def run(args: Namespace) -> int:
 def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
     items = memory.outbox.items()
     if args.json:
-        out.json({"ok": True, "pending": len(items), "items": [waiting.item_table(item) for item in items]})
+        out.json({"ok": True, "pending": len(items), "items": [_table(item) for item in items]})
         return 0
     for item in items:
-        waiting.show(out, item, memory.services.now())
+        _show(out, item, memory.services.now())
     if items:
         out.say(f"\n{count(len(items), 'item')}; `holdfast outbox send` tries now")
     else:
@@ -99,7 +108,7 @@ def _send(memory: Holdfast, args: Namespace, out: Term) -> int:
             pointer = out.plain(one.evidence.pointer)
             out.say(f"{out.mark('ok')} {out.bold(out.plain(one.item.target))}  {pointer}")
         else:
-            waiting.show(out, one.item, memory.services.now())
+            _show(out, one.item, memory.services.now())
     if left:
         out.say(f"\n{count(left, 'item')} still wait{'s' if left == 1 else ''}")
     else:
@@ -110,10 +119,10 @@ def _send(memory: Holdfast, args: Namespace, out: Term) -> int:
 def _retarget(memory: Holdfast, args: Namespace, out: Term) -> int:
     moved = memory.outbox.retarget(args.id, args.new)
     if args.json:
-        out.json({"ok": True, "items": [waiting.item_table(item) for item in moved]})
+        out.json({"ok": True, "items": [_table(item) for item in moved]})
         return 0
     for item in moved:
-        waiting.show(out, item, memory.services.now())
+        _show(out, item, memory.services.now())
     out.say(f"{out.mark('ok')} {count(len(moved), 'item')} retargeted; `holdfast outbox send` tries now")
     return 0
 
@@ -126,3 +135,23 @@ def _drop(memory: Holdfast, args: Namespace, out: Term) -> int:
         what = out.bold(out.plain(item.target or item.id))
         out.say(f"{out.mark('ok')} {what} will not be published. The reason is in the daily note")
     return 0
+
+
+def _table(item: Item) -> dict[str, Any]:
+    """One item for programs."""
+    from holdfast.config.serde import unstructure
+
+    table: dict[str, Any] = unstructure(item)
+    return table
+
+
+def _show(out: Term, item: Item, now: datetime) -> None:
+    """An item with its id, what became of the last try, and what to do."""
+    target = out.bold(out.plain(item.target or "?"))
+    tried = f", tried {count(item.attempts, 'time')}" if item.attempts else ""
+    since = "" if item.is_damaged else out.dim(f"  {ago(item.at, now)}{tried}")
+    out.say(f"{out.mark('warn')} {target}  {out.plain(item.id[:_ID_CHARS])}{since}")
+    if item.error:
+        out.say(out.wrapped(item.error, first="    "))
+    if item.next_step:
+        out.say(out.wrapped(item.next_step, first=f"    {out.dim('next:')} ", rest="          "))

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, examples, positive
-from holdfast.cli.commands.remember import add_confidence, kind
 from holdfast.cli.humanize import ago, count
 from holdfast.cli.problem import UsageError, as_table, tell
 from holdfast.cli.terminal import Term
@@ -16,10 +15,15 @@ from holdfast.config.provenance import FACTS, NEXT_STEP, sentence
 from holdfast.errors import HoldfastError
 from holdfast.facts import origins
 from holdfast.text.plain import json_safe
+from holdfast_facts.remember_command import add_confidence, kind
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.models import Fact
+
+#: The command's help heading, and its summary line.
+HEADING = "Look after it"
+SUMMARY = "list, show, edit, forget, import and export facts; the log of what left"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -223,7 +227,7 @@ def _leave_nothing(memory: Holdfast) -> HoldfastError | None:
 
 
 def _import(memory: Holdfast, args: Namespace, out: Term) -> int:
-    from holdfast.cli.importing import import_file
+    from holdfast_facts.importing import import_file
 
     return import_file(memory, args, out)
 

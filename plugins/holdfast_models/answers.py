@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import AnswerUnusable
 
 if TYPE_CHECKING:
     from holdfast.models import Extraction, FactCandidate, Profile
@@ -26,10 +26,6 @@ _PROFILE = {
     "earlier": "earlier",
     "background": "background",
 }
-
-
-class AnswerUnusable(HoldfastError):
-    """A model's answer has no readable facts, not even an empty list; nothing was changed."""
 
 
 def text_of(content: object) -> str:

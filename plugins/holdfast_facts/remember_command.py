@@ -13,6 +13,10 @@ from holdfast.cli.terminal import Term
 if TYPE_CHECKING:
     from holdfast.models import AddResult, Fact
 
+#: The command's help heading, and its summary line.
+HEADING = "Keep what must survive"
+SUMMARY = "store one fact"
+
 
 def configure(parser: ArgumentParser) -> None:
     from holdfast.facts.factrules import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE

@@ -1,0 +1,1 @@
+"""Facts from the command line: ``holdfast remember``, ``extract``, ``facts`` and ``prompt``."""

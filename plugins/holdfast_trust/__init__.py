@@ -1,0 +1,1 @@
+"""Trust for a project's settings and its private state: ``holdfast trust``."""

@@ -1,0 +1,1 @@
+"""The open work of all sessions: ``holdfast work``."""

@@ -1,0 +1,61 @@
+"""The spool by itself: its order, its sentence, and the reason for which a flush still waits."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from holdfast.flush.spool import shipping
+from holdfast.flush.spool.kept import Kept, Spool, sentence
+from holdfast.models import Receipt
+
+AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
+
+
+def kept(number: int) -> Kept:
+    at = AT - timedelta(hours=number)
+    receipt = Receipt(flush_id=f"flush_{number}", session_id="s", reason="manual", at=at)
+    return Kept(id=receipt.flush_id, session="s", at=at, server=f"server-{number}", receipt=receipt)
+
+
+@pytest.mark.parametrize(
+    ("many", "wanted"),
+    [
+        (0, ""),
+        (1, "1 flush is kept on this machine, not yet on server-0, since 2026-11-21 14:30."),
+        (2, "2 flushes are kept on this machine, not yet on server-0, server-1, since 2026-11-21 13:30."),
+    ],
+)
+def test_sentence__flushes_wait__says_how_many_where_and_since_the_oldest(many, wanted):
+    assert sentence([kept(number) for number in range(many)], UTC) == wanted
+
+
+def test_put__same_flush_again__takes_its_place_and_the_order_stays(tmp_path):
+    spool = Spool(str(tmp_path))
+    for number in (0, 1, 0):
+        spool.put(kept(number))
+    assert [one.id for one in spool.items()] == ["flush_0", "flush_1"]
+
+
+def test_failed__a_reason_and_then_another__the_last_one_is_recorded(tmp_path):
+    spool = Spool(str(tmp_path))
+    spool.put(kept(0))
+    for reason in ("it is slow", "it is full", "it is full"):
+        spool.failed(spool.items()[0], reason, "Wait.")
+        [item] = spool.items()
+        assert (item.error, item.next_step) == (reason, "Wait.")
+
+
+def test_ship__another_process_is_writing_them__they_are_left_and_the_reason_is_given(opened):
+    services = opened().services
+    spool = Spool(services.state)
+    spool.put(kept(0))
+    shipped: list[shipping.Shipped] = []
+    thread = threading.Thread(target=lambda: shipped.append(shipping.ship(services, limit_s=0.1)))
+    with spool.writing(timeout_s=1):
+        thread.start()
+        thread.join(10)
+    [result] = shipped
+    assert ([one.id for one in result.left], result.written, result.down is not None) == (["flush_0"], (), True)
