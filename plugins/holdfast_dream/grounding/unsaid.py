@@ -95,10 +95,10 @@ def _cause(body: str, best: Sequence[Match], evidence: Evidence) -> str:
     if not wanted or not effects or _negates(body):
         return ""
     top = best[0]
-    beside = [evidence.units[at] for at in (top.at, top.at + 1) if at < len(evidence.units)]
+    following = [evidence.units[at] for at in (top.at, top.at + 1) if at < len(evidence.units)]
     if any(
         _UNKNOWN.search(unit.text)
-        for unit in beside
+        for unit in following
         if (unit.document, unit.line) == (top.unit.document, top.unit.line)
     ):
         return "" if _UNKNOWN.search(body) else cause.strip(" .")
