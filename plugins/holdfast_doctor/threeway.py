@@ -65,16 +65,17 @@ def _facts(base: str, one: str, two: str, name: str) -> str:
     def both(
         was: dict[str, Any] | None, a: dict[str, Any] | None, b: dict[str, Any] | None
     ) -> Iterable[dict[str, Any]]:
-        if a is None or b is None or a["content"] == b["content"]:
-            return _signed(was, a, b)
-        first, second = sorted((a, b), key=_strongest)
-        return first, second | {"id": _other_id(second["content"])}
+        if a is not None and b is not None:
+            return a, b
+        # One side removed the fact. It stays only for the machines that stated it since: that side did not know them.
+        stays = ({**f, "source": origins.left(_source(f), _source(was))} for f in (a, b) if f is not None)
+        return (f for f in stays if origins.of(_source(f)))
 
     sides = [_live(text, name) for text in (base, one, two)]
     found = _by_key(sides[0], sides[1], sides[2], both)
     kept: dict[str, dict[str, Any]] = {}
     ids: set[str] = set()
-    for fact in sorted(found, key=lambda f: (f["createdAt"], f["id"], -f["confidence"], f["content"])):
+    for fact in sorted(found, key=_order):
         key = duplicate_key(fact["content"])
         if key in kept:
             kept[key] = kept[key] | {"source": origins.joined(_source(kept[key]), _source(fact))}
@@ -105,24 +106,9 @@ def _without(fact: dict[str, Any], gone: frozenset[str]) -> dict[str, Any] | Non
     return fact | {"source": left} if origins.of(left) else None
 
 
-def _signed(was: dict[str, Any] | None, a: dict[str, Any] | None, b: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
-    """A fact that both sides changed without a change of its text, with the machines that state it now.
-
-    A machine that one side removed is gone, and a machine that one side added stays. Then the fact stays too, even when
-    the other side removed it: it was removed before that statement was known. Otherwise a removal wins.
-    """
-    fact, *other = sorted((f for f in (a, b) if f is not None), key=_strongest)
-    old, mine, theirs = (origins.places(_source(side)) for side in (was, a, b))
-    gone = old - (mine & theirs)
-    if mine | theirs <= gone and (gone or not other):
-        return
-    source = origins.joined(_source(fact), _source(other[0] if other else None))
-    left = origins.left(source, origins.signed("", ", ".join(gone)))
-    yield fact if left == _source(fact) else fact | {"source": left}
-
-
-def _strongest(fact: Mapping[str, Any]) -> tuple[float, str]:
-    return -fact["confidence"], json.dumps(fact, sort_keys=True)
+def _order(fact: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The oldest first. Of two versions of one fact, the first is the stronger and keeps the id."""
+    return fact["createdAt"], fact["id"], -fact["confidence"], json.dumps(fact, sort_keys=True)
 
 
 def _source(fact: Mapping[str, Any] | None) -> str:

@@ -78,6 +78,16 @@ class Project:
                 tracemalloc.stop()
                 logging.disable(logging.NOTSET)
 
+    @contextlib.contextmanager
+    def example(self) -> Iterator[None]:
+        """One example: what it changed in the project is put back, and elsewhere it may change nothing."""
+        outside = self.elsewhere()
+        try:
+            yield
+            assert self.elsewhere() == outside
+        finally:
+            self.put_back()
+
     def put_back(self) -> None:
         for name, data in self.files().items():
             if self.before.get(name) != data:

@@ -114,19 +114,15 @@ def test_a_file_of_ours__damaged_in_any_way__is_answered_by_every_command_that_r
     name, commands = TARGETS[target]
     path = made.path(name)
     seeds = [*SEEDS.get(target, ()), *([path.read_bytes()] if path.is_file() else [])]
-    outside = made.elsewhere()
 
     @FEW
     @given(data=st.one_of(mutated(*seeds), mutated(*seeds), deep()))
     def fuzz(data: bytes) -> None:
-        try:
+        with made.example():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
             for words in commands:
                 made.run(*words)
-            assert made.elsewhere() == outside
-        finally:
-            made.put_back()
 
     fuzz()
 
@@ -139,17 +135,13 @@ def _samples(client: str, kind: str) -> list[bytes]:
 def test_a_transcript__damaged_in_any_way__is_flushed_or_refused(client: str, made: Project) -> None:
     path = made.root.parent / "transcript.jsonl"
     path.touch()
-    outside = made.elsewhere()
 
     @FEW
     @given(data=st.one_of(mutated(*_samples(client, "transcript")), deep()))
     def fuzz(data: bytes) -> None:
-        try:
+        with made.example():
             path.write_bytes(data)
             made.run("flush", "--session", "new", "--transcript", str(path))
-            assert made.elsewhere() == outside
-        finally:
-            made.put_back()
 
     fuzz()
 
@@ -161,12 +153,11 @@ def test_a_workflow__damaged_in_any_way__is_answered_by_every_command_that_reads
     path = made.path(".opencode/state/workflows/build.json")
     seed = path.read_bytes()
     made.before = made.files()
-    outside = made.elsewhere()
 
     @FEW
     @given(data=st.one_of(mutated(seed), mutated(seed), deep()))
     def fuzz(data: bytes) -> None:
-        try:
+        with made.example():
             path.write_bytes(data)
             for words in (
                 ("workflow", "status"),
@@ -175,9 +166,6 @@ def test_a_workflow__damaged_in_any_way__is_answered_by_every_command_that_reads
                 ("doctor",),
             ):
                 made.run(*words)
-            assert made.elsewhere() == outside
-        finally:
-            made.put_back()
 
     fuzz()
 
@@ -196,17 +184,12 @@ def test_an_mcp_call__with_any_arguments__answers_or_names_what_is_wrong(tool: s
 
     caller = tools.Caller(client="Some Editor", started=datetime.now(UTC))
     names = list(tools.TOOLS[tool].schema["properties"]) or ["none"]
-    outside = made.elsewhere()
 
     @FEW
     @given(arguments=st.dictionaries(st.sampled_from([*names, "other"]), _JSON, max_size=5))
     def fuzz(arguments: dict[str, Any]) -> None:
-        try:
-            with alarm(), contextlib.suppress(HoldfastError):
-                assert isinstance(tools.call(str(made.root), tool, arguments, caller), str)
-            assert made.elsewhere() == outside
-        finally:
-            made.put_back()
+        with made.example(), alarm(), contextlib.suppress(HoldfastError):
+            assert isinstance(tools.call(str(made.root), tool, arguments, caller), str)
 
     fuzz()
 
@@ -224,13 +207,12 @@ def test_an_event__damaged_in_any_way__is_answered_in_the_dialect_of_its_client(
     client: str, made: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(made.root)
-    outside = made.elsewhere()
     lines = [line for sample in _samples(client, "hooks") for line in sample.splitlines()] or [b"{}"]
 
     @FEW
     @given(data=st.one_of(mutated(*lines), mutated(*lines), deep()), named=st.sampled_from(("", "PreCompact", "Stop")))
     def fuzz(data: bytes, named: str) -> None:
-        try:
+        with made.example():
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
             with alarm():
                 call = hook._Call(hook._dialect(client), named, str(made.root))
@@ -239,9 +221,6 @@ def test_an_event__damaged_in_any_way__is_answered_in_the_dialect_of_its_client(
             assert "unforeseen" not in answer.stderr + answer.stdout, answer
             if answer.stdout and client != "opencode":  # whose plugin takes plain text
                 json.loads(answer.stdout)
-            assert made.elsewhere() == outside
-        finally:
-            made.put_back()
 
     fuzz()
 

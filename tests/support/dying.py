@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from typing import Any
 
 _CALLS = ("write", "fsync", "replace", "unlink", "ftruncate", "truncate", "mkdir")
 
@@ -24,3 +25,20 @@ def arm(n: int) -> None:
 
     for name in _CALLS:
         setattr(os, name, dying(getattr(os, name)))
+
+
+def arm_methods(target: Any, names: tuple[str, ...], left: int) -> None:
+    """The process is killed instead of the call after the next ``left`` calls of these methods."""
+
+    def dying(real):
+        def call(*args, **kwargs):
+            nonlocal left
+            left -= 1
+            if left < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*args, **kwargs)
+
+        return call
+
+    for name in names:
+        setattr(target, name, dying(getattr(target, name)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -128,6 +129,27 @@ class Os:
         for module in (durable, safeopen, intent, documents, facts, mark):
             yield module, "os", self
         yield facts, "SPARE_DEAD_LINES", 0
+
+
+class CountingOs(Os):
+    """Counts the calls that change files, by name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: Counter[str] = Counter()
+
+    def on_call(self, name: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        self.found[name] += 1
+        return real(*args)
+
+
+class NoFlushOs(Os):
+    """Every flush to the disk fails."""
+
+    def on_call(self, name: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        if name == "fsync":
+            raise OSError(5, os.strerror(5))
+        return real(*args)
 
 
 class KillingOs(Os):

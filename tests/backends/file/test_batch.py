@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from crash_kit import DAY, HEADER, Killed, Os
+from crash_kit import DAY, HEADER, CountingOs, Killed, Os
 
 from holdfast.errors import Conflict, Unavailable
 from holdfast.models import AddOutcome, Fact
@@ -41,15 +40,10 @@ def test_batch__a_thousand_facts__two_flushes_and_the_old_lines_as_they_were(
     store.add_fact(make_fact(0), 2000)
     path = project / ".holdfast" / "facts.jsonl"
     before = path.read_bytes()
-    found: Counter[str] = Counter()
-
-    class CountingOs(Os):
-        def on_call(self, name: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-            found[name] += 1
-            return real(*args)
-
+    counting = CountingOs()
+    found = counting.found
     with store.batch():
-        install(monkeypatch, CountingOs())
+        install(monkeypatch, counting)
         for number in range(1, 1000):
             store.add_fact(make_fact(number), 2000)
         assert not found["write"]

@@ -17,7 +17,7 @@ from typing import Any
 
 import attrs
 import pytest
-from crash_kit import DAY, HEADER, Os
+from crash_kit import DAY, HEADER, CountingOs, NoFlushOs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -447,17 +447,11 @@ def test_append__document_has_a_second_hard_link__block_is_added_and_the_other_n
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Counts the calls that change files from here on."""
-    found: Counter[str] = Counter()
-
-    class CountingOs(Os):
-        def on_call(self, name: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-            found[name] += 1
-            return real(*args)
-
-    for module, name, value in CountingOs().installed_in():
+    counting = CountingOs()
+    for module, name, value in counting.installed_in():
         if name == "os":
             monkeypatch.setattr(module, name, value)
-    return found
+    return counting.found
 
 
 @pytest.mark.req("R053", "R060")
@@ -703,14 +697,8 @@ def test_facts__failed_flush__next_addition_goes_to_a_new_file(
     store.add_fact(make_fact(1), 5)
     inode = (home / "facts.jsonl").stat().st_ino
 
-    class NoFlush(Os):
-        def on_call(self, name: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-            if name == "fsync":
-                raise OSError(5, os.strerror(5))
-            return real(*args)
-
     with monkeypatch.context() as patch:
-        for what in NoFlush().installed_in():
+        for what in NoFlushOs().installed_in():
             patch.setattr(*what)
         with pytest.raises(Unavailable, match="Input/output error"):
             store.add_fact(make_fact(2), 5)
@@ -729,14 +717,8 @@ def test_facts__another_process_left_a_line_unflushed__failed_flush_of_a_duplica
     inode = (home / "facts.jsonl").stat().st_ino
     reader = FileBackend(home.parent)
 
-    class NoFlush(Os):
-        def on_call(self, name: str, real: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-            if name == "fsync":
-                raise OSError(5, os.strerror(5))
-            return real(*args)
-
     with monkeypatch.context() as patch:
-        for what in NoFlush().installed_in():
+        for what in NoFlushOs().installed_in():
             patch.setattr(*what)
         with pytest.raises(Unavailable, match="Input/output error"):
             reader.add_fact(make_fact(1), 5)

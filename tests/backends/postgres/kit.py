@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.backends.postgres.cluster import Cluster, shared
 
+from holdfast import Holdfast
 from holdfast_postgres.backend import PostgresBackend
 
 FACTORY = "tests.backends.postgres.kit:open_store"
@@ -28,3 +29,10 @@ def open_store(root: Path | str) -> PostgresBackend:
     """The store of a project; child processes find the server in the environment."""
     address = os.environ.get(_ADDRESS) or server().url()
     return PostgresBackend(root, server=address, namespace=namespace(root))
+
+
+def everything(memory: Holdfast) -> tuple[object, ...]:
+    """The documents, the facts, the log of facts and the sessions."""
+    store = memory.store
+    documents = {name: document.text for name in store.names() if (document := store.read(name))}
+    return documents, list(store.backend.facts()), list(memory.facts.trail.entries()), memory.sessions()

@@ -34,22 +34,14 @@ OPEN: dict[str, Callable[[Path], StorageBackend]] = {
 }
 PAIRS = list(itertools.permutations(OPEN, 2))
 KILLED = """
-import os, signal, sys
+import sys
 from pathlib import Path
 from holdfast_migrate.migrate import migrate
 from tests.backends.postgres.test_pairs import OPEN
+from tests.support import dying
 kind, a, other, b, record = sys.argv[1:]
-source, target, left = OPEN[kind](Path(a)), OPEN[other](Path(b)), 4
-def killing(call):
-    def counted(*a, **k):
-        global left
-        left -= 1
-        if left < 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return call(*a, **k)
-    return counted
-for name in ("write", "add_fact"):
-    setattr(target, name, killing(getattr(target, name)))
+source, target = OPEN[kind](Path(a)), OPEN[other](Path(b))
+dying.arm_methods(target, ("write", "add_fact"), 4)
 migrate(source, target, record=record)
 """
 
@@ -106,15 +98,9 @@ def test_export_and_import__from_one_kind_of_store_to_another__is_lossless(
         memory.facts.create("The deadline is in May", "context", 0.6, "chat: 漢字")
         with memory.session("s1") as session:
             session.add("user", "Fix the login test")
-        wanted = _contents(memory)
+        wanted = kit.everything(memory)
         export(memory, str(tmp_path / "all.zip"))
     for _ in range(2):
         with Holdfast.open(two) as memory:
             import_archive(memory, str(tmp_path / "all.zip"))
-            assert _contents(memory) == wanted
-
-
-def _contents(memory: Holdfast) -> tuple[object, ...]:
-    store = memory.store
-    documents = {name: document.text for name in store.names() if (document := store.read(name))}
-    return documents, list(store.backend.facts()), list(memory.facts.trail.entries()), memory.sessions()
+            assert kit.everything(memory) == wanted

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.backends.gitea.store_kit import address
+from tests.backends.postgres import kit
 from tests.backends.postgres.cluster import shared
 from tests.plugins.agents.test_hook_restore import STATED
 from tests.support.trusting import trusted
@@ -40,16 +41,10 @@ def test_export_and_import__between_two_stores_on_a_server__all_of_it_is_there(
         session = memory.session("one")
         session.add("user", "Größe 漢字\r\n\ttabs")
         session.flush(STATED.evolve(facts=("The port is 8443", "Die Größe ist 漢字")))
-        found.append(_contents(memory))
+        found.append(kit.everything(memory))
         export(memory, str(tmp_path / "all.zip"))
     with Holdfast.open(roots[1]) as memory:
         import_archive(memory, str(tmp_path / "all.zip"))
         import_archive(memory, str(tmp_path / "all.zip"))
-        found.append(_contents(memory))
+        found.append(kit.everything(memory))
     assert found[0] == found[1]
-
-
-def _contents(memory: Holdfast) -> tuple[object, ...]:
-    store = memory.store
-    documents = {name: document.text for name in store.names() if (document := store.read(name))}
-    return documents, list(store.backend.facts()), list(memory.facts.trail.entries()), memory.sessions()

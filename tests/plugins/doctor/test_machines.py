@@ -2,50 +2,39 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
 from tests.support import machines
+from tests.support.git import git
 from tests.support.trusting import trusted
 
 from holdfast.plugin.checks import Outcome
 from holdfast_doctor.examine import examine
 
-_ID = ("-c", "user.name=t", "-c", "user.email=t@example.org")
-
-
-def _git(folder: Path, *words: str) -> str:
-    # Git runs the driver as `holdfast init --git` set it up.
-    env = os.environ | {"PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])}
-    done = subprocess.run(["git", *_ID, *words], cwd=folder, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
 
 def _clones(folder: Path) -> dict[str, Path]:
     """Two clones of one shared repository, each set up with ``holdfast init --git`` and trusted."""
     roots = {name: folder / name for name in ("left", "right")}
-    _git(folder, "init", "-q", "--bare", "-b", "main", "shared.git")
+    git(folder, "init", "-q", "--bare", "-b", "main", "shared.git")
     for name, root in roots.items():
-        _git(folder, "clone", "-q", "shared.git", name)
+        git(folder, "clone", "-q", "shared.git", name)
         subprocess.run([sys.executable, "-m", "holdfast", "init", "--git"], cwd=root, check=True, capture_output=True)
         if name == "left":
-            _git(root, "add", "-A")
-            _git(root, "commit", "-qm", "start")
-            _git(root, "push", "-q", "origin", "main")
+            git(root, "add", "-A")
+            git(root, "commit", "-qm", "start")
+            git(root, "push", "-q", "origin", "main")
         trusted(root)
     return roots
 
 
 def _exchange(root: Path) -> None:
-    _git(root, "add", "-A")
-    _git(root, "commit", "-qm", "memory", "--allow-empty")
-    _git(root, "pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
-    _git(root, "push", "-q", "origin", "HEAD:main")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "memory", "--allow-empty")
+    git(root, "pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
+    git(root, "push", "-q", "origin", "HEAD:main")
 
 
 @pytest.mark.parametrize("seed", machines.seeds(1))
@@ -60,4 +49,4 @@ def test_two_clones__agents_killed_at_random_between_pulls__both_briefs_tell_the
     for root in roots.values():
         checks = [check for check in examine(str(root)) if check.name in ("git", "stored")]
         assert [check.message for check in checks if check.outcome is not Outcome.OK] == []
-    assert _git(roots["left"], "ls-files") == _git(roots["right"], "ls-files")
+    assert git(roots["left"], "ls-files") == git(roots["right"], "ls-files")

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import sysconfig
 import tempfile
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tests.support.git import git
 
 from holdfast import Holdfast
 from holdfast.errors import Corrupt
@@ -22,37 +22,28 @@ from holdfast.storage import block_marker
 from holdfast_doctor.examine import examine
 from holdfast_doctor.threeway import merge
 
-_ID = ("-c", "user.name=t", "-c", "user.email=t@example.org")
 _START = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-def _git(folder: Path, *words: str) -> str:
-    # Git runs the driver as `holdfast init --git` set it up.
-    env = os.environ | {"PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])}
-    done = subprocess.run(["git", *_ID, *words], cwd=folder, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def _clones(folder: Path) -> tuple[Path, Path]:
     one, two = folder / "one", folder / "two"
     one.mkdir()
-    _git(one, "init", "-q", "-b", "main", ".")
+    git(one, "init", "-q", "-b", "main", ".")
     init = [sys.executable, "-m", "holdfast", "init", "--git"]
     subprocess.run(init, cwd=one, check=True, capture_output=True)
-    _git(one, "add", "-A")
-    _git(one, "commit", "-qm", "start")
-    _git(folder, "clone", "-q", "one", "two")
+    git(one, "add", "-A")
+    git(one, "commit", "-qm", "start")
+    git(folder, "clone", "-q", "one", "two")
     subprocess.run(init, cwd=two, check=True, capture_output=True)
     return one, two
 
 
 def _exchange(one: Path, two: Path) -> None:
     for clone in (one, two):
-        _git(clone, "add", "-A")
-        _git(clone, "commit", "-qm", "memory", "--allow-empty")
-    _git(two, "pull", "-q", "--no-rebase", "--no-edit", str(one), "main")
-    _git(one, "pull", "-q", "--no-rebase", "--no-edit", str(two), "main")
+        git(clone, "add", "-A")
+        git(clone, "commit", "-qm", "memory", "--allow-empty")
+    git(two, "pull", "-q", "--no-rebase", "--no-edit", str(one), "main")
+    git(one, "pull", "-q", "--no-rebase", "--no-edit", str(two), "main")
 
 
 def test_merge_driver__two_clones_store_facts_and_a_teammate_forgets_one__both_hold_the_same(tmp_path: Path) -> None:
@@ -80,7 +71,7 @@ def _doctor(clone: Path, name: str) -> list[str]:
 def test_doctor__a_clone_without_the_driver__says_the_next_step(tmp_path: Path) -> None:
     _, two = _clones(tmp_path)
     assert _doctor(two, "git") == []
-    _git(two, "config", "--unset", "merge.holdfast.driver")
+    git(two, "config", "--unset", "merge.holdfast.driver")
     (told,) = _doctor(two, "git")
     assert "holdfast init --git" in told
 
@@ -284,6 +275,12 @@ def test_merge__equal_facts_of_two_machines__is_one_fact_of_those_who_state_it_n
     assert [json.loads(line)["source"] for line in text.splitlines()] == merged
 
 
+def test_merge__both_sides_changed_one_fact_to_one_text__it_is_stated_by_both_machines() -> None:
+    base = (_BY % (1, "by a@x, b@y")).replace("port is 1", "port is 0")
+    merged = merge(base, _BY % (1, "by a@x"), _BY % (1, "by b@y"), "facts.jsonl")
+    assert [json.loads(line)["source"] for line in merged.splitlines()] == ["by a@x, b@y"]
+
+
 def test_merge__both_sides_changed_one_fact__keeps_both_texts() -> None:
     base, one, two = (_FACT % (1, text, _DAY) for text in ("old", "new here", "new there"))
     merged = merge(base, one, two, ".holdfast/facts.jsonl")
@@ -322,23 +319,23 @@ def test_merge_driver__rebase_and_criss_cross__each_block_is_there_once(tmp_path
             session = memory.session(words)
             session.add("user", words)
             session.flush()
-        _git(clone, "add", "-A")
-        _git(clone, "commit", "-qm", words)
+        git(clone, "add", "-A")
+        git(clone, "commit", "-qm", words)
 
     flush(one, "first")
     flush(two, "second")
-    _git(two, "pull", "-q", "--rebase", str(one), "main")
-    _git(one, "pull", "-q", "--no-rebase", "--no-edit", str(two), "main")
+    git(two, "pull", "-q", "--rebase", str(one), "main")
+    git(one, "pull", "-q", "--no-rebase", "--no-edit", str(two), "main")
     flush(one, "third")
     flush(two, "fourth")
     for clone, other in ((one, two), (two, one)):
-        _git(clone, "fetch", "-q", str(other), "main:other")
+        git(clone, "fetch", "-q", str(other), "main:other")
     for clone in (one, two):  # both merge the other's state of before: a criss-cross
-        _git(clone, "merge", "-q", "--no-edit", "other")
-        _git(clone, "branch", "-qD", "other")
+        git(clone, "merge", "-q", "--no-edit", "other")
+        git(clone, "branch", "-qD", "other")
     flush(one, "fifth")
     flush(two, "sixth")
-    _git(two, "pull", "-q", "--no-rebase", "--no-edit", str(one), "main")
+    git(two, "pull", "-q", "--no-rebase", "--no-edit", str(one), "main")
     text = "".join(path.read_text() for path in (two / ".holdfast" / "memory").glob("*.md"))
     for words in ("first", "second", "third", "fourth", "fifth", "sixth"):
         assert text.count(f"session={words} ") == 1, words
@@ -346,9 +343,9 @@ def test_merge_driver__rebase_and_criss_cross__each_block_is_there_once(tmp_path
 
 
 def test_doctor__a_sqlite_store_is_committed__warns(tmp_path: Path) -> None:
-    _git(tmp_path, "init", "-q", "-b", "main", ".")
+    git(tmp_path, "init", "-q", "-b", "main", ".")
     (tmp_path / ".holdfast").mkdir()
     (tmp_path / ".holdfast" / "holdfast.db").write_bytes(b"")
-    _git(tmp_path, "add", "-f", ".holdfast/holdfast.db")
+    git(tmp_path, "add", "-f", ".holdfast/holdfast.db")
     told = [check for check in examine(str(tmp_path)) if check.name == "git"]
     assert "cannot merge it" in told[0].message

@@ -194,23 +194,14 @@ def test_migrate__killed_while_copying_and_clearing__goes_on(tmp_path: Path, kin
         migrate(source, target, record=str(record))
         source.update_fact("fact_00000000", content="changed")
     code = """
-        import os, signal, sys
-        from pathlib import Path
+        import sys
         from holdfast_file.backend import FileBackend
         from holdfast_sqlite.backend import SqliteBackend
         from holdfast_migrate.migrate import migrate
+        from tests.support import dying
         kinds = {"file": FileBackend, "sqlite": SqliteBackend}
-        source, target, left = kinds[sys.argv[1]](sys.argv[2]), kinds[sys.argv[3]](sys.argv[4]), int(sys.argv[5])
-        def killing(call):
-            def counted(*a, **k):
-                global left
-                left -= 1
-                if left < 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return call(*a, **k)
-            return counted
-        for name in ("write", "add_fact", "delete_fact"):
-            setattr(target, name, killing(getattr(target, name)))
+        source, target = kinds[sys.argv[1]](sys.argv[2]), kinds[sys.argv[3]](sys.argv[4])
+        dying.arm_methods(target, ("write", "add_fact", "delete_fact"), int(sys.argv[5]))
         migrate(source, target, record=sys.argv[6])
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
