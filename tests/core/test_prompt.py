@@ -239,6 +239,32 @@ def test_prompt__rule_newer_than_the_facts__masked_or_left_out(project: Path) ->
         )
 
 
+class LinesSeen:
+    """Counts the lines of facts that a validator reads."""
+
+    lines = 0
+
+    @hookimpl
+    def on_validate(self, subject: Any) -> list[Finding]:
+        self.lines += subject.text.count("- [knowledge")
+        return []
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_prompt__facts_shorter_than_usual__validators_read_little_more_than_is_printed(
+    project: Path, backend: str
+) -> None:
+    seen = LinesSeen()
+    config = Config(storage=StorageConfig(backend=backend))
+    with Holdfast.open(project, config=config, plugins=[("seen", seen)]) as memory:
+        fact = {"category": "knowledge", "confidence": 0.5}
+        memory.facts.import_({"content": f"The parser reads file {n}", **fact} for n in range(400))
+        seen.lines = 0
+        printed = memory.prompt().count("\n- [knowledge")
+        assert 80 < printed < 400
+        assert printed <= seen.lines <= 1.3 * printed
+
+
 class AcrossLines:
     """A rule whose findings reach from one line to the next."""
 

@@ -71,11 +71,14 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
         while True:  # until the facts that were read no longer fit, or are all there are
             facts = list(backend.strongest(min(limit, sys.maxsize))) if stored else []
             disputed = {fact.id for one in origins.conflicts(facts) for fact in one.facts}
-            lines = _admit_facts(services, facts, disputed)
-            block = _Block(head, lines, stored - (len(facts) - len(lines)), fenced)
-            if limit >= stored or count(block.render(len(lines))) > max_tokens:
-                return _fitted(block, max_tokens, count)
-            limit *= 2
+            stated = [_line(fact, disputed) for fact in facts]
+            block = _Block(head, stated, stored, fenced)
+            if limit >= stored or (used := count(block.render(len(stated)))) > max_tokens:  # enough: the gate once
+                lines = _admit_facts(services, facts, stated)
+                block = _Block(head, lines, stored - (len(facts) - len(lines)), fenced)
+                if limit >= stored or (used := count(block.render(len(lines)))) > max_tokens:
+                    return _fitted(block, max_tokens, count)
+            limit = max(limit * max_tokens // max(used, 1), limit) + 4  # as many as fit at the length of these
 
 
 @define
@@ -170,14 +173,18 @@ def _admitted(services: Services, head: str) -> str:
         return ""
 
 
-def _admit_facts(services: Services, facts: Sequence[Fact], disputed: Container[str]) -> list[str]:
-    """The lines of ``facts`` as they pass the gate now, without those that it refuses. Facts in ``disputed`` (ids) name
-    their origin."""
-    lines = [fact_line(fact) + (_says(fact) if fact.id in disputed else "") for fact in facts]
+def _line(fact: Fact, disputed: Container[str]) -> str:
+    """The line of a fact; one in ``disputed`` (ids) names its origin."""
+    return fact_line(fact) + (_says(fact) if fact.id in disputed else "")
+
+
+def _admit_facts(services: Services, facts: Sequence[Fact], lines: Sequence[str]) -> list[str]:
+    """The lines of ``facts`` as they pass the gate now, without those that it refuses."""
     try:
         return services.gate.admit_all(lines, surface=Surface.FACT)
     except Refused:
         if len(facts) > 1:
-            return [line for fact in facts for line in _admit_facts(services, [fact], disputed)]
+            pairs = zip(facts, lines, strict=True)
+            return [admitted for fact, line in pairs for admitted in _admit_facts(services, [fact], [line])]
         logger.warning("fact %s is left out of the prompt because a validator now refuses it", facts[0].id)
         return []

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def rewrite(text: str, root: str) -> str:
     """``text`` with the project folder made relative and the home folder as ``~``."""
-    return rewriter(root)(text)
+    return rewriter(root)(text) if os.sep in text else text  # without a separator it names no folder
 
 
 def rewriter(root: str) -> Callable[[str], str]:

@@ -148,7 +148,8 @@ class Session:
             if record["id"] not in self._ids:
                 self._append(record)
                 background.said(self._services, role, tool)
-            return next((m for _, m in reversed(self._log) if m.id == record["id"]), self._message(record))
+            stored = next((m for _, m in reversed(self._log) if m.id == record["id"]), None)
+            return stored or self._message(record)
 
     def extend(self, messages: Iterable[Message]) -> int:
         """Journal messages recorded elsewhere with one durable write; returns the number added.

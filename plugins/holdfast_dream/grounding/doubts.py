@@ -56,6 +56,8 @@ _LIMIT: Final = re.compile(
     r"|\b(?:only|nobody but)\s+(?:[\w'-]+\s+){1,4}may\b",
     re.IGNORECASE,
 )
+#: Words for a permission, which the source's "may" then is, too.
+_PERMITS: Final = words("can allowed permitted entitled")
 _ALL: Final = words(
     "always all every everyone everybody anyone anybody everything everywhere entirely completely invariably"
 )
@@ -100,6 +102,7 @@ _PAIRS: Final = """
     | lock locks locked / unlock unlocks unlocked | install installs installed / uninstall uninstalls uninstalled
     | import imports imported / export exports exported | agrees agreed / declined refused disagrees disagreed
     | cheap cheaper / expensive dearer | best / worst | upgraded / downgraded
+    | fix fixes fixed repairs repaired / break breaks broke broken
     | succeeded succeeds works worked work / failed fails fail
 """
 _OPPOSITES: Final = _opposites()
@@ -128,6 +131,7 @@ def doubts(
     if (
         not low & _LOOSE
         and not _is_hedged(body, low)
+        and not (low & _PERMITS and all(there & _HEDGES == {"may"} for there in said))
         and all(
             _is_part_hedged(match.unit.text, there, tokens) or _is_opinion(match.unit.text, tokens)
             for match, there in zip(best, said, strict=True)
@@ -146,6 +150,8 @@ def doubts(
         yield "roles", found
     if found := _other_cause(tokens, best):
         yield "cause", found
+    if found := _other_course(body, best):
+        yield "roles", found
     if (
         found := _opposite(tokens, best, matches)
         or (";" not in body and _antonym(tokens, matches))
@@ -305,6 +311,17 @@ def _other_cause(tokens: Sequence[Token], best: Sequence[Match]) -> str:
     if mine is None or not theirs or any(mine[0] & cause and mine[1] & effect for cause, effect in theirs):
         return ""
     return " ".join(sorted(mine[0])) or "cause"
+
+
+_COURSE: Final = re.compile(r"\bfrom (\d[\d.,]*\d|\d)(?: ?[^\W\d]+| ?%)? to (\d[\d.,]*\d|\d)")
+
+
+def _other_course(body: str, best: Sequence[Match]) -> str:
+    """Another change than the best unit's: "from 1.1 to 2.4", where it is from 2.4 to 1.1."""
+    mine, theirs = _COURSE.search(body), _COURSE.search(best[0].unit.text)
+    if mine is None or theirs is None or mine.groups() == theirs.groups():
+        return ""
+    return mine[0] if set(mine.groups()) & set(theirs.groups()) else ""  # otherwise in other units
 
 
 def _opposite(tokens: Sequence[Token], best: Sequence[Match], matches: Sequence[Match]) -> str:

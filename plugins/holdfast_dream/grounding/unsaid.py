@@ -28,6 +28,11 @@ _GIVEN: Final = re.compile(
     r"|after|until)\b",
     re.IGNORECASE,
 )
+_UNKNOWN: Final = re.compile(
+    r"\b(?:cause|reason) (?:is|was|remains|stays) (?:still |yet )?(?:unknown|unclear|open|not (?:known|clear))\b"
+    r"|\b(?:nobody|no one) (?:yet )?knows why\b",
+    re.IGNORECASE,
+)
 #: After these, what follows is denied, given up or reserved.
 _DENIED: Final = re.compile(
     r"\b(?:not|never|neither|nor|without|n't|cannot|rather than|instead of|nobody but|no longer|no"
@@ -89,6 +94,11 @@ def _cause(body: str, best: Sequence[Match], evidence: Evidence) -> str:
     wanted, effects = _roots(cause), _roots(effect)
     if not wanted or not effects or _negates(body):
         return ""
+    top = best[0]
+    same_line = (evidence.units[at] for at in (top.at, top.at + 1) if at < len(evidence.units))
+    where = (top.unit.document, top.unit.line)
+    if any(_UNKNOWN.search(unit.text) for unit in same_line if (unit.document, unit.line) == where):
+        return "" if _UNKNOWN.search(body) else cause.strip(" .")
     for match in best:
         near = range(max(0, match.at - 1), min(len(evidence.units), match.at + 2))
         around = [evidence.units[at] for at in near if evidence.units[at].document == match.unit.document]

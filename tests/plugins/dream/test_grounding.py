@@ -159,6 +159,9 @@ def test_ground__known_words_that_say_something_else__are_unproven(line: str, ki
         ("Odile dismissed Wim", "Odile hired Wim in 2019.", "opposite"),
         ("Saskia divorced Wim", "Saskia and Wim work at the library.", "predicate"),
         ("Dogs travel free and get water", "Dogs travel free.", "clause"),
+        ("Latency rose because of nginx 1.27", "Latency rose after nginx 1.27; the cause is unknown.", "cause"),
+        ("The start went from 1.1 s to 2.4 s", "The start went from 2.4 s to 1.1 s.", "roles"),
+        ("Kotlin 2.1 fixes the processor", "We pinned Kotlin, since 2.1 breaks the processor.", "opposite"),
     ],
 )
 def test_ground__words_that_the_source_binds_otherwise__are_not_supported(line: str, said: str, kind: str) -> None:
@@ -180,6 +183,8 @@ def test_ground__words_that_the_source_binds_otherwise__are_not_supported(line: 
         ("The grant must be spent by 30 June", "The grant must be spent by the end of June."),
         ("Backfill: written by Noor, run by Idris", "Noor wrote the backfill, Idris runs it."),
         ("The Intel flicker was not the driver's fault", "The Intel flicker came from a barrier, not from the driver."),
+        ("Bo can approve refunds below 200 EUR", "Bo may approve refunds below 200 EUR."),
+        ("The start went from 2,400 ms to 1,100 ms", "The start went from 2.4 s to 1.1 s."),
     ],
 )
 def test_ground__the_same_in_other_words__is_supported(line: str, said: str) -> None:

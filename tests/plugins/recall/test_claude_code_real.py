@@ -145,6 +145,9 @@ def test_claude_code__agent_searches_over_mcp__gets_a_turn_compacted_weeks_ago(
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_AUTOUPDATER": "1",
         "IS_SANDBOX": "1",
+        # The first request waits for the server, which starts slowly on a busy machine.
+        "MCP_CONNECTION_NONBLOCKING": "0",
+        "MCP_CONNECT_TIMEOUT_MS": "60000",
     }
     words = ["-p", QUESTION, "--mcp-config", str(servers), "--strict-mcp-config", "--allowedTools", TOOL]
 

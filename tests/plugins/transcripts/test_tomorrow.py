@@ -1,0 +1,181 @@
+"""Transcripts of a later client version: unknown records and tools, and fields that are missing, renamed or retyped."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from holdfast.models import turns_of
+from holdfast.text import asked
+from holdfast_offline.extract import extract
+from holdfast_transcripts import read
+
+ASKED = "Rename the invoice column to cust_ref in the billing schema"
+TURN = (
+    "Explain the retry limit of the importer",
+    "The importer retries 5 times, then it writes the row to rejects.csv.",
+)
+ANSWERED = "I renamed the column to cust_ref and ran the 12 tests of the billing schema."
+OTHERS = (
+    "Переименуй столбец в cust_ref, пожалуйста",
+    "請求書の列名を cust_ref に変更してください",
+    "سمّ العمود cust_ref من فضلك",
+)
+
+#: Fields that say who speaks and what. Without them a row holds no conversation that a reader could know.
+_NEEDED = frozenset({"type", "role", "content", "text", "message", "payload", "info", "parts"})
+_VALUES: st.SearchStrategy[Any] = st.sampled_from(
+    [None, True, 0, -1, 2**70, 1e300, "", "x", "2026-13-45T99:99:99Z", [], {}, [None], [[1]], {"type": {}}, "\ud800"]
+).map(copy.deepcopy)
+
+
+def claude(role: str, text: str, number: int) -> dict[str, Any]:
+    content: Any = text if role == "user" else [{"type": "text", "text": text}]
+    return {
+        "type": role, "message": {"role": role, "content": content, "id": f"m{number}", "usage": {"output_tokens": 3}},
+        "uuid": f"u{number}", "parentUuid": None, "sessionId": "s-1", "cwd": "/home/ann/shop", "gitBranch": "main",
+        "version": "9.0.0", "timestamp": "2026-11-21T10:00:00.000Z", "isSidechain": False,
+    }  # fmt: skip
+
+
+def codex(role: str, text: str, number: int) -> dict[str, Any]:
+    block = {"type": "input_text" if role == "user" else "output_text", "text": text}
+    payload = {"type": "message", "role": role, "content": [block], "id": f"m{number}", "phase": "x"}
+    return {"timestamp": "2026-11-21T10:00:00.000Z", "type": "response_item", "payload": payload, "ordinal": number}
+
+
+def opencode(role: str, text: str, number: int) -> dict[str, Any]:
+    info = {"role": role, "id": f"m{number}", "sessionID": "ses_1", "time": {"created": 1795294939254}, "cost": 0.1}
+    part = {"type": "text", "text": text, "id": f"p{number}", "messageID": f"m{number}", "time": {"start": 1}}
+    return {"info": info, "parts": [part]}
+
+
+def claude_tool(name: str, number: int) -> list[dict[str, Any]]:
+    used = claude("assistant", "", number)
+    used["message"]["content"] = [{"type": "tool_use", "id": f"t{number}", "name": name, "input": {"deep": [{"a": 1}]}}]
+    told = claude("user", "", number + 1)
+    told["message"]["content"] = [
+        {"type": "tool_result", "tool_use_id": f"t{number}", "content": [{"type": "hologram"}]}
+    ]
+    return [used, told]
+
+
+def codex_tool(name: str, number: int) -> list[dict[str, Any]]:
+    used = {"type": "custom_tool_call", "name": name, "call_id": f"t{number}", "input": {"deep": [1]}}
+    told = {"type": "custom_tool_call_output", "call_id": f"t{number}", "output": {"hologram": [1, 2]}}
+    return [{"timestamp": "x", "type": "response_item", "payload": one} for one in (used, told)]
+
+
+def opencode_tool(name: str, number: int) -> list[dict[str, Any]]:
+    row = opencode("assistant", "", number)
+    row["parts"] = [{"type": "tool", "tool": name, "callID": f"t{number}", "state": {"status": "teleported"}}]
+    return [row]
+
+
+CLIENTS: dict[str, tuple[Callable[[str, str, int], dict[str, Any]], Callable[[str, int], list[dict[str, Any]]]]] = {
+    "claude-code": (claude, claude_tool),
+    "codex": (codex, codex_tool),
+    "opencode": (opencode, opencode_tool),
+}
+
+
+def conversation(client: str, request: str = ASKED) -> list[dict[str, Any]]:
+    """A question with its answer, then ``request``, a call of an unknown tool, and the last answer."""
+    row, tool = CLIENTS[client]
+    told = [row("user", TURN[0], 1), row("assistant", TURN[1], 2), row("user", request, 3)]
+    return [*told, *tool("quantum_edit", 4), row("assistant", ANSWERED, 6)]
+
+
+@st.composite
+def changed(draw: st.DrawFn, client: str) -> list[dict[str, Any]]:
+    """The conversation with up to eight changes to fields that do not carry the conversation, and with records of
+    unknown types between its rows."""
+    rows: list[dict[str, Any]] = json.loads(json.dumps(conversation(client)))
+    for _ in range(draw(st.integers(0, 8))):
+        holder = draw(st.sampled_from(_holders(rows)))
+        names = sorted(set(holder) - _NEEDED)
+        if not names:
+            continue
+        name = draw(st.sampled_from(names))
+        change = draw(st.sampled_from(["drop", "rename", "retype"]))
+        value = holder.pop(name)
+        if change == "rename":
+            holder[f"{name}V2"] = value
+        elif change == "retype":
+            holder[name] = draw(_VALUES)
+    for _ in range(draw(st.integers(0, 4))):
+        unknown = {"type": draw(st.sampled_from(["mood", "hologram", "", None, 7])), "data": draw(_VALUES)}
+        rows.insert(draw(st.integers(0, len(rows))), unknown)
+    return rows
+
+
+def _holders(value: Any) -> list[dict[str, Any]]:
+    """All mappings in ``value``."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [*([value] if isinstance(value, dict) else []), *(found for one in inner for found in _holders(one))]
+
+
+def write(path: Path, rows: Sequence[object]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def kept(path: Path) -> tuple[str, str]:
+    """The objective and the summary that a flush of the transcript derives."""
+    found = list(read(path).messages)
+    return asked.objective(found, 200), extract(turns_of(found)).summary
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_read__client_version_of_tomorrow__keeps_the_last_request_and_the_last_answer(
+    client: str, tmp_path: Path, data: st.DataObject
+) -> None:
+    objective, summary = kept(write(tmp_path / "t.jsonl", data.draw(changed(client))))
+    assert ASKED in objective
+    assert ANSWERED in summary
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("request_", OTHERS)
+def test_read__request_in_another_language__is_the_objective(client: str, request_: str, tmp_path: Path) -> None:
+    objective, summary = kept(write(tmp_path / "t.jsonl", conversation(client, request_)))
+    assert request_ in objective
+    assert ANSWERED in summary
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_read__no_row_has_a_time__keeps_the_last_request_and_the_last_answer(client: str, tmp_path: Path) -> None:
+    rows = conversation(client)
+    for holder in _holders(rows):
+        for name in ("timestamp", "time", "created"):
+            holder.pop(name, None)
+    objective, summary = kept(write(tmp_path / "t.jsonl", rows))
+    assert ASKED in objective
+    assert ANSWERED in summary
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_read__fields_of_any_kind_are_retyped__is_read_or_refused_in_words(
+    client: str, tmp_path: Path, data: st.DataObject
+) -> None:
+    rows = conversation(client)
+    for _ in range(data.draw(st.integers(1, 6))):
+        holder = data.draw(st.sampled_from(_holders(rows)))
+        if holder:
+            holder[data.draw(st.sampled_from(sorted(holder)))] = data.draw(_VALUES)
+    untouched = CLIENTS[client][0]
+    rows += [untouched("user", ASKED, 8), untouched("assistant", ANSWERED, 9)]
+    objective, summary = kept(write(tmp_path / "t.jsonl", rows))
+    assert ASKED in objective
+    assert ANSWERED in summary
