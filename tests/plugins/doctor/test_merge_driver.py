@@ -305,7 +305,10 @@ def test_merge__any_facts__a_text_new_on_both_sides_stays_and_each_text_and_id_i
     ports = {int(fact["content"].removeprefix("The port is ")) for fact in facts}
     assert len(ports) == len({fact["id"] for fact in facts}) == len(facts)
     old, mine, theirs = ({port for port, _ in side.values()} for side in (base, one, two))
-    assert (mine & theirs) - old <= ports <= mine | theirs
+    # A removal wins over a new text for the same id.
+    pairs = ((one, two), (two, one))
+    stays = {port for side, other in pairs for fact, (port, _) in side.items() if fact in other or fact not in base}
+    assert (mine & theirs & stays) - old <= ports <= mine | theirs
 
 
 def test_merge__both_sides_changed_one_fact__keeps_both_texts() -> None:
