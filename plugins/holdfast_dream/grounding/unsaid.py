@@ -95,12 +95,9 @@ def _cause(body: str, best: Sequence[Match], evidence: Evidence) -> str:
     if not wanted or not effects or _negates(body):
         return ""
     top = best[0]
-    following = [evidence.units[at] for at in (top.at, top.at + 1) if at < len(evidence.units)]
-    if any(
-        _UNKNOWN.search(unit.text)
-        for unit in following
-        if (unit.document, unit.line) == (top.unit.document, top.unit.line)
-    ):
+    same_line = (evidence.units[at] for at in (top.at, top.at + 1) if at < len(evidence.units))
+    where = (top.unit.document, top.unit.line)
+    if any(_UNKNOWN.search(unit.text) for unit in same_line if (unit.document, unit.line) == where):
         return "" if _UNKNOWN.search(body) else cause.strip(" .")
     for match in best:
         near = range(max(0, match.at - 1), min(len(evidence.units), match.at + 2))

@@ -281,6 +281,33 @@ def test_merge__both_sides_changed_one_fact_to_one_text__it_is_stated_by_both_ma
     assert [json.loads(line)["source"] for line in merged.splitlines()] == ["by a@x, b@y"]
 
 
+#: Up to three facts by id, each with its text and the machines that state it.
+_FACTS = st.dictionaries(
+    st.integers(1, 3),
+    st.tuples(st.integers(0, 3), st.sampled_from(["", "by a@x", "by b@y", "by a@x, b@y", "by c@z"])),
+    max_size=3,
+)
+
+
+@given(_FACTS, _FACTS, _FACTS)
+def test_merge__any_facts__a_text_new_on_both_sides_stays_and_each_text_and_id_is_there_once(
+    base: dict[int, tuple[int, str]], one: dict[int, tuple[int, str]], two: dict[int, tuple[int, str]]
+) -> None:
+    was, a, b = (
+        "".join((_BY % (fact, by)).replace("is 1", f"is {port}") for fact, (port, by) in side.items())
+        for side in (base, one, two)
+    )
+    merged = merge(was, a, b, "facts.jsonl")
+    assert merged == merge(was, b, a, "facts.jsonl")
+    if a in (b, was) or b == was:
+        return  # the merged file is one of the sides, whose own facts are not judged
+    facts = [json.loads(line) for line in merged.splitlines()]
+    ports = {int(fact["content"].removeprefix("The port is ")) for fact in facts}
+    assert len(ports) == len({fact["id"] for fact in facts}) == len(facts)
+    old, mine, theirs = ({port for port, _ in side.values()} for side in (base, one, two))
+    assert (mine & theirs) - old <= ports <= mine | theirs
+
+
 def test_merge__both_sides_changed_one_fact__keeps_both_texts() -> None:
     base, one, two = (_FACT % (1, text, _DAY) for text in ("old", "new here", "new there"))
     merged = merge(base, one, two, ".holdfast/facts.jsonl")

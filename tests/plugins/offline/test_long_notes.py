@@ -1,0 +1,22 @@
+"""A dream without a model over notes that are long and hold nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize("form", ["{}\n", "- {}\n", "- Fact: {}\n"])
+def test_dream__note_of_one_word_lines_in_a_fresh_folder__is_skipped_and_succeeds(form: str, project: Path) -> None:
+    """A note of 300 kB, more than the 200 kB that a dream reads."""
+    notes = project / ".holdfast" / "memory"
+    notes.mkdir(parents=True)
+    words = "".join(form.format(f"w{number:x}") for number in range(300_000 // len(form.format("wfffff"))))
+    (notes / "2026-11-20.md").write_text(f"# Daily Memory: 2026-11-20\n\n{words}", encoding="utf-8")
+    command = [sys.executable, "-m", "holdfast", "--root", str(project), "dream", "--force"]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert "skipped" in told.stdout
