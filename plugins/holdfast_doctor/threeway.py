@@ -67,16 +67,20 @@ def _facts(base: str, one: str, two: str, name: str) -> str:
     ) -> Iterable[dict[str, Any]]:
         if a is not None and b is not None:
             return a, b
+        edited = [f for f in (a, b) if f is not None and was is not None and _key(f) != _key(was)]
+        if any(_key(f) in shared for f in edited):
+            return edited  # the side that removed it says the same by another fact
         # One side removed the fact. It stays only for the machines that stated it since: that side did not know them.
         stays = ({**f, "source": origins.left(_source(f), _source(was))} for f in (a, b) if f is not None)
         return (f for f in stays if origins.of(_source(f)))
 
     sides = [_live(text, name) for text in (base, one, two)]
+    shared = {_key(fact) for fact in sides[1].values()} & {_key(fact) for fact in sides[2].values()}
     found = _by_key(sides[0], sides[1], sides[2], both)
     kept: dict[str, dict[str, Any]] = {}
     ids: set[str] = set()
     for fact in sorted(found, key=_order):
-        key = duplicate_key(fact["content"])
+        key = _key(fact)
         if key in kept:
             kept[key] = kept[key] | {"source": origins.joined(_source(kept[key]), _source(fact))}
             continue
@@ -94,7 +98,7 @@ def _places(facts: Mapping[str, dict[str, Any]]) -> defaultdict[str, frozenset[s
     """Duplicate key -> the machines that state it, whatever the fact's id: two machines draw two ids for one text."""
     found: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for fact in facts.values():
-        found[duplicate_key(fact["content"])] |= origins.places(_source(fact))
+        found[_key(fact)] |= origins.places(_source(fact))
     return found
 
 
@@ -104,6 +108,10 @@ def _without(fact: dict[str, Any], gone: frozenset[str]) -> dict[str, Any] | Non
         return fact
     left = origins.left(_source(fact), origins.signed("", ", ".join(sorted(gone))))
     return fact | {"source": left} if origins.of(left) else None
+
+
+def _key(fact: Mapping[str, Any]) -> str:
+    return duplicate_key(fact["content"])
 
 
 def _order(fact: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -311,6 +311,14 @@ def test_merge__any_facts__a_text_new_on_both_sides_stays_and_each_text_and_id_i
     assert (mine & theirs & stays) - old <= ports <= mine | theirs
 
 
+def test_merge__each_side_edits_the_fact_that_the_other_removes_to_one_text__keeps_it() -> None:
+    base = _FACT % (1, "one", _DAY) + _FACT % (2, "two", _DAY)
+    one, two = _FACT % (1, "the same", _DAY), _FACT % (2, "the same", _DAY)
+    merged = merge(base, one, two, ".holdfast/facts.jsonl")
+    assert merged == merge(base, two, one, ".holdfast/facts.jsonl")
+    assert [json.loads(line)["content"] for line in merged.splitlines()] == ["the same"]
+
+
 def test_merge__both_sides_changed_one_fact__keeps_both_texts() -> None:
     base, one, two = (_FACT % (1, text, _DAY) for text in ("old", "new here", "new there"))
     merged = merge(base, one, two, ".holdfast/facts.jsonl")
