@@ -225,6 +225,21 @@ def test_duplicate__line_of_another_process_is_only_in_the_log__is_synced_once_b
         assert len(synced) == 1
 
 
+def test_batch__of_duplicates_that_are_only_in_the_log__is_synced_once_at_its_end(
+    project: Path, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    real = durable.sync
+    monkeypatch.setattr(durable, "sync", lambda path, **more: (synced.append(path), real(path, **more)))
+    with contextlib.closing(SqliteBackend(project)) as writer, contextlib.closing(SqliteBackend(project)) as reader:
+        writer.add_fact(make_fact(90), 100)
+        with reader.batch():
+            for _ in range(2):
+                assert reader.add_fact(make_fact(90), 100).outcome is AddOutcome.DUPLICATE
+            assert not synced
+        assert [os.path.basename(path) for path in synced] == ["holdfast.db-wal"]
+
+
 @pytest.mark.parametrize("stored", [None, "", "text", "text\n"])
 @pytest.mark.parametrize("header", ["", "# Day", "# Day\n"])
 def test_append__any_header_and_text_before__block_begins_a_line_and_nothing_is_before_it(
