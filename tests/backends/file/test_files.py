@@ -820,3 +820,38 @@ def test_fork__while_another_thread_is_in_a_call__child_reads_and_adds(project: 
         capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     assert done.stdout.strip() == str([make_fact(n).id for n in range(8)])
+
+
+# --- an append that a crash interrupted
+
+
+def _interrupted(store: FileBackend, home: Path) -> None:
+    """A note with half of a block at its end, and the intent that has all of it."""
+    store.write(DAY, "# Day\n")
+    block = make_block("two").encode()
+    intent.note(str(home / "state" / "append.intent"), intent.Intent(DAY, len("# Day\n"), block))
+    with open(home / DAY, "ab") as file:
+        file.write(block[: len(block) // 2])
+
+
+def test_compact__after_an_interrupted_append__leaves_none_of_its_text(store: FileBackend, home: Path) -> None:
+    _interrupted(store, home)
+    store.compact()
+    assert (home / DAY).read_text() == "# Day\n"
+    assert (home / "state" / "append.intent").read_bytes() == b""
+
+
+def test_append__the_interrupted_one_s_document_was_removed__begins_anew(store: FileBackend, home: Path) -> None:
+    _interrupted(store, home)
+    (home / DAY).unlink()
+    store.append(DAY, make_block("three"), HEADER, "three")
+    assert (home / DAY).read_text() == HEADER + make_block("three")
+
+
+def test_read__document_removed_while_it_is_read__is_missing(
+    store: FileBackend, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.write(DAY, "# Day\n")
+    pending = intent.pending
+    monkeypatch.setattr(intent, "pending", lambda path: ((home / DAY).unlink(missing_ok=True), pending(path))[1])
+    assert store.read(DAY) is None
