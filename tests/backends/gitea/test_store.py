@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta, timezone
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from tests.support.gitea.faults import FAULTS, FaultProxy
 
 from holdfast.errors import Refused, Unavailable
@@ -48,6 +50,21 @@ def text_of(store: GiteaBackend, name: str) -> str:
     document = store.read(name)
     assert document is not None
     return document.text
+
+
+def test_document__with_the_longest_name__is_stored_and_a_longer_one_refused(store: GiteaBackend) -> None:
+    name = f"memory/{'é' * 116}.md"
+    assert len(name.encode()) == 242
+    store.write(name, "text\n")
+    assert text_of(store, name) == "text\n"
+    with pytest.raises(Refused, match="too long"):
+        store.write(f"{name}x", "text\n")
+
+
+def test_fact__with_a_time_of_another_zone__keeps_its_moment(store: GiteaBackend) -> None:
+    there = make_fact(1).created_at.astimezone(timezone(timedelta(hours=5)))
+    store.add_fact(evolve(make_fact(1), created_at=there), 10)
+    assert store.get_fact(make_fact(1).id).created_at == there
 
 
 def numbers(standin: StandIn, title: str) -> list[int]:

@@ -39,6 +39,7 @@ def test_purge__subject_everywhere__no_byte_of_it_left_and_the_rest_is_there(ful
     assert holding(project, SUBJECT, *FORMS, *WORDS) == []
     assert set(report.counts) >= {"journals", "documents", "facts", "markers", "private files"}
     assert report.files > 10
+    assert {one.kind for one in report.changed if "/unsafe/" in one.name} == {"markers"}
     again = opened(storage=full.config.storage)
     assert [f.content for f in again.facts.list()] == ["The token expires after 60 s", "The CI runs on Debian"]
     texts = {n: again.store.read(n).text for n in again.store.names()}
