@@ -10,7 +10,7 @@ import logging
 from typing import Final
 
 from holdfast.errors import Unavailable
-from holdfast_gitea import marker, storeissue
+from holdfast_gitea import index, marker
 from holdfast_gitea.chain import Chain, shown
 from holdfast_gitea.documents import COPY, state_of
 from holdfast_gitea.documents import TITLE as DOCUMENT
@@ -104,9 +104,9 @@ def _renew_store(log: Log, entry: Entry) -> None:
     """Describe the store in an issue of the token's user."""
     issue = log.repo.issue(entry.number)
     framed = marker.framed(issue.body) if issue else None
-    text = framed.text if framed and framed.text else storeissue.new_text()
+    text = framed.text if framed and framed.text else index.store_text()
     more = {"facts": entry.facts or "", "settled": entry.settled or "", "authors": entry.authors or ""}
-    log.make(STORE, storeissue.body(text, **more))
+    log.make(STORE, index.store_body(text, **more))
 
 
 def _document(log: Log, title: str) -> None:

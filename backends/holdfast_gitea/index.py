@@ -22,7 +22,7 @@ from holdfast.fs import durable, safeopen
 from holdfast.text import untrusted
 from holdfast_gitea import marker
 from holdfast_gitea.authors import Authors
-from holdfast_gitea.folding import number
+from holdfast_gitea.folding import new_id, number
 from holdfast_gitea.members import Member, member_of, row_of
 from holdfast_gitea.wire.client import MARGIN, Repo
 from holdfast_gitea.wire.faults import Closed
@@ -35,6 +35,7 @@ PREFIX: Final = "holdfast:"
 #: The title of the issue that describes the repository, and the newest store format that this version supports.
 STORE: Final = PREFIX + "store"
 SCHEMA: Final = 1
+_NOTE: Final = "holdfast stores memory in this repository, in the issues whose titles begin with `holdfast:`."
 FACTS: Final = PREFIX + "facts"
 #: The title of the issue with the list of invited users.
 AUTHORS: Final = PREFIX + "authors"
@@ -402,3 +403,16 @@ def decoded(text: str) -> str:
         return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
     except ValueError:
         return ""
+
+
+# --- the issue that describes the repository -------------------------------------------------------------------------
+
+
+def store_text() -> str:
+    """The description of a new store, in JSON."""
+    return json.dumps({"schema": SCHEMA, "store": new_id(), "requires": []}, indent=2)
+
+
+def store_body(text: str, **more: str | int) -> str:
+    """The body with the JSON ``text``; ``more`` are fields of its marker, empty ones are left out."""
+    return marker.frame(_NOTE, text, language="json", kind="store", **more)

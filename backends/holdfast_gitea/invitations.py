@@ -15,7 +15,7 @@ from urllib.parse import quote
 from attrs import evolve
 
 from holdfast.errors import BadValue, Corrupt, NotFound, Refused, StorageError, Unavailable
-from holdfast_gitea import marker, storeissue
+from holdfast_gitea import index, marker
 from holdfast_gitea.chain import RESTORE, Chain
 from holdfast_gitea.folding import VERSION
 from holdfast_gitea.index import AUTHORS, STORE, Entry
@@ -128,7 +128,7 @@ def _prepare(log: Log) -> None:
     """Raises: Refused when the token's user may not change the list."""
     log.index.refresh(whole=True)
     if not log.index.known(STORE):
-        log.make(STORE, storeissue.new())
+        log.make(STORE, index.store_body(index.store_text()))
     own = log.authors.own_member(log.index.known(STORE)[0].number)
     if own is not None:
         raise Refused(
@@ -199,7 +199,7 @@ def _mention(log: Log, number: int) -> None:
         framed = marker.framed(issue.body) if issue else None
         if issue is None or framed is None or framed.text is None:
             return
-        body = storeissue.body(framed.text, facts=store.facts or "", settled=store.settled or "", authors=number)
+        body = index.store_body(framed.text, facts=store.facts or "", settled=store.settled or "", authors=number)
         log.index.saw(log.repo.edit_issue(store.number, body=body, content_version=issue.content_version))
     except (StorageError, Refused) as error:
         logger.warning("issue #%d was not changed: %s", store.number, error)

@@ -15,7 +15,7 @@ from typing import Any, Final
 from attrs import evolve
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, StorageError, Unavailable
-from holdfast_gitea import folding, marker, storeissue
+from holdfast_gitea import folding, index, marker
 from holdfast_gitea.authors import Authors
 from holdfast_gitea.chain import Chain, shown
 from holdfast_gitea.folding import BLOCK, NEXT, OPERATIONS, VERSION, Folded, Segment
@@ -232,7 +232,7 @@ class Log:
                 "settled": self._settled or store.settled or "",
                 "authors": store.authors or "",
             }
-            body = storeissue.body(framed.text, **more)
+            body = index.store_body(framed.text, **more)
             self.index.saw(self.repo.edit_issue(store.number, body=body, content_version=issue.content_version))
             self._settled = 0
         except (StorageError, Refused) as error:
@@ -423,7 +423,7 @@ class Log:
     def _begin(self, title: str) -> Chain:
         """The log with its first issue, created unless another writer has just created it."""
         if not self.index.known(STORE):
-            self.make(STORE, storeissue.new())
+            self.make(STORE, index.store_body(index.store_text()))
         if not self.index.known(title):
             self.make(title, _about(title))
             self.index.refresh()  # of two that were made at once the lower number counts

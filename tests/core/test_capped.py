@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from holdfast import Holdfast
-from holdfast.flush import capped, confirmed
+from holdfast.flush import confirmed, curated
 from holdfast.flush.confirmed import Confirmation
 from holdfast.flush.curated import bullets
 
@@ -106,7 +106,6 @@ def test_flush__killed_between_archive_and_memory__loses_and_doubles_nothing(ful
 
 
 def _dies_on_the_second_call():
-    from holdfast.flush import curated
 
     apply, calls = curated.apply, []
 
@@ -131,6 +130,6 @@ def test_warning__from_ninety_percent_on__in_the_receipt_and_in_doctor(full, pay
 
 def test_without__other_bytes__stay():
     text = "\ufeff# Memory\r\n\r\nprose - not an item\r\n- One\r\n  - Two\r\n- Three"
-    assert capped.without(text, ["two", "Nothing"]) == "\ufeff# Memory\r\n\r\nprose - not an item\r\n- One\r\n- Three"
-    assert capped.surplus(text, 3, "nowhere") == []
-    assert json.dumps(capped.surplus(text, 2, "nowhere")) == '["One", "Two"]'
+    assert curated.without(text, ["two", "Nothing"]) == "\ufeff# Memory\r\n\r\nprose - not an item\r\n- One\r\n- Three"
+    assert curated.surplus(text, 3, "nowhere") == []
+    assert json.dumps(curated.surplus(text, 2, "nowhere")) == '["One", "Two"]'

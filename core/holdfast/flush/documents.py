@@ -14,7 +14,7 @@ from attrs import define, evolve, field
 from holdfast.config.layout import ARCHIVE, Surface
 from holdfast.config.serde import flushed_payload, stamp
 from holdfast.errors import Corrupt
-from holdfast.flush import capped, closings, curated, handoff, notes, proof, trail
+from holdfast.flush import closings, curated, handoff, notes, proof
 from holdfast.flush.proof import Proof
 from holdfast.storage import block_marker
 
@@ -99,7 +99,7 @@ class Documents:
         name = self.services.layout.name(Surface.TRAIL, at.date())
 
         def render(block_id: str) -> str:
-            return trail.block(
+            return notes.summary_block(
                 payload, block_id=block_id, flush_id=flush_id, note=note_name, session=self.session_id, at=at
             )
 
@@ -107,7 +107,7 @@ class Documents:
             Surface.TRAIL,
             name,
             self.services.store.read(name),
-            trail.header(at.date()),
+            notes.summary_header(at.date()),
             flush_id.partition("-")[0],
             render,
         )
@@ -200,7 +200,7 @@ class Documents:
                 gone: Sequence[str] = gone,
             ) -> str:
                 absent[:] = curated.not_found(text, entries)
-                new = capped.without(curated.apply(text, entries, surface), gone)
+                new = curated.without(curated.apply(text, entries, surface), gone)
                 return services.gate.admit(new, surface=surface, name=name, previous=text)
 
             self.written.append(services.store.change(surface, name, change))
@@ -209,7 +209,7 @@ class Documents:
                 many = "its least confirmed line" if len(gone) == 1 else f"its {len(gone)} least confirmed lines"
                 self.warnings.append(f"{name} was full: {many} moved to {services.layout.archive}.")
             elif stored_now := services.store.read(name):
-                near = capped.warning(curated.count(stored_now.text), services.curated_limit, name)
+                near = curated.warning(curated.count(stored_now.text), services.curated_limit, name)
                 self.warnings += [near] if near else []
 
     def _updating(
@@ -220,7 +220,7 @@ class Documents:
         new = curated.updating(stored.text if stored else None, entries)
         old = [(after.replaces, after.text) for before, after in zip(entries, new, strict=True) if before != after]
         if old:
-            self._to_archive(*capped.replaced_block(old, name, flush_id, at))
+            self._to_archive(*curated.replaced_block(old, name, flush_id, at))
             self.warnings += [
                 f"{name}: a newer value replaced {old_line!r}, which is in {self.services.layout.archive}."
                 for old_line, _ in old
@@ -242,9 +242,9 @@ class Documents:
             return []
         stored = services.store.read(name)
         after = curated.apply(stored.text if stored else None, entries, surface)
-        gone = capped.surplus(after, services.curated_limit, services.state, [one.text for one in entries])
+        gone = curated.surplus(after, services.curated_limit, services.state, [one.text for one in entries])
         if gone:
-            self._to_archive(*capped.block(gone, name, flush_id, at))
+            self._to_archive(*curated.archive_block(gone, name, flush_id, at))
         return gone
 
     def _warn_of_clock(self, note: Document | None, at: datetime) -> None:

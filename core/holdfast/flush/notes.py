@@ -125,6 +125,25 @@ def decided(block_id: str, *, session: str, title: str, opens: bool, because: st
 
 
 #: The questions that a block answers, each with its line labels. Source: R099, R128-R133.
+def summary_header(day: date) -> str:
+    """The beginning of a new daily summary."""
+    return f"# Daily Summary: {day.isoformat()}\n"
+
+
+def summary_block(payload: Payload, *, block_id: str, flush_id: str, note: str, session: str, at: datetime) -> str:
+    """The state mutations of one flush, for the daily summary, with a pointer to the full note."""
+    lines = [
+        "",
+        f"## State changes ({at:%H:%M})",
+        block_marker(block_id),
+        f"<!-- at={stamp(at.astimezone(UTC))} -->",
+        "",
+    ]
+    lines += [f"- **{m.kind}** {one_line(m.target)}: {one_line(m.summary)}" for m in payload.state_mutations or ()]
+    lines += ["", f"Source: {note}, block {flush_id}"]
+    return "\n".join(lines) + "\n"
+
+
 WHAT_HAPPENED, WHAT_CHANGED, WHAT_IS_BLOCKED, WHAT_IS_NEEDED, WHAT_NEXT, PROOF = (
     "What happened",
     "What changed",

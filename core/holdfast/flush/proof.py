@@ -16,7 +16,7 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload
 from holdfast.errors import HoldfastError, Refused
 from holdfast.facts.factrules import duplicate_key
-from holdfast.flush import capped, closings, curated, handoff, notes
+from holdfast.flush import closings, curated, handoff, notes
 from holdfast.models import Written
 from holdfast.storage import sha256_of
 
@@ -144,7 +144,7 @@ def missing(
     return [
         entry
         for entry in absent
-        if duplicate_key(_plain(entry.text)) not in gone and not capped.is_archived(_plain(entry.text), there)
+        if duplicate_key(_plain(entry.text)) not in gone and not curated.is_archived(_plain(entry.text), there)
     ]
 
 

@@ -25,7 +25,7 @@ from holdfast.journal.witness import Witness
 from holdfast.models.value import Value
 from holdfast.session.fitting import fitted
 from holdfast.session.resume import artifacts, own_first, resume
-from holdfast.session.unshipped import Unshipped
+from holdfast.session.spooled import Unshipped
 from holdfast.text import conflicts
 from holdfast.text.plain import BOM
 

@@ -252,12 +252,12 @@ def ended_session(path: str) -> SessionStatus | None:
 
 def nearly_full(services: Services) -> Iterator[tuple[str, str]]:
     """Curated documents close to their limit: name, and a sentence about it. Raises: Corrupt, Unavailable."""
-    from holdfast.flush import capped, curated
+    from holdfast.flush import curated
 
     for surface in (Surface.MEMORY, Surface.USER):
         name = services.layout.name(surface)
         document = services.store.read(name)
-        said = capped.warning(curated.count(document.text), services.curated_limit, name) if document else ""
+        said = curated.warning(curated.count(document.text), services.curated_limit, name) if document else ""
         if said:
             yield name, said
 

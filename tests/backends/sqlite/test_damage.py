@@ -208,12 +208,18 @@ def test_close__calls_afterwards__are_unavailable_and_open_no_file(project: Path
     assert [path.name for path in database.parent.iterdir()] == ["holdfast.db"]
 
 
-def test_duplicate__line_of_another_process_is_only_in_the_log__is_synced_once_before_the_answer(
-    project: Path, database: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    synced: list[str] = []
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that :func:`durable.sync` is called for, in order."""
+    paths: list[str] = []
     real = durable.sync
-    monkeypatch.setattr(durable, "sync", lambda path, **more: (synced.append(path), real(path, **more)))
+    monkeypatch.setattr(durable, "sync", lambda path, **more: (paths.append(path), real(path, **more)))
+    return paths
+
+
+def test_duplicate__line_of_another_process_is_only_in_the_log__is_synced_once_before_the_answer(
+    project: Path, database: Path, synced: list[str]
+) -> None:
     with contextlib.closing(SqliteBackend(project)) as writer, contextlib.closing(SqliteBackend(project)) as reader:
         writer.add_fact(make_fact(90), 100)
         reader.update_fact("fact_00000001", confidence=make_fact(1).confidence)  # changes nothing, so it syncs nothing
@@ -226,11 +232,8 @@ def test_duplicate__line_of_another_process_is_only_in_the_log__is_synced_once_b
 
 
 def test_batch__of_duplicates_that_are_only_in_the_log__is_synced_once_at_its_end(
-    project: Path, database: Path, monkeypatch: pytest.MonkeyPatch
+    project: Path, database: Path, synced: list[str]
 ) -> None:
-    synced: list[str] = []
-    real = durable.sync
-    monkeypatch.setattr(durable, "sync", lambda path, **more: (synced.append(path), real(path, **more)))
     with contextlib.closing(SqliteBackend(project)) as writer, contextlib.closing(SqliteBackend(project)) as reader:
         writer.add_fact(make_fact(90), 100)
         with reader.batch():

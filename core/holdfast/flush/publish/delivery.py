@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
@@ -153,7 +152,7 @@ def work_off(services: Services, *, limit_s: float) -> int:
     no plugin when nothing is due: everything that had to be kept is already stored."""
     outbox = Outbox(services.state)
     try:
-        if not os.path.exists(services.private(FILE)):
+        if not services.waits(FILE):
             return 0
         outbox.send(_senders(services), now=services.now(), limit_s=limit_s)
         return outbox.count()

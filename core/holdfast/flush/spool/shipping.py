@@ -6,7 +6,6 @@ facts. A process killed at any point leaves the flush in the spool, and the next
 
 from __future__ import annotations
 
-import os
 import time
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -119,7 +118,7 @@ def ship(services: Services, *, limit_s: float) -> Shipped:
     It stops at the first flush that the server does not take now. A flush that cannot be written for another reason
     keeps the later ones of its session back, not those of other sessions.
     """
-    if not os.path.exists(services.private(FILE)):
+    if not services.waits(FILE):
         return Shipped()
     spool, ends = Spool(services.state), time.monotonic() + limit_s
     try:
