@@ -374,7 +374,7 @@ class FactFile:
             mark = marks.read(self._mark)  # before the file, which then holds at least the marked lines
             with open(fd, "rb", closefd=False) as file:
                 file.seek(self._size)
-                self._take(file.read(), mark)
+                self._take(file.read(), mark, key)
         self._key = key
 
     def _continues(self, fd: int, key: Identity) -> bool:
@@ -385,8 +385,9 @@ class FactFile:
             return False  # not an append
         return read_at(fd, len(self._last), self._size - len(self._last)) == self._last
 
-    def _take(self, data: bytes, mark: Mark) -> None:
-        """Apply whole lines. An unacknowledged torn line at the end is not read. The next writer cuts it."""
+    def _take(self, data: bytes, mark: Mark, key: Identity) -> None:
+        """Apply the whole lines of the file ``key``. A torn line at the end, which was never acknowledged, is not read.
+        The next writer cuts it off."""
         lines = data.split(b"\n")
         rest = lines.pop()
         if lines and b"\0" in lines[-1] and not rest.strip(b"\0"):
@@ -408,7 +409,8 @@ class FactFile:
         except ValueError as error:
             if not may_be_torn(rest, *BEGINNINGS):  # a person typed it
                 raise self._corrupt(str(error)) from error
-            if self._size < mark.size and marks.read(self._mark) == mark:  # else another process has just rewritten it
+            now = self._identity()  # the mark may be that of a file that replaced this one meanwhile
+            if self._size < mark.size and now is not None and now[:2] == key[:2]:
                 raise self._corrupt(f"the file was cut off, it had {mark.facts:,} facts", repair.RESTORE) from error
             return
         try:

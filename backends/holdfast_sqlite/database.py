@@ -219,9 +219,6 @@ class Database:
         """The storage error for a SQLite error."""
         if isinstance(error, UnicodeEncodeError):
             return faults.surrogate()
-        if faults.cannot_open(error):
-            with self._mutex:
-                self._drop()  # perhaps opened read-only, which the next call checks again
         return faults.translate(error, self.place.file, self._timeout_s)
 
     def close(self) -> None:
@@ -362,7 +359,7 @@ class Database:
             raise Unavailable("The store was closed.", next_step="Open it again.")
         if self._change is not None:
             return self._change.sql
-        if known is not None and self._immutable and self.place.still(known) and not self.place.unmerged():
+        if known is not None and self.place.still(known) and not self.place.unmerged():
             return self._connection
         identity = self.place.look()
         if identity is None or known is None or not identity.same_file(known):

@@ -59,6 +59,20 @@ def contents(store: GiteaBackend) -> list[Fact]:
     return list(store.facts())
 
 
+@pytest.mark.usefixtures("eager")
+def test_read__of_a_document__keeps_none_of_it_on_the_machine(opened: Opened, tmp_path: Path) -> None:
+    first = opened("one")
+    many(first, range(30))
+    first.write("MEMORY.md", "zebra\n")
+    for process in (first, opened("one"), opened("one")):
+        document = process.read("MEMORY.md")
+        assert document is not None
+        assert len(contents(process)) == 30
+        assert "user said" in file_of(tmp_path, "one").read_text(encoding="utf-8")
+        assert process.read("MEMORY.md") == document
+        assert "zebra" not in file_of(tmp_path, "one").read_text(encoding="utf-8")
+
+
 def later(standin: StandIn) -> None:
     """Let what was written be older than the time that each list goes back."""
     standin.skew((standin.world.skew_s or 0) + 600)
