@@ -354,6 +354,20 @@ def test_step__killed_after_making_the_issue__the_next_write_goes_on_in_it(stand
     assert numbers(standin, "holdfast:doc:MEMORY.md")[-1] == spare
 
 
+def test_step__another_writer_changed_the_body__the_log_that_was_read_again_has_each_issue_once(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = machine()
+    store.write("MEMORY.md", "one\n")
+    log = store.log
+    # As after a conflict with another writer's body: the log is read from the server, with the new issue.
+    monkeypatch.setattr(log, "show", lambda chain, *_: log._read(chain.title))
+    with log.writing():
+        chain = log.step(log.load("holdfast:doc:MEMORY.md"))
+    assert [segment.number for segment in chain.segments] == sorted({segment.number for segment in chain.segments})
+    assert len(chain.segments) == 2
+
+
 @pytest.mark.usefixtures("small")
 def test_snapshot__killed_between_its_parts__facts_come_from_the_older_issue(
     standin: StandIn, machine: Machine, monkeypatch: pytest.MonkeyPatch

@@ -130,6 +130,18 @@ def test_calls__connection_cut_at_every_protocol_message__made_once_and_acknowle
     assert min(cuts) >= 4
 
 
+def test_call__loses_every_connection__sent_three_times_then_unavailable(
+    cluster: Cluster, opened: Opened, proxy: Proxy
+) -> None:
+    store = opened(cluster, "lost-again", port=proxy.port)
+    store.count_facts()  # connects
+    before = proxy.connections
+    with pytest.raises(Unavailable):
+        store._database.run(("SELECT pg_terminate_backend(pg_backend_pid())", ()))
+    assert proxy.connections == before + 2
+    assert store.count_facts() == 0
+
+
 def test_delete__answer_lost__is_no_error(cluster: Cluster, opened: Opened, proxy: Proxy) -> None:
     store = opened(cluster, "lost", port=proxy.port)
     fact = make_fact(1)
