@@ -38,7 +38,8 @@ def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:
 
     :param config: the ``[storage]`` table: ``path`` (folder under ``root``), ``facts``, and ``options``, a mapping
             with all other keys of the table.
-    :param root: the project folder, absolute. Nothing may be written outside of it.
+    :param root: the project folder, absolute. Nothing may be written outside of it. A plugin with ``ROOT_AS_STR =
+            True`` (an attribute of the plugin) gets it as a string, so that no start of holdfast imports pathlib.
     :returns: the backend, or None to pass. The first backend returned is used.
     An error is fatal, because nothing works without a store.
     """
