@@ -83,6 +83,42 @@ def test_built__what_it_does_not_know__left_to_cattrs(row: object, cls: type[Any
     assert flat.built(row, cls) is None
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"flush": {"policy": "strict"}, "facts": {"max_facts": 200, "threshold": 1}},
+        {"plugins": {"offline": {"enabled": False}, "redaction": {}}, "session": {"ask_at": 0.5}},
+        {"layout": {"preset": "opencode"}, "storage": {"backend": "sqlite", "path": ".opencode"}, "zone": "UTC"},
+        {"workflow": {"tests": ["make test"]}, "retention": {"turns": "forever"}},
+    ],
+)
+def test_built__usual_settings__need_no_cattrs(row: dict[str, Any]) -> None:
+    assert flat.built(row, Config) == converter.structure(row, Config)
+
+
+SECTION = st.dictionaries(
+    st.sampled_from(
+        ["policy", "strict_blocks", "max_facts", "threshold", "enabled", "settings", "options", "roots", "x"]
+    ),
+    st.sampled_from(["strict", "lenient", 3, 0, -1, 0.5, True, None, float("nan"), [], {}]),
+    max_size=3,
+)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["flush", "facts", "storage", "layout", "identity", "dream", "x"]), SECTION | ANY, max_size=3
+    ),
+    st.dictionaries(st.sampled_from(["offline", "x.y"]), SECTION | ANY, max_size=2),
+)
+def test_built__any_settings__the_settings_of_cattrs_or_nothing(
+    tables: dict[str, Any], plugins: dict[str, Any]
+) -> None:
+    row = {**tables, "plugins": plugins}
+    made = flat.built(row, Config)
+    assert made is None or repr(made) == repr(by_cattrs(row, Config))
+
+
 def test_load__of_a_project_with_a_flush__imports_no_cattrs(tmp_path: Path) -> None:
     run = """import sys
 from holdfast import Holdfast, Payload
