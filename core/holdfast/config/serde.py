@@ -59,9 +59,9 @@ def structure(
 
 def unstructure(value: object) -> Any:
     """A value as plain dicts, lists, strings and numbers, ready for JSON or TOML."""
-    from holdfast.config import converter
+    from holdfast.config import flat
 
-    return converter.unstructure(value)
+    return flat.plain(value)
 
 
 def to_json(value: object, *, indent: int | None = 2) -> str:
