@@ -41,14 +41,14 @@ _POINTS_BACK: Final = Lazy(
     re.IGNORECASE,
 )
 #: A decision about something that only the talk before it names ("let's go with A").
-_OF_THE_TALK: Final = re.compile(
+_OF_THE_TALK: Final = Lazy(
     r".*?\bgo(?:ing)? with [a-z0-9]$"
     r"|.*?\b(?:use|go with) (?:this|that|it|them|these|those|something|anything|the (?:one|same|other)|one|another"
     r"|both)\b",
     re.IGNORECASE,
 )
 #: A fact that only refers to something shown or done: "never do that again", "this is the command I ran".
-_POINTS_AT: Final = re.compile(
+_POINTS_AT: Final = Lazy(
     r"you\b(?! (?:must|should|can|may) (?:always|never|only|not)\b)"
     r"|(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were)\b"
     r"|(?:please )?(?:never|always|do not|don['’]t) (?:ever )?(?:do|say|use|try|run|make|change|touch) (?:this"
@@ -57,7 +57,7 @@ _POINTS_AT: Final = re.compile(
     re.IGNORECASE,
 )
 #: "Never start with \"Great!\"" is a rule of a prompt for the agent's own wording.
-_OF_A_PROMPT: Final = re.compile(
+_OF_A_PROMPT: Final = Lazy(
     r"(?:never|always) (?:start|begin|end|include|respond|reply|answer|say|write)\b.*[\"“]", re.IGNORECASE
 )
 #: Minimum number of words of a fact; fewer are a fragment.

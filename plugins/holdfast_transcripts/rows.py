@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -58,7 +57,10 @@ def lines(stream: BinaryIO, offset: int = 0) -> Iterator[Row]:
         whole = line.endswith(b"\n")
         digest = None
         while not whole and size >= MAX_ROW_BYTES and (more := stream.readline(_CHUNK)):
-            digest = digest or hashlib.sha256(line)
+            if digest is None:
+                from hashlib import sha256  # rare, and loading OpenSSL takes milliseconds
+
+                digest = sha256(line)
             digest.update(more)
             size += len(more)
             whole = more.endswith(b"\n")

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from holdfast.config import converter, flat
 from holdfast.config.values import Config, FlushConfig, StorageConfig
 from holdfast.flush.handoff import Work
-from holdfast.models import Receipt
+from holdfast.journal.safety import Marker
+from holdfast.models import Payload, Receipt
 
 AT = "2026-11-21T14:30:00Z"
 TEXT = st.text(max_size=8)
@@ -45,6 +46,16 @@ def by_cattrs(row: object, cls: type[Any]) -> object:
         return converter.structure(row, cls)
     except converter.INVALID:
         return None
+STATED = {"digest": "d", "at": AT, "payload": {"objective": "o"}, "why": "", "waived": False}
+MARKER = st.fixed_dictionaries(
+    {"session": TEXT, "at": TEXT, "reason": TEXT},
+    optional={"attempts": ANY, "pending": st.just({"payload": {"x": [1]}}) | ANY, "stated": st.just([STATED]) | ANY},
+)
+PAYLOAD = st.dictionaries(
+    st.sampled_from(["objective", "facts", "handoff", "curated", "state_mutations", "work_open", "derived", "x"]),
+    st.sampled_from([["a"], [{"kind": "created", "target": "t"}], {"memory": [{"text": "t"}]}, {}, "none"]) | ANY,
+    max_size=4,
+)
 
 
 @given(RECEIPT)
@@ -57,9 +68,21 @@ def test_built__a_row_of_the_handoff__the_work_of_cattrs_or_nothing(row: object)
     assert flat.built(row, Work) in (by_cattrs(row, Work), None)
 
 
+@given(MARKER)
+def test_built__a_marker__the_marker_of_cattrs_or_nothing(row: dict[str, Any]) -> None:
+    assert flat.built(row, Marker) in (by_cattrs(row, Marker), None)
+
+
+@given(PAYLOAD)
+def test_built__a_payload__the_payload_of_cattrs_or_nothing(row: dict[str, Any]) -> None:
+    assert flat.built(row, Payload) in (by_cattrs(row, Payload), None)
+
+
 @pytest.mark.parametrize(
     ("row", "cls"),
     [
+        ({"session": "s", "at": AT, "reason": "compaction", "pending": {"payload": {}}, "stated": [STATED]}, Marker),
+        ({"objective": "o", "facts": ["a"], "work_open": False, "handoff": None}, Payload),
         ({"flush_id": "f", "session_id": "s", "reason": "r", "at": AT, "derived": ["a"], "pending": 2}, Receipt),
         ({"session": "s", "flush": "f", "facts": ["one", "two"], "derived": True}, Work),
     ],

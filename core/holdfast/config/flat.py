@@ -1,7 +1,7 @@
 """Values as plain data and back without cattrs, whose import takes longer than starting Python.
 
-:func:`built` knows texts, numbers, booleans, times, values of such fields, and lists and tables of all these. All else,
-and every value that does not fit, is left to :mod:`holdfast.config.converter`, which names each mistake.
+:func:`built` knows texts, numbers, booleans, times, values of such fields, lists and tables of all these, and None.
+All else, and every value that does not fit, is left to :mod:`holdfast.config.converter`, which names each mistake.
 """
 
 from __future__ import annotations
@@ -75,6 +75,10 @@ def _field(value: Any, kind: str, cls: type) -> object:
     if type(value).__name__ == kind and kind in ("str", "int", "bool"):
         return value
     if kind == "float" and type(value) in (int, float):
+        return value
+    if kind.endswith(" | None"):
+        return None if value is None else _field(value, kind.removesuffix(" | None"), cls)
+    if kind == "dict[str, Any]" and type(value) is dict:
         return value
     if kind == "datetime":
         return moment(value)

@@ -11,6 +11,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.text.lazy import Lazy
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -30,19 +32,19 @@ _OTHER: Final = (
     r"uses?|runs? (?:on|in|at|every|with)|needs?|requires?|listens? on|takes?|has|have|costs?|lasts?|allows?"
     r"|starts? (?:at|on)|ends? (?:at|on)|keeps?|retries|retry|stores?|waits?"
 )
-_VERB: Final = re.compile(
+_VERB: Final = Lazy(
     rf"(?<!\w)(?P<now>now |currently )?(?:(?P<one>{_ONE})|(?P<be>{_BE})|(?P<other>{_OTHER}))(?P<after> now| currently)?"
     r"(?=\s|$)",
     re.IGNORECASE,
 )
-_CHANGED: Final = re.compile(
+_CHANGED: Final = Lazy(
     r"(?P<subject>.{2,120}?) (?:has |have |was |were |is |are |been )*(?:now )?(?:moved|migrated|switched|changed"
     r"|upgraded|downgraded|renamed|went) from (?P<old>.{1,80}?) to (?P<new>.{1,120})",
     re.IGNORECASE,
 )
-_MOVED: Final = re.compile(r"(?P<subject>.{2,120}?) (?:has |have )?(?:now )?moved to (?P<new>.{1,120})", re.IGNORECASE)
+_MOVED: Final = Lazy(r"(?P<subject>.{2,120}?) (?:has |have )?(?:now )?moved to (?P<new>.{1,120})", re.IGNORECASE)
 #: Values: numbers, versions, hashes, months, weekdays and quoted strings.
-_VALUE: Final = re.compile(
+_VALUE: Final = Lazy(
     r"`[^`]+`|\"[^\"]+\"|“[^”]+”|\bv?\d[\d.,:]*\d\b|\bv?\d\b|\b(?=[a-f]*\d)[0-9a-f]{7,64}\b"
     r"|\b(?:jan|febr)uary\b|\b(?:march|april|may|june|july|august)\b|\b(?:septem|octo|novem|decem)ber\b"
     r"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b",
@@ -61,13 +63,13 @@ _HEADS: Final = _set(
 )
 _BROKEN: Final = _set("broken down failing fails flaky red blocked open failed")
 _WHOLE: Final = _set("fixed repaired green passing passes up resolved done closed unblocked merged")
-_NEGATION: Final = re.compile(r"\b(?:not|never|no longer|cannot|none)\b|n['’]t\b", re.IGNORECASE)
+_NEGATION: Final = Lazy(r"\b(?:not|never|no longer|cannot|none)\b|n['’]t\b", re.IGNORECASE)
 #: Words that limit a value to a case: another case may have another value.
 _QUALIFIERS: Final = _set("during for if in on per under unless until when while with")
 #: Subjects that another sentence explains.
 _POINTING: Final = _set("it this that there they he she what which who these those we you i one")
 _LEADING: Final = _set("the a an our my your its their")
-_WORD: Final = re.compile(r"[^\W_]+(?:[-'._/][^\W_]+)*")
+_WORD: Final = Lazy(r"[^\W_]+(?:[-'._/][^\W_]+)*")
 
 
 class Statement(NamedTuple):

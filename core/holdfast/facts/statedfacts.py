@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.errors import BadValue, Refused
 from holdfast.models import Category
 from holdfast.text import hostile
-from holdfast.text.lazy import log
+from holdfast.text.lazy import Lazy, log
 from holdfast.text.openwork import is_none
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 logger = log(__name__)
 
 _CUES: Final = (
-    (re.compile(r"(?:correction|actually|no, )\b", re.IGNORECASE), Category.CORRECTION),
-    (re.compile(r"(?:the user|we|i|\w+) (?:really |strongly )?(?:prefers?|likes?|dislikes?|wants?)\b", re.IGNORECASE),
+    (Lazy(r"(?:correction|actually|no, )\b", re.IGNORECASE), Category.CORRECTION),
+    (Lazy(r"(?:the user|we|i|\w+) (?:really |strongly )?(?:prefers?|likes?|dislikes?|wants?)\b", re.IGNORECASE),
      Category.PREFERENCE),
-    (re.compile(r"(?:the (?:goal|objective|aim) is|goal:)", re.IGNORECASE), Category.GOAL),
+    (Lazy(r"(?:the (?:goal|objective|aim) is|goal:)", re.IGNORECASE), Category.GOAL),
 )  # fmt: skip
 
 
