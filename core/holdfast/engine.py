@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Self
 
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.fs import private
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
     from holdfast.session.spooled import Spooled
     from holdfast.session.store import Store
     from holdfast.session.work import WorkList
-    from holdfast.text.rows.reading import Transcript
-
-P = ParamSpec("P")
-R = TypeVar("R")
+    from holdfast_rows.reading import Transcript
 
 logger = log(__name__)
 
@@ -170,53 +167,6 @@ class Holdfast(FactMethods, Features):
         session.extend(m for m in transcript.kept if m.id not in known)
         session.branch = self.services.gate.label(transcript.branch) or session.branch
         return session
-
-    @overload
-    def guard(
-        self,
-        compact: Callable[P, R],
-        /,
-        *,
-        session: str | Callable[P, str] = "default",
-        messages: Callable[P, Iterable[object]] | None = None,
-        kept: Callable[[Any], Iterable[object]] | None = None,
-    ) -> Callable[P, R]: ...
-
-    @overload
-    def guard(
-        self,
-        compact: None = None,
-        /,
-        *,
-        session: str | Callable[..., str] = "default",
-        messages: Callable[..., Iterable[object]] | None = None,
-        kept: Callable[[Any], Iterable[object]] | None = None,
-    ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-
-    def guard(
-        self,
-        compact: Callable[..., Any] | None = None,
-        /,
-        *,
-        session: str | Callable[..., str] = "default",
-        messages: Callable[..., Iterable[object]] | None = None,
-        kept: Callable[[Any], Iterable[object]] | None = None,
-    ) -> Any:
-        """Wrap a sync or async function that drops context, so it cannot run unflushed. Also works as a decorator.
-
-        Each call first passes the flush gate of ``session`` (an id, or a function of the call's arguments). If the gate
-        fails, FlushRefused is raised and ``compact`` is not called. ``messages`` gets the call's arguments and returns
-        the rows in context, as dicts of the Chat Completions, the Messages or the Responses interface or as an SDK's
-        own objects. Rows that the session does not hold are journalled first. Without ``messages``, the rows are the
-        call's first argument that is a list of such rows. If there is none, the loop calls ``session.add`` itself.
-        Afterwards the session drops the same rows. The remaining rows are ``kept(result)``, or the result when that is
-        a list, or the rows that ``messages`` returns then.
-        Raises: TypeError for a generator function.
-        """
-        from holdfast.session.guard import Guard
-
-        wrap = Guard(memory=self, session=session, messages=messages, kept=kept).wrap
-        return wrap if compact is None else wrap(compact)
 
     # stored data
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from holdfast.facts.extract import ExtractResult, Said
+    from holdfast.facts.extract import ExtractResult
     from holdfast.facts.lifecycle import Facts
     from holdfast.facts.queue import GivenUp
     from holdfast.models import Profile
@@ -56,21 +56,6 @@ class FactMethods:
         settled = self.services.config.prompt
         budget = settled.max_tokens if max_tokens is None else max_tokens
         return prompt(self.services, budget, counter or named(settled.counter), fenced=fenced)
-
-    def extract(self, messages: Said | Iterable[Said], *, source: str = "") -> ExtractResult:
-        """Extract facts from a conversation and store the accepted ones. Nothing is journalled.
-
-        ``messages`` are dicts of the Chat Completions or the Messages interface, or :class:`~holdfast.models.Message`
-        and :class:`~holdfast.models.Turn` values.
-        Messages are redacted before any extractor sees them, and text recalled from memory is removed. The result
-        holds the outcome for each candidate. Turns on which an extractor failed wait for a retry: by the next
-        extraction or flush, or by :meth:`extract_queued`. ``source`` is kept with the facts.
-        Raises: BadValue for any other value, and for a ``source`` that is not a string; Refused, PluginError; Corrupt,
-        Unavailable.
-        """
-        from holdfast.flush.backlog import extract_now
-
-        return extract_now(self.services, messages, source=source)
 
     def extract_queued(self, *, due: int | None = None) -> ExtractResult:
         """Try every waiting item once, due or not. With turn-by-turn extraction that includes turns that just ended.

@@ -8,7 +8,7 @@ from typing import Final
 
 from holdfast.text.excerpts import clean
 from holdfast.text.leaves import STRUCTURE, block_text, has_words, leaf_text, readable
-from holdfast.text.rows.reading import Reading
+from holdfast_rows.reading import Reading
 
 #: The tool name for the model's thoughts, which are kept but never treated as statements.
 THINKING: Final = "thinking"
