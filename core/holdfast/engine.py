@@ -14,27 +14,27 @@ from holdfast.gate import clean
 from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
 from holdfast.plugin.features import Features
-from holdfast.session.factmethods import FactMethods
 from holdfast.session.opening import opened
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from holdfast.config.values import Config
+    from holdfast.facts.lifecycle import Facts
     from holdfast.flush.publish.delivery import Deliveries
     from holdfast.flush.validation import Validation
     from holdfast.journal.safety import Marker
+    from holdfast.models import Profile
     from holdfast.session.bootstrap import Brief
     from holdfast.session.services import Services
     from holdfast.session.session import Session
     from holdfast.session.spooled import Spooled
     from holdfast.session.store import Store
-    from holdfast.session.work import WorkList
     from holdfast_rows.reading import Transcript
 
 logger = log(__name__)
 
 
-class Holdfast(FactMethods, Features):
+class Holdfast(Features):
     """Memory of one project. Made by :meth:`open`; ``close`` it or use it as a context manager.
 
     ``config`` and ``store`` are readable attributes. Sessions still open when the process exits are ended through the
@@ -92,11 +92,27 @@ class Holdfast(FactMethods, Features):
         return Spooled(self.services)
 
     @property
-    def work(self) -> WorkList:
-        """The work of all sessions: list, close, reopen."""
-        from holdfast.session.work import WorkList
+    def facts(self) -> Facts:
+        """Facts: create, get, update, delete, list, import and export."""
+        from holdfast.facts.lifecycle import Facts
 
-        return WorkList(self.services)
+        return Facts(self.services)
+
+    @property
+    def profile(self) -> Profile:
+        """The stored user profile and recent activity. Raises: Corrupt, Unavailable."""
+        from holdfast.facts.profile import load
+
+        return load(self.services)
+
+    def update_profile(self, **sections: str) -> Profile:
+        """Set sections (work, personal, top_of_mind, recent, earlier, background); empty strings clear a section.
+
+        Returns the profile. Raises: BadValue for another name; Refused and PluginError from the gate.
+        """
+        from holdfast.facts.profile import update
+
+        return update(self.services, sections)
 
     # sessions
 

@@ -50,7 +50,7 @@ def test_value_of_a_session__of_an_installed_distribution__is_made_once_from_ser
     assert session.words == [memory.services, session]  # type: ignore[attr-defined]
     assert session.words is session.words  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match="'Session' object has no attribute 'word'"):
-        session.word  # type: ignore[attr-defined]
+        _ = session.word  # type: ignore[attr-defined]
 
 
 def test_method__offered_by_two_distributions__is_an_error_that_names_both(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from holdfast.facts.extract import ExtractResult
+    from holdfast.facts.queue import GivenUp
     from holdfast.flush.dreamlog import DreamResult
     from holdfast.flush.validation import Repair
     from holdfast.models import Message, Turn, Written
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from holdfast_report.morning import Morning
     from holdfast_report.report import Report
     from holdfast_rows.reading import Transcript
+    from holdfast_work.worklist import WorkList
     from holdfast_workflow.observations import Captured
     from holdfast_workflow.three import MemoryUpdate
     from holdfast_workflow.update import Updated
@@ -100,6 +102,14 @@ class Features:
     def retention(self, *, dry_run: bool = False) -> RetentionReport:
         """Remove data past the limits of ``[retention]``; ``dry_run`` writes nothing. See docs/retention.md."""
         made: RetentionReport = self._call("retention", dry_run=dry_run)
+        return made
+
+    # work
+
+    @property
+    def work(self) -> WorkList:
+        """The work of all sessions: list, close, reopen."""
+        made: WorkList = self._call("work")
         return made
 
     # search
@@ -279,6 +289,18 @@ class Features:
 
     # facts
 
+    def prompt(
+        self, max_tokens: int | None = None, *, counter: Callable[[str], int] | None = None, fenced: bool = False
+    ) -> str:
+        """Profile and facts as a block for a system prompt, of at most ``max_tokens`` (2000 unless configured).
+
+        ``counter`` counts a string's tokens (default: ``[prompt] counter``). ``fenced`` marks the block
+        as recalled data, so it is never extracted again. Empty when nothing is stored or nothing fits.
+        Raises: BadValue for a negative budget; ConfigError for an unusable counter; PluginError; Corrupt.
+        """
+        block: str = self._call("prompt", max_tokens, counter=counter, fenced=fenced)
+        return block
+
     def extract(self, messages: Said | Iterable[Said], *, source: str = "") -> ExtractResult:
         """Extract facts from a conversation and store the accepted ones. Nothing is journalled.
 
@@ -292,6 +314,25 @@ class Features:
         """
         made: ExtractResult = self._call("extract", messages, source=source)
         return made
+
+    def extract_queued(self, *, due: int | None = None) -> ExtractResult:
+        """Try every waiting item once, due or not. With turn-by-turn extraction that includes turns that just ended.
+
+        ``due`` limits this to that many items, and only to those due for their next try.
+        """
+        made: ExtractResult = self._call("extract_queued", due=due)
+        return made
+
+    def extract_turns(self) -> ExtractResult:
+        """Extract every ended turn that was not extracted yet, and what is due in the queue. Returns an empty result
+        while another process does it. Raises: Unavailable."""
+        made: ExtractResult = self._call("extract_turns")
+        return made
+
+    def turns_given_up(self) -> list[GivenUp]:
+        """Turns whose extraction failed too often, oldest first. They are not tried again. Raises: Unavailable."""
+        lost: list[GivenUp] = self._call("turns_given_up")
+        return lost
 
     # transcripts
 
