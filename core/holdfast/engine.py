@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from holdfast.config.values import Config
     from holdfast.facts.lifecycle import Facts
     from holdfast.flush.publish.delivery import Deliveries
-    from holdfast.flush.validation import Validation
     from holdfast.journal.safety import Marker
     from holdfast.models import Profile
     from holdfast.session.bootstrap import Brief
@@ -195,15 +194,6 @@ class Holdfast(Features):
         from holdfast.session.bootstrap import load
 
         return load(self.services, max_chars=max_chars, session=session)
-
-    def validate(self, names: Iterable[str] = ()) -> Validation:
-        """The validators' findings on the stored documents (``names``, by default all). Changes nothing.
-
-        An unreadable document is a finding too. Raises: NotFound for an unknown name; PluginError; Unavailable.
-        """
-        from holdfast.flush.validation import validate
-
-        return validate(self.services, names)
 
     def reread(self) -> None:
         """Reload the open sessions after their journals changed, so removed text does not stay in memory."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from holdfast.facts.extract import ExtractResult
     from holdfast.facts.queue import GivenUp
     from holdfast.flush.dreamlog import DreamResult
-    from holdfast.flush.validation import Repair
     from holdfast.models import Message, Turn, Written
     from holdfast.session.services import Services
     from holdfast_loops.mirror import Mirror
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from holdfast_report.morning import Morning
     from holdfast_report.report import Report
     from holdfast_rows.reading import Transcript
+    from holdfast_validation.validation import Repair, Validation
     from holdfast_work.worklist import WorkList
     from holdfast_workflow.observations import Captured
     from holdfast_workflow.three import MemoryUpdate
@@ -103,6 +103,16 @@ class Features:
         """Remove data past the limits of ``[retention]``; ``dry_run`` writes nothing. See docs/retention.md."""
         made: RetentionReport = self._call("retention", dry_run=dry_run)
         return made
+
+    # validation
+
+    def validate(self, names: Iterable[str] = ()) -> Validation:
+        """The validators' findings on the stored documents (``names``, by default all). Changes nothing.
+
+        An unreadable document is a finding too. Raises: NotFound for an unknown name; PluginError; Unavailable.
+        """
+        result: Validation = self._call("validate", names)
+        return result
 
     # work
 
