@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from holdfast.text import untrusted
-from holdfast.text.excerpts import clean
-from holdfast.text.leaves import readable, says
 from holdfast_rows import responses
 from holdfast_rows.blocks import take_content, text_of
+from holdfast_rows.excerpts import clean
+from holdfast_rows.leaves import readable, says
 from holdfast_rows.reading import Reading, is_moment, mapping, row_key
 
 NAME: Final = "messages"

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Final
 
 from holdfast.text import untrusted
-from holdfast.text.excerpts import clean
-from holdfast.text.leaves import STRUCTURE, has_words, readable, says
+from holdfast_rows.excerpts import clean
+from holdfast_rows.leaves import STRUCTURE, has_words, readable, says
 from holdfast_rows.reading import Reading
 
 #: Items that only the provider can read, or that repeat other rows.
