@@ -61,7 +61,7 @@ class FactFile:
         durable.tell_of_forks(self)
 
     def after_fork(self) -> None:
-        """Run in a forked child before anything else. A thread in the middle of a call does not exist here, and may
+        """Run first in a forked child. A thread that was inside a call does not exist here, and may
         have left memory half changed."""
         self._mutex = threading.RLock()
         self._batch = None
@@ -280,7 +280,7 @@ class FactFile:
             self._note()
 
     def _rewrite(self) -> None:
-        """Replace the file with one that has only the live facts. Without any, remove it."""
+        """Rewrite the file with only the live facts. Without any, remove it."""
         lines = [encode(Operation(fact=fact)) for fact in self._index]
         marks.lower(self._mark, self._short)
         if lines:
@@ -324,7 +324,7 @@ class FactFile:
         return marks.missing(marks.read(self._mark), (body or b"")[: self._size], len(self._index), self._place)
 
     def _without_more(self, now: Identity) -> Identity:
-        """``now`` with our own size, so that the next call reads what a person typed into the file meanwhile."""
+        """``now`` with our own size, so that the next call reads lines that a person typed into the file meanwhile."""
         return (now[0], now[1], self._size, now[TIME])
 
     # --- following the file
@@ -351,7 +351,7 @@ class FactFile:
         if not key[SIZE]:
             self._forget()
             raise Corrupt(
-                f"{self._place.facts!r} is empty: it was cut off.",
+                f"{self._place.facts!r} is empty because it was cut off.",
                 next_step="Restore it from a copy, or remove it if no fact was ever stored.",
             )
         try:

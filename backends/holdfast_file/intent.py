@@ -1,4 +1,4 @@
-"""The intent of an append, written durably before it starts.
+"""A record of an append's intent, written durably before it starts.
 
 People edit these Markdown documents, so the document alone does not show whether its last line was torn by a crash or
 typed by a person. The intent holds the bytes to add and their offset. A tail that is a prefix of those bytes is torn

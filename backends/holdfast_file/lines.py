@@ -5,8 +5,8 @@
     {"op": "update", "id": ..., all keys of the fact as it is now, "crc": "..."}
     {"op": "delete", "id": "fact_0a1b2c3d", "crc": "..."}
 
-(Wrapped here; one line in the file.) ``evicts`` names the facts evicted for this one, so that both are a single
-write. ``crc`` is the CRC-32 of the line before it. A line without ``crc``, typed by a person, is accepted.
+(Wrapped here; one line in the file.) ``evicts`` names the facts evicted to make room, so one write holds both.
+``crc`` is the CRC-32 of the line before it. A line without ``crc``, typed by a person, is accepted.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def _fact(record: dict[str, object]) -> Fact:
         raise ValueError("confidence is not a number from 0 to 1")
     texts = _texts_of(record)
     if set(map(type, texts)) != _ONLY_TEXT:
-        raise ValueError(f"{next(key for key in _TEXTS if type(record[key]) is not str)} is not a text")
+        raise ValueError(f"{next(key for key in _TEXTS if type(record[key]) is not str)} is not a string")
     fact_id, content, category, created_at, source = texts
     if not fact_id:
         raise ValueError("id is empty")
@@ -197,7 +197,7 @@ def _fact(record: dict[str, object]) -> Fact:
 def _text(record: dict[str, object], key: str) -> str:
     value = record.get(key)
     if not isinstance(value, str):
-        raise ValueError(f"{key} is not a text")  # noqa: TRY004 - one kind of error for a bad line
+        raise ValueError(f"{key}is not a string")  # noqa: TRY004 - one kind of error for a bad line
     return value
 
 

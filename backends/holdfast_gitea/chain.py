@@ -20,7 +20,7 @@ MOST_BYTES: Final = 1 << 20
 #: until its records are half as long, because a new one takes another snapshot.
 _ROUND_A_RECORD: Final = 1000
 RESTORE: Final = (
-    "Bring back what it was (the server keeps the history of an edit), or accept it as it is: "
+    "Restore the earlier version (the server keeps an edit history), or accept the current one: "
     f"add the comment `{folding.ACCEPT}` to that issue."
 )
 #: For entries or issues that are missing, or too many. It never suggests accepting or deleting anything, because a

@@ -111,7 +111,7 @@ class Facts:
                 if self._batch:
                     self._batch.table = table
             before = table.get(operation.id) if isinstance(operation, Change) else None
-            outcome = table.apply(operation)  # raises what it would raise for everybody
+            outcome = table.apply(operation)  # raises the same errors as for every other writer
             if outcome == before or (isinstance(outcome, AddResult) and outcome.outcome is not AddOutcome.ADDED):
                 return outcome
             if self._batch:

@@ -85,7 +85,7 @@ def _address(server: str) -> str:
 
 
 def _pattern(server: str) -> re.Pattern[str]:
-    """A wider pattern than the server's, extending to the end of the word, because covering too much does no harm.
+    """A wider pattern than the server's, extending to the word's end, because covering too much does no harm.
 
     Addresses may have a name before the host or an extra slash, and in ``_#1_`` the first character is not a letter.
     """

@@ -284,7 +284,7 @@ class Database:
         if before > schema.LATEST:
             raise Unsupported(
                 f"{self.server} has schema {before}, and this version of holdfast knows none above {schema.LATEST}.",
-                next_step="Upgrade holdfast; nothing was changed.",
+                next_step="Upgrade holdfast. It changed nothing.",
             )
         if before < schema.LATEST:
             with connection.transaction():

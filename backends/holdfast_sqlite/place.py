@@ -86,7 +86,7 @@ class Place:
         if not stat.S_ISREG(found.st_mode):
             raise Corrupt(f"{self.file!r} is not a regular file.", next_step=_MOVE)
         if found.st_size == 0:  # opening it would make SQLite remove its log, which may hold all data
-            raise Corrupt(f"{self.file!r} is empty: it was cut off.", next_step=_MOVE)
+            raise Corrupt(f"{self.file!r} is empty because it was cut off.", next_step=_MOVE)
         return Identity(*_of_stat(found))
 
     def node(self) -> tuple[int, int] | None:

@@ -115,7 +115,7 @@ def check(connection: sqlite3.Connection, file: str) -> int:
     if version > LATEST:
         raise Unsupported(
             f"{file!r} has schema {version}, and this version of holdfast knows none above {LATEST}.",
-            next_step="Upgrade holdfast; nothing was changed.",
+            next_step="Upgrade holdfast. It changed nothing.",
         )
     return version
 

@@ -2,7 +2,7 @@
 
 Indexing one short string costs FTS5 as much as storing it, and sixty-four cost little more than one. So facts enter the
 index in batches, and facts after ``state.indexed`` are searched one by one meanwhile. An evicted fact waits in
-``unindexed`` for the next batch. Results are looked up in ``facts``, so it is never shown. A SQLite without FTS5 marks
+``unindexed`` for the next batch. Results are checked against ``facts``, so it is never shown. SQLite without FTS5 marks
 the index as untrusted (``indexed = -1``), and the next writer with FTS5 rebuilds it.
 
 The tokenizer ``unicode61`` defines words. A search finds whole words or beginnings of words, in any case, with or

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Larger than any answer within the backend's own limits. The rest of a longer answer is not read.
+#: Larger than any answer within the backend's own limits. A longer answer is read only up to here.
 MAX_ANSWER_BYTES: Final = 64 << 20
 _FIRST_PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 5.0
@@ -66,7 +66,7 @@ class Transport:
         self._asked = 0
         if importlib.util.find_spec("httpx2") is None:
             raise PluginLoadFailed(
-                "Talking to a Gitea server needs the library httpx2, which is not installed.",
+                "The library httpx2, which a Gitea server needs, is not installed.",
                 next_step='Install it with `pip install "holdfast[gitea]"`.',
             )
 
@@ -140,7 +140,7 @@ class Transport:
     def patiently(self, attempt: Callable[[], T]) -> T:
         """Call ``attempt`` until it stops raising Passing, with growing pauses or those the server requests.
 
-        Raises: the last Passing, when the next pause would end after ``patience_s``.
+        Raises: Passing, the last one, when the next pause would end after ``patience_s``.
         """
         end = time.monotonic() + self._patience_s
         if self._until is not None:

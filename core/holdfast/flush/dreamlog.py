@@ -1,7 +1,7 @@
 """Dream records in the private folder: every run, the last run's mark, and backups.
 
 dreams.jsonl        one line when a run begins and one when it ends, skipped and failed runs included
-dream.json          the digest of the last dream's notes, stored after everything else
+dream.json          a digest of the last dream's notes, stored after everything else
 dreams/ID.json      MEMORY.md as it was before a change
 dream.inbox.json    a result waiting for review
 """

@@ -87,7 +87,7 @@ def _without(services: Services, loss: Loss) -> Mended:
         Journal(services.state, stem).repair()
     else:  # the session's id is unknown
         durable.remove(services.private("sessions", f"{stem}.hint"))
-    message = f"{loss.name} was started again; the turns since the session's last flush are lost"
+    message = f"{loss.name} was restarted. Turns since the session's last flush are lost"
     return Mended(loss=loss, message=message)
 
 

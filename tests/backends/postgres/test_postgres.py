@@ -379,7 +379,7 @@ def test_doctor__each_kind_of_role__owner_and_missing_row_security_are_named(clu
     assert "belongs to the role 'hf'" in told[-1].message
     told = list(inspect(opened(cluster, "checked", user="postgres").database))
     assert [check.message for check in told if check.outcome is Outcome.WARN] == [
-        "The role 'postgres' bypasses row security: it reads and writes every namespace."
+        "The role 'postgres' bypasses row security, so it reads and writes every namespace."
     ]
 
 
