@@ -197,7 +197,7 @@ def _fact(record: dict[str, object]) -> Fact:
 def _text(record: dict[str, object], key: str) -> str:
     value = record.get(key)
     if not isinstance(value, str):
-        raise ValueError(f"{key}is not a string")  # noqa: TRY004 - one kind of error for a bad line
+        raise ValueError(f"{key} is not a string")  # noqa: TRY004 - one kind of error for a bad line
     return value
 
 

@@ -204,7 +204,7 @@ class GiteaTrail(Forge):
 def _text(given: Mapping[str, object], key: str) -> str:
     value = given.get(key, "")
     if not isinstance(value, str):
-        raise _bad(f"{key}is not a string", "Put it in quotation marks.")
+        raise _bad(f"{key} is not a string", "Put it in quotation marks.")
     return value.strip()
 
 

@@ -70,8 +70,8 @@ def newest(
 ) -> list[Loss]:
     """A quick check at each session start for missing journals and facts, and of the newest receipts' proof.
 
-    ``texts`` are stored documents that the caller has just read, so this does not reread them. ``receipts`` come from
-    :func:`newest_receipts`.  The time does not depend on the size of notes and journals. Raises: Corrupt; Unavailable.
+    ``texts`` maps names to documents that the caller has just read, so they are not reread. ``receipts`` come from
+    :func:`newest_receipts`. The time does not depend on the size of notes and journals. Raises: Corrupt; Unavailable.
     """
     last = newest_receipts(services) if receipts is None else receipts
     gone = sorted(path for path in session_files(services.state, missing=True) if not _changed(path))

@@ -3,7 +3,7 @@
     marker on disk -> collect -> contract -> gate -> daily note -> trail -> handoff -> curated memory -> on_flush
     -> receipt in the journal -> marker gone -> callback
 
-Each document is read back right after it is written. Some backends write all of them in one step.  A failure
+Each document is read back right after it is written. Some backends write all of them in one step. A failure
 leaves the marker, keeps the context and raises :class:`~holdfast.errors.FlushRefused`. A retry completes the flush that
 the marker holds, so no block is written twice.
 """
@@ -54,7 +54,7 @@ def flush(
 ) -> Receipt:
     """Flush ``session``. See :meth:`holdfast.session.session.Session.flush`."""
     if reason not in REASONS:
-        raise ValueError(f"reason {reason!r} is not one of {', '.join(REASONS)}")
+        raise ValueError(f"reason must be in {', '.join(REASONS)}, not {reason!r}")
     payload = payload_of(payload)
     one = Stated(digest=stated.digest(payload), at=stamp(services.now())) if payload is not None else None
     documents = Documents(services=services, session_id=session.id)

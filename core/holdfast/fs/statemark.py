@@ -119,7 +119,7 @@ def _own_key(path: str) -> bytes:
     if len(key) != _KEY_BYTES:
         raise ConfigError(
             "The key of private state is damaged.",
-            next_step=f"Remove {path}, which holdfast recreates. Then run `holdfast trust --adopt-state` in your projects.",
+            next_step=f"Remove {path}, which is recreated. Then run `holdfast trust --adopt-state` in your projects.",
         )
     return key
 

@@ -2,7 +2,7 @@
 
 On a full disk or in a read-only folder, no marker can be created. ``state/unsafe.reserve`` already exists then and is
 written in place, which needs neither a free block nor a new name. A line has a flag, a time and the session's journal
-stem; a blank line is free. A note moves into the marker as soon as that can be written.
+stem. Blank lines are free. A note moves into the marker as soon as that can be written.
 """
 
 from __future__ import annotations

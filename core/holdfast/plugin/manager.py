@@ -260,7 +260,7 @@ class Dispatch:
         return {name: plugin for name, plugin in named if isinstance(plugin, interface)}
 
     def dreamers(self) -> tuple[str, ...]:
-        """Names of the plugins that implement ``on_dream``, in calling order. Those enabled by the user come before those
+        """Names of the plugins that implement ``on_dream``, in calling order. The ones a user enabled come before those
         on by default, so that a configured model wins over the offline one; then by name."""
         implementing = (
             name

@@ -159,7 +159,7 @@ def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
 
 class _Reading:
     """Reads each document once, masked; those in ``names`` and ``checked`` together. ``withheld`` names the documents
-    that must not leave the store; ``texts`` holds the stored text for documents read."""
+    that must not leave the store; ``texts`` maps their names to the stored text."""
 
     def __init__(self, services: Services, names: Sequence[str], checked: Sequence[str]) -> None:
         self._services = services

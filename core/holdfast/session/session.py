@@ -196,7 +196,7 @@ class Session:
         """Return once the caller may drop the context, because everything in it is durable and verified.
 
         None when there is nothing to flush at all. After a failed flush only an operator's override passes, and is used
-        up; the receipt then has no flush id and holds the reason in ``overridden``. Drops nothing itself; ``compact``,
+        up. The receipt then has no flush id and holds the reason in ``overridden``. Drops nothing itself; ``compact``,
         ``trim`` and ``end`` do. Raises: FlushRefused; BadValue.
         """
         if payload is None and not self._log and not self.journal.exists() and not self.unsafe:
@@ -313,7 +313,7 @@ class Session:
         self._append({"kind": "override", "reason": text, "at": stamp(self._services.now())})
 
     def with_summary(self, summary: str | None = None) -> list[Message]:
-        """The messages in context with ``summary`` (default: the running summary) put before the first user text.
+        """The messages in context with ``summary`` (by default the running summary) before the first user text.
 
         It joins a user message that comes first, after any system ones, else it becomes one, so that roles alternate.
         This does not change the session. The caller decides on the model's input. The summary is fenced as data.

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for conversation rows, in the shapes of each interface and client, and malformed ones.
+"""Hypothesis strategies for conversation rows, in every interface's and client's shape, and malformed ones.
 
 from holdfast.testing.rows import FORMS, kept, strings
 
@@ -40,7 +40,7 @@ _LONG: Final = st.integers(4_001, 9_000).map(lambda n: "x" * n)
 
 
 def words() -> st.SearchStrategy[str]:
-    """Strings worth keeping: any length, often several lines, sometimes over the size that is kept whole."""
+    """Strings worth keeping. Any length, often several lines, sometimes too long to be kept whole."""
     return st.one_of(_WORDS, _WORDS, _WORDS, _LONG, st.integers().map(lambda n: f"word{n}"))
 
 

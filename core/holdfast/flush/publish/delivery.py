@@ -128,7 +128,7 @@ def _senders(services: Services) -> dict[str, Send]:
 
 
 def _queued(item: Item, items: list[Item]) -> Item:
-    """Set the reason of an item that waits for another."""
+    """Set an item's reason if it waits for another."""
     first = behind(item, items)
     if first is None:
         return item
