@@ -1,4 +1,4 @@
-"""``holdfast facts import``: store the facts of a file and report skipped rows with the reasons."""
+"""``holdfast facts import``: store facts from a file and report skipped rows with the reasons."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RowsLeftOut(HoldfastError):
 
 
 def import_file(memory: Holdfast, args: Namespace, out: Term) -> int:
-    """Store the rows of a file. Returns 1 when some were left out."""
+    """Store rows from a file. Returns 1 when rows were skipped."""
     name = args.names[0]
     text = _text_of(name)
     before = _ids(memory)

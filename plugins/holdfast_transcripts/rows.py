@@ -1,4 +1,4 @@
-"""JSON values from a file one by one: lines (JSONL) or the elements of one array, in bounded memory."""
+"""Read JSON values from a file one by one, as lines (JSONL) or elements of one array, in bounded memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BLANK: Final = re.compile(r"[ \t\r\n]*")
 class Row(NamedTuple):
     """``value`` is the decoded row, or :data:`BAD`. ``position`` is its byte offset (lines) or index (elements);
     ``end`` the byte after it, 0 for elements, which cannot be resumed. ``cut``: the file ends inside the row. ``raw``
-    is the text of a BAD line; for a line over :data:`MAX_ROW_BYTES` its beginning, length and digest."""
+    is a BAD line's text; for a line over :data:`MAX_ROW_BYTES` its beginning, length and digest."""
 
     value: object
     position: int
@@ -48,7 +48,7 @@ _DECODER: Final = json.JSONDecoder(parse_int=_integer, strict=False)
 
 
 def lines(stream: BinaryIO, offset: int = 0) -> Iterator[Row]:
-    """The rows of a JSONL file from byte ``offset``. Blank lines are skipped. An unfinished last line is ``cut`` and
+    """Rows in a JSONL file from byte ``offset``. Blank lines are skipped. An unfinished last line is ``cut`` and
     its
     ``end`` is its own start, so the next reading reads it again when finished."""
     stream.seek(offset)
@@ -75,7 +75,7 @@ def lines(stream: BinaryIO, offset: int = 0) -> Iterator[Row]:
 
 
 def elements(stream: BinaryIO) -> Iterator[Row]:
-    """The elements of a file that is one JSON array, or one object that holds it under :data:`CONTAINERS`.
+    """Elements from a file that is one JSON array, or one object that holds it under :data:`CONTAINERS`.
 
     After an element that cannot be decoded the rest is unreadable. That element is ``BAD``, ``cut`` and the last.
     """
@@ -118,7 +118,7 @@ class _Feed:
         self._at = 0
 
     def peek(self) -> str:
-        """The next character that is not blank; empty at the end of the file."""
+        """The next character that is not blank, or empty at the file's end."""
         while True:
             match = _BLANK.match(self._text, self._at)
             self._at = match.end() if match else self._at

@@ -26,11 +26,11 @@ _CONVERSATION: Final = ("role", "message", "messages", "content", "text", "parts
 class Transcript:
     """A client's recorded conversation, oldest first.
 
-    Each message's ``id`` comes from its row, so that importing a transcript twice adds nothing. The record of
-    a call has role ``assistant`` and the tool's name in ``tool``; its result has role ``tool``, the same name (empty when
+    Each message's ``id`` comes from its row, so that importing a transcript twice adds nothing. A call's
+    record has role ``assistant`` and the tool's name in ``tool``. Its result has role ``tool``, the same name (empty if
     the call is before ``offset``) and ``failed``. ``tokens`` is left 0 for the session to count.
 
-    ``messages`` are the statements and actions. ``kept`` is for the journal, with the same and, in order among them, the
+    ``messages`` are the statements and actions. ``kept`` is for the journal, which also gets, in order, the
     model's thoughts (role ``assistant``, tool ``thinking``), the client's own summaries at its compactions (role
     ``system``, tool ``summary``) and rows of unknown form.
 
