@@ -43,7 +43,7 @@ def run(args: Namespace) -> int:
     if left_out and not shown and not args.json:
         err = Term(sys.stderr)
         none = (
-            f"The block has no fact, because the strongest of {left_out:,} exceeds what fits in {budget:,} tokens, or a"
+            f"The block has no fact, because the strongest of {left_out:,} exceeds the {budget:,} tokens, or a"
             " validator refuses it now. `holdfast facts list --order confidence --limit 1` shows it."
         )
         err.say(err.wrapped(none, first=f"{err.mark('warn')} ", rest="  "))

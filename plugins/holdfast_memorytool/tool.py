@@ -254,8 +254,8 @@ class MemoryTool:
         """Raises: MemoryToolError for a file from a clone, which the model may neither read nor pass on."""
         if self._store.is_withheld(name) and self._is_file(name):
             raise MemoryToolError(
-                f"Error: The file {path} is withheld because this machine did not write it, and the user does not trust "
-                "the project's memory yet.  The user can read it with `holdfast show` and run `holdfast trust`."
+                f"Error: The file {path} is withheld because this machine did not write it, and the user does not "
+                "trust this project's memory yet. The user can read it with `holdfast show` and run `holdfast trust`."
             )
 
     def _size(self, name: str) -> int:
