@@ -32,8 +32,8 @@ def configure(parser: ArgumentParser) -> None:
     add_json(parser)
     parser.epilog = (
         examples("holdfast validate", "holdfast validate --strict --json", "holdfast validate --fix")
-        + "\n\nExit code 1 when there is an error. --fix makes files of the three that are missing and adds anchors"
-        "\nthat are missing, at the end; it never renames, moves or removes anything."
+        + "\n\nExit code 1 when there is an error. --fix makes files of the three that are missing and adds missing"
+        "\nanchors at the end. It never renames, moves or removes anything."
     )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 HEADING = "Look after it"
 SUMMARY = "what waits to be published on a forge; send it now, drop it, or change its target"
 
-#: Characters of an id that are shown.
+#: Characters of an id to show.
 _ID_CHARS = 16
 
 

@@ -1,4 +1,4 @@
-"""Layer two: the exact formats in ``rules.toml``, each tried only where one of its keywords begins.
+"""Layer two, with the exact formats in ``rules.toml``, each tried only where any of its keywords begins.
 
 Finding a literal is ten times faster than running an expression, and most text contains none of the keywords.
 """
