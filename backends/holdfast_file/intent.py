@@ -25,11 +25,11 @@ class Intent(NamedTuple):
     data: bytes
 
     def whole_in(self, body: bytes) -> bool:
-        """Whether the append got to its end."""
+        """Whether the append is complete."""
         return body.startswith(self.data, self.offset)
 
     def torn_in(self, body: bytes) -> bool:
-        """Whether the old bytes are followed by part of the append and nothing else.
+        """Whether only part of the append follows the old bytes.
 
         A power cut may leave the new length with blocks of zeros. Documents hold no other NUL bytes.
         """

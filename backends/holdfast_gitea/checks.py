@@ -36,7 +36,7 @@ def checks(memory: Holdfast) -> Iterator[Check]:
         count += 1
         yield check
     if not count:
-        yield Check(name=_NAME, outcome=Outcome.OK, message=f"nothing was edited by hand in {backend.log.repo.url}")
+        yield Check(name=_NAME, outcome=Outcome.OK, message=f"no manual edits in {backend.log.repo.url}")
 
 
 def access(log: Log) -> Iterator[Check]:
@@ -71,7 +71,7 @@ def _own(log: Log) -> Iterator[Check]:
         yield _warn(f"{name} was not invited: machines that do not name this user ignore what this one writes.", step)
     for one in log.authors.members.values():
         if one.state == "left":
-            step = f"Run `holdfast gitea invite {one.login} --revoke` once more."
+            step = f"Run `holdfast gitea invite {one.login} --revoke` again."
             yield _warn(f"The revocation for {one.login}, who can still edit stored content, was interrupted.", step)
 
 

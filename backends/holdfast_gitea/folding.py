@@ -107,7 +107,7 @@ class Folded:
     approved: Mapping[int, tuple[int, datetime]]
 
     def is_approved(self, segment: int, comment: int, edited_at: datetime | None = None) -> bool:
-        """Whether a person has accepted what became of that comment. An edit after that is another matter."""
+        """Whether a person has accepted that comment's current state. A later edit is not covered."""
         last, at = self.approved.get(segment, _NEVER)
         return comment < last and (edited_at is None or edited_at <= at)
 

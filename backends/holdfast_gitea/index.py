@@ -109,7 +109,7 @@ class Index:
         self._asked = 0.0  # monotonic
         self._loaded = False
         self._changed = False
-        #: Whether the list was made anew and is not kept on this machine yet.
+        #: Whether the list was rebuilt and is not kept on this machine yet.
         self.is_new = False
 
     # --- asking
@@ -178,7 +178,7 @@ class Index:
         return first
 
     def check_members(self) -> None:
-        """Raises: Corrupt when it cannot be known who was invited, because the list was changed or deleted by hand."""
+        """Raises: Corrupt when it cannot be known who was invited, because the list was changed or deleted manually."""
         if self._trouble is not None:
             raise self._trouble
         store = next(iter(self.known(STORE)), None)
@@ -233,17 +233,17 @@ class Index:
         self._changed = self._changed or found != self._repository
         self._repository = found or self._repository
 
-    # --- being told
+    # --- updates from callers
 
     def saw(self, issue: Issue) -> None:
-        """The issue was just made or edited."""
+        """Record that the issue was just created or edited."""
         self._changed = True
         entry = entry_of(issue, self._entries.pop(issue.number, None))
         if entry is not None:
             self._entries[issue.number] = entry
 
     def gone(self, number: int) -> None:
-        """The issue is no more."""
+        """Record that the issue no longer exists."""
         if self._entries.pop(number, None):
             self._changed = True
 
@@ -315,7 +315,7 @@ class Index:
         except FileNotFoundError:
             return
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            logger.warning("the index of issues is of no use and is made anew (%s)", type(error).__name__)
+            logger.warning("the index of issues is unusable and is rebuilt (%s)", type(error).__name__)
             return
         self._entries = {entry.number: entry for entry in entries}
         self._tails, self._at, self._whole_at = tails, at, whole_at

@@ -1,6 +1,6 @@
 """Invite users, whose records then count, and revoke invitations. The list is in the store, so all machines read it.
 
-The list is a log of its own (:mod:`holdfast_gitea.log`), so a changed or deleted entry is detected as in a
+The list is a separate log (:mod:`holdfast_gitea.log`), so a changed or deleted entry is detected as in a
 document. Only the repository's owner, users named in the settings and the token's own user may write it. Invited users
 may not invite others.
 """
@@ -67,7 +67,7 @@ def invite(log: Log, login: str, user_id: int = 0) -> Member:
             if before is not None and before.state == "left":
                 raise Refused(
                     f"The invitation of {name} is not yet revoked completely.",
-                    next_step=f"Run `holdfast gitea invite {name} --revoke` once more.",
+                    next_step=f"Run `holdfast gitea invite {name} --revoke` again.",
                 )
             span = Span(since=THIS, since_at=NEVER)
             spans = (*(before.spans if before else ()), span)
@@ -206,14 +206,14 @@ def _mention(log: Log, number: int) -> None:
 
 
 def _invited(chain: Chain) -> Sequence[Member]:
-    """The list. Raises: Corrupt when it was changed by hand."""
+    """The list. Raises: Corrupt when it was changed manually."""
     chain.check()
     if not chain.folded.accepted:
         return ()
     last = chain.folded.accepted[-1]
     text = chain.check_text(last)
     if last.was_edited and not chain.approves(last):
-        raise Corrupt(f"The list of invited users was edited by hand: {last.url}", next_step=RESTORE)
+        raise Corrupt(f"The list of invited users was edited manually: {last.url}", next_step=RESTORE)
     try:
         return members_in(text, last.comment, last.edited_at)
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -165,7 +165,7 @@ class Log:
         return bool(new)
 
     def load_from(self, title: str, entries: Sequence[Entry], *, fresh: bool = False) -> Chain:
-        """The log in these issues, and in those in which it goes on; ``fresh`` reads all of it from the server."""
+        """The log in these issues, and in those that continue it; ``fresh`` reads all of it from the server."""
         if title == FACTS and not entries:
             entries = self._check_facts()
         segments: list[Segment] = []
@@ -338,7 +338,7 @@ class Log:
         number = spare[0].number if spare else self.make(chain.title, _about(chain.title, old))
         chain, record_id = self.post(chain, NEXT, "", f"This goes on in issue {number}.", to=number)
         if chain.accepts(record_id) and any(r.kind == VERSION for r in chain.folded.accepted):
-            # The guarded body decides here, too, because a version may be on its way to the old issue.
+            # The guarded body decides here, too, because another writer may be sending a version to the old issue.
             chain = self.show(chain, record_id, "", f"This goes on in issue {number}.")
         if not chain.accepts(record_id):
             return self.load(chain.title)

@@ -1,6 +1,6 @@
 """The hidden last line that identifies a record in a comment, and the fence around the record's text.
 
-A comment of ours reads::
+holdfast's comments look like this::
 
     A line for people.
 

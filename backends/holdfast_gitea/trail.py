@@ -170,7 +170,7 @@ class GiteaTrail(Forge):
         return target_of(text, server=self._server, repository=self._repository)
 
     def _body(self, target: Target, said: Sequence[StateMutation], targets: Sequence[Target], receipt: Receipt) -> str:
-        """For people, but for the last line."""
+        """The comment for people, except for the last line."""
         from holdfast.config.layout import Surface
         from holdfast.text.plain import one_line
         from holdfast_gitea import marker

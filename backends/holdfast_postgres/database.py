@@ -291,7 +291,7 @@ class Database:
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (schema.LOCK,))
                 for statement in schema.BEGIN:
                     connection.execute(statement)
-                found = connection.execute(schema.VERSION).fetchone()  # another process may have been quicker
+                found = connection.execute(schema.VERSION).fetchone()  # another process may have been faster
                 for number in range(int(found[0] or 0) if found else 0, schema.LATEST):
                     for statement in schema.STEPS[number]:
                         connection.execute(statement)

@@ -376,7 +376,7 @@ class Database:
 
     def _unknown(self, connection: sqlite3.Connection) -> mark.Mark | None:
         """The difference between the mark and the store's own counts, as found by this process."""
-        noted = mark.read(self._mark)  # before the store, else what others add meanwhile would look like a loss
+        noted = mark.read(self._mark)  # before the store, otherwise concurrent additions would look like a loss
         if noted == mark.Mark():
             return noted
         try:

@@ -37,7 +37,7 @@ class Identity(NamedTuple):
     mtime_ns: int
 
     def same_file(self, other: Identity) -> bool:
-        """Whether both are one file, whatever became of its content."""
+        """Whether both are the same file, even with different content."""
         return self[:2] == other[:2]
 
 
@@ -66,7 +66,7 @@ class Place:
     def look(self) -> Identity | None:
         """The database file as it is now, or None when there is none.
 
-        Raises: Refused for symbolic links; Corrupt when something else is in its place or only its log is left.
+        Raises: Refused for symbolic links; Corrupt when something else has replaced it or only its log is left.
         """
         try:
             found = os.stat(self.database, follow_symlinks=False)
@@ -115,7 +115,7 @@ class Place:
         return found
 
     def still(self, known: Identity) -> bool:
-        """Whether the database file is as it was; quicker than a :meth:`look`, and never raises."""
+        """Whether the database file is unchanged. Faster than :meth:`look`, and never raises."""
         try:
             return _of_stat(os.lstat(self.database)) == known
         except OSError:

@@ -98,7 +98,7 @@ def totals(connection: sqlite3.Connection) -> tuple[int, int, int]:
 
 
 def upgrade(connection: sqlite3.Connection) -> None:
-    """Take the steps that this store lacks, in the transaction that the caller has begun."""
+    """Take the steps that this store lacks, in the caller's open transaction."""
     version = _number(connection, "user_version")
     if version < LATEST:
         _take(connection, version)

@@ -169,7 +169,7 @@ def _excerpt(text: str, query: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """In small letters without accents, as the tokenizer sees it, but each character in its place."""
+    """Lower case without accents, as the tokenizer sees it, but with every character at its offset."""
     if text.isascii():
         return text.lower()
     return "".join(unicodedata.normalize("NFD", c)[0].lower()[0] for c in text)

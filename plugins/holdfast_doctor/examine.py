@@ -35,7 +35,7 @@ _PROBE = ".holdfast-probe"
 
 
 def examine(root: str, *, repair: bool = False) -> list[Check]:
-    """Check the project at ``root``. With ``repair``, damaged journals are mended (the damaged file is kept), old
+    """Check the project at ``root``. With ``repair``, damaged journals are repaired (the damaged file is kept), old
     temporary files removed and the private folder closed to others. Documents are never changed. Raises nothing that a
     project can cause."""
     from holdfast import Holdfast
@@ -251,7 +251,7 @@ def _stored(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
 
     found = losses.every(memory.services)
     if not found:
-        yield _good("stored", "all acknowledged data is there")
+        yield _good("stored", "all acknowledged data is present")
     if not repair:
         for loss in found:
             yield Check(name="stored", outcome=Outcome.FAIL, message=loss.message, next_step=loss.next_step)

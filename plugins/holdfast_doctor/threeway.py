@@ -237,7 +237,7 @@ def _inserted(into: Mapping[int, int], now: list[str]) -> dict[int, list[str]]:
 
 
 def _union(one: list[str], two: list[str]) -> Iterator[str]:
-    """All lines of both in their order. What both have is there as often as in the side that has more of it."""
+    """All lines of both in their order. A shared line is kept as often as in the side that has more of it."""
     steps = SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
     twice = Counter(line for line in one if line.strip()) & Counter(two)
     for kind, a, end_a, _, _ in steps:

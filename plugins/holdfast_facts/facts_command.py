@@ -38,7 +38,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("names", metavar="ID or FILE", nargs="*", help="the facts or the file; `-` is stdin")
     chosen = parser.add_argument_group("list")
     chosen.add_argument("--order", choices=("created", "confidence"), default="created", help="created, confidence")
-    chosen.add_argument("--limit", metavar="N", type=positive("limit"), help="at most so many")
+    chosen.add_argument("--limit", metavar="N", type=positive("limit"), help="maximum number of facts to list")
     chosen.add_argument("--by", metavar="NAME", help="only facts of this person, machine or agent, where recorded")
     change = parser.add_argument_group("list and edit")
     change.add_argument("--category", metavar="NAME", help="list: only this category. edit: the new category")

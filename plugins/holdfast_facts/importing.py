@@ -64,7 +64,7 @@ def _ids(memory: Holdfast) -> set[str]:
 
 
 def _stored(memory: Holdfast, text: str, name: str, bar: progress.Bar | None) -> tuple[ImportReport, int]:
-    """What became of the rows, and how many they were."""
+    """The rows' outcomes, and their number."""
     from holdfast.facts.factfile import read_rows
 
     rows = list(read_rows(text, name))

@@ -94,7 +94,7 @@ def kind(fact: Fact) -> str:
 
 
 def as_table(result: AddResult) -> dict[str, object]:
-    """What became of a fact, for programs."""
+    """The outcome of storing a fact, as JSON data."""
     from holdfast.config.serde import fact_out
 
     return {

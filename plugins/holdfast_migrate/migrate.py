@@ -37,7 +37,7 @@ class Migration:
     """A migration's result. ``sha256`` is the digest of everything, read back from the target.
 
     ``unchanged`` is true when the target already held all of it. ``skipped`` names duplicate facts in a manually edited
-    source, of which the first was kept.
+    source, where the first was kept.
     """
 
     source: str

@@ -97,7 +97,7 @@ def conversation(turns: Sequence[Turn]) -> str:
             continue
         room -= len(text)
         if room < 0:
-            logger.warning("a stretch of conversation is too long for one question: its beginning is left out")
+            logger.warning("a span of conversation is too long for one request, so its beginning is left out")
             break
         parts.append(f"{message.role.capitalize()}: {text}")
     return "\n\n".join(reversed(parts))
@@ -270,7 +270,7 @@ class ModelPlugin(ABC):
 
         return ModelFailed(
             f"The server at the {self.provider} endpoint does not speak its API.",
-            next_step="Check `base_url`; a proxy or a sign-in page may answer in its place.",
+            next_step="Check `base_url`; a proxy or a sign-in page may answer instead.",
         )
 
     def ask(self, system: str, user: str, *, dream: bool = False) -> Completion:

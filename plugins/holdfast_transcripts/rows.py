@@ -109,7 +109,7 @@ def _decoded(text: str) -> object:
 
 
 class _Feed:
-    """Decodes values from a stream, holding no more text than the value at hand."""
+    """Decodes values from a stream, holding only the current value's text."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -128,7 +128,7 @@ class _Feed:
                 return ""
 
     def skip(self) -> None:
-        """Pass over the character that :meth:`peek` told."""
+        """Skip the character that :meth:`peek` returned."""
         self._at += 1
 
     def value(self) -> object:
@@ -143,7 +143,7 @@ class _Feed:
             except RecursionError:
                 return BAD
             else:
-                # A number that ends with the buffer may go on in the next chunk.
+                # A number that ends with the buffer may continue in the next chunk.
                 if end < len(self._text) or not isinstance(value, int | float) or not self._more():
                     self._at = end
                     return value

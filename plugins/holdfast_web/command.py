@@ -99,7 +99,7 @@ def _open(link: str) -> None:
 
 
 def _not_installed(error: ImportError) -> Exception:
-    """The error for a missing package; ``error`` itself for a module of ours."""
+    """The error for a missing package; ``error`` itself for a holdfast module."""
     import shlex
     import sys
 

@@ -13,7 +13,7 @@ Gitea 1.26, Gitea 1.25 or Forgejo::
         ...
         assert gitea.bodies("agent/memory", 1) == ["the client's text"]
 
-Or as a process of its own, which prints its address and a token::
+Or as a separate process, which prints its address and a token::
 
     python -m holdfast_gitea.standin --repo agent/memory
 """

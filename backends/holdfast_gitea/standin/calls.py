@@ -45,7 +45,7 @@ class Stop(Exception):
 
 @dataclass
 class Call:
-    """A request on its way through the checks."""
+    """A request being checked."""
 
     world: World
     method: str

@@ -82,7 +82,7 @@ class StandIn:
     # --- accounts and repositories ---------------------------------------------------------------------------------
 
     def make_token(self, user: str = "agent", scopes: Iterable[str] = LEAST) -> str:
-        """A token of that user, who is made if need be. Scopes as Gitea names them; ``all`` is everything."""
+        """A token for that user, who is created if missing. Scopes have Gitea's names; ``all`` is everything."""
         with self.world.lock:
             return self.world.token(user, tuple(scopes)).value
 

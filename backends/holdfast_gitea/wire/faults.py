@@ -16,7 +16,7 @@ from holdfast.errors import ConfigError, Conflict, HoldfastError, Refused, Unava
 from holdfast.plugin.http import seconds
 from holdfast_keys import origins
 
-#: Answers that a retry may improve. The request may have been carried out nevertheless.
+#: Answers that a retry may improve. The request may still have been carried out.
 PASSING: Final = frozenset({408, 425, 429, *range(500, 600)})
 _MOVED_TO: Final = re.compile(r"/api/v1/repos/([A-Za-z0-9._-]+/[A-Za-z0-9._-]+)")
 

@@ -113,7 +113,7 @@ class Kept:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            logger.warning("the kept facts are of no use and are read anew (%s)", type(error).__name__)
+            logger.warning("the kept facts are unusable and are read again (%s)", type(error).__name__)
             return None
 
     def _keep(self, number: int, found: Comments) -> None:

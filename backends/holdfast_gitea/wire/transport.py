@@ -54,7 +54,7 @@ class Transport:
         if not _TOKEN.fullmatch(token):
             raise ConfigError(
                 "The Gitea token is blank or holds a character that no token has.",
-                next_step="Set it anew: `holdfast auth set gitea`.",
+                next_step="Set it again with `holdfast auth set gitea`.",
             )
         self._token = token
         self._timeout_s = timeout_s
@@ -90,11 +90,11 @@ class Transport:
         repository: str = "",
         public: bool = False,
     ) -> Answer:
-        """One try of one request. ``path`` begins after ``/api/v1``; a ``public`` request goes without the token.
+        """Send one request once. ``path`` begins after ``/api/v1``; a ``public`` request goes without the token.
 
-        Raises: Passing when another try may succeed, whatever became of this one; Absent, Closed, Conflict, Refused.
+        Raises: Passing when a retry may succeed, even if this request took effect; Absent, Closed, Conflict, Refused.
         """
-        import httpx2  # takes longer than all else that an agent's event needs, and many ask the server nothing
+        import httpx2  # slower than everything else in an agent's event, and many events need no request
 
         end = time.monotonic() + max(self._timeout_s, self._patience_s)
         timeout = self._timeout_s

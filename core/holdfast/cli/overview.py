@@ -1,4 +1,4 @@
-"""``holdfast`` alone: where you are, whether anything is about to be lost, where to go on. Writes nothing."""
+"""``holdfast`` without arguments shows the project, data at risk, and the next step. Writes nothing."""
 
 from __future__ import annotations
 

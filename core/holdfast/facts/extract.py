@@ -136,7 +136,7 @@ class _Trouble(NamedTuple):
 
 
 def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[_Trouble]]:
-    """Call the extractors, only the plugins in ``only`` if given: their results, and the failures of others."""
+    """Call the extractors, or only the plugins in ``only``. Returns results, and failures."""
     if not said:
         return Gathered(), []
     quick = services.dispatch.extractors()

@@ -205,7 +205,7 @@ class Facts:
         return Value(*self._checked(content, category, confidence, source), at or self._services.clock())
 
     def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> ResultList:
-        """Store values, of which newer ones replace older ones; see :func:`holdfast.facts.newer.store`."""
+        """Store values. Newer ones replace older ones; see :func:`holdfast.facts.newer.store`."""
         from holdfast.facts import newer
 
         return newer.store(self, values, stored)

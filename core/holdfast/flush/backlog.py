@@ -219,7 +219,7 @@ def work_off(
             ):
                 progress.report(result.retried, 0, "queued conversations extracted")
                 plugins = _unasked(services, item)
-                if not plugins:  # its taker died after the last word, or another process was quicker
+                if not plugins:  # its process died after recording it, or another process was faster
                     queue.done(item)
                     continue
                 found, troubles = extract.ask(services, item.turns, plugins)

@@ -48,7 +48,7 @@ def count(text: str) -> int:
 
 
 def not_found(text: str | None, entries: Iterable[CuratedEntry]) -> list[str]:
-    """The lines that entries are to replace and that ``text`` does not hold, unless their entry is there already."""
+    """Lines to be replaced that ``text`` lacks, unless their entry is already in it."""
     wanted = {
         entry.replaces: {duplicate_key(_bullet(entry.replaces)), duplicate_key(_bullet(entry.text))}
         for entry in entries

@@ -270,7 +270,7 @@ class _Flush:
             try:
                 return self._resumed(marker.key, pending)
             except (KeyError, TypeError, ValueError, HoldfastError):
-                logger.warning("the pending flush in the UNSAFE marker cannot be read; starting anew")
+                logger.warning("the pending flush in the UNSAFE marker cannot be read; starting over")
         if self.given is None and not (self.unflushed or session.messages):
             return self._nothing_left(marker)
         return self._begun(marker, key)

@@ -72,11 +72,11 @@ def validate(services: Services, names: Iterable[str] = ()) -> Validation:
         if document is None:
             if name not in expected:
                 raise NotFound(f"There is no document {name!r}.", next_step="`holdfast show` lists the documents.")
-            fix = "`holdfast validate --fix` makes it; restore it from a copy if it was there."
+            fix = "`holdfast validate --fix` creates it. If it existed before, restore it from a copy."
             findings.append(Finding(rule="document/missing", message="is missing", fix=fix, name=name))
             continue
         if len(document.text) > MAX_DOCUMENT_CHARS:  # skip the validators, which would exceed their deadline
-            message = f"has {len(document.text):,} characters; more than {MAX_DOCUMENT_CHARS:,} are not judged"
+            message = f"has {len(document.text):,} characters; more than {MAX_DOCUMENT_CHARS:,} are not checked"
             findings.append(
                 Finding(rule="document/size", message=message, fix="Move old content out of it.", name=name)
             )
@@ -114,7 +114,7 @@ def three_files(services: Services, stored: Iterable[str]) -> dict[str, Surface]
 
 
 def _crowded(name: str, text: str) -> list[Finding]:
-    """A warning when the handoff has open work of so many sessions that old entries are shortened."""
+    """A warning when the handoff has open work from so many sessions that it shortens old entries."""
     try:
         told = handoff.crowded(handoff.parse(text, name))
     except Corrupt:

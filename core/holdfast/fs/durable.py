@@ -220,7 +220,7 @@ def make_private_dir(path: PathArg) -> None:
 def fsync_dir(path: PathArg) -> None:
     """Make added, removed and renamed names in the folder ``path`` durable. Raises: Unavailable."""
     if sys.platform == "win32":
-        return  # folders cannot be opened there; NTFS journals names by itself
+        return  # folders cannot be opened there; NTFS journals names itself
     try:
         with Folder(path, syncable=True) as folder:
             _sync_names(folder)

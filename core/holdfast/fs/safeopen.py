@@ -155,7 +155,7 @@ class Folder:
     def sync(self) -> None:
         """Make its names durable. Raises: OSError."""
         if self.fd < 0:
-            return  # Windows cannot open folders; NTFS journals names by itself
+            return  # Windows cannot open folders; NTFS journals names itself
         try:
             os.fsync(self.fd)
         except OSError as error:

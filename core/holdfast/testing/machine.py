@@ -165,7 +165,7 @@ class FactMachine(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1))
     def reopen(self, which: int) -> None:
-        """Close one opening and open the store anew."""
+        """Close one opening and open the store again."""
         self.stores[which].close()
         self.stores[which] = open_store(self.factory, self.folder)
 

@@ -191,5 +191,5 @@ def strings(row: object) -> Iterator[str]:
 
 
 def kept(text: str, journal: str) -> bool:
-    """Whether ``journal`` holds ``text``, but for white space at its ends, or its SHA-256 digest."""
+    """Whether ``journal`` holds ``text`` (ignoring white space at its ends) or its SHA-256 digest."""
     return text.strip() in journal or hashlib.sha256(text.encode()).hexdigest() in journal

@@ -96,7 +96,7 @@ class Formats:
 
 
 def _note(text: str, found: re.Match[str], rule: Rule, index: int, hits: list[Hit]) -> int:
-    """Record the match if it is a secret; returns where to go on, 0 if it is none."""
+    """Record the match if it is a secret. Returns where to continue, 0 if it is not a secret."""
     group = rule.group
     while group and group < found.re.groups and found.start(group) < 0:
         group += 1

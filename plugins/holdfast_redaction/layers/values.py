@@ -261,7 +261,7 @@ def _is_code(value: str) -> bool:
 
 
 def _referring_secret(value: str, strength: int, *, quoted: bool) -> bool | None:
-    """Whether what looks like a reference is a secret nevertheless; None when that is to be seen like any value."""
+    """Whether an apparent reference is a secret after all. None if it is to be checked like any value."""
     if strength == PASSWORD and _is_dotted_password(value):
         return True
     if not quoted:

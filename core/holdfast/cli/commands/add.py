@@ -1,4 +1,4 @@
-"""``holdfast add``: journal one message. The path that agents take at every event, so it parses by hand."""
+"""``holdfast add``: journal one message. Agents run this at every event, so it parses without argparse."""
 
 from __future__ import annotations
 

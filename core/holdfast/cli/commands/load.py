@@ -1,4 +1,4 @@
-"""``holdfast load``: the brief that lets another agent, provider or day go on."""
+"""``holdfast load`` prints the brief from which another agent or provider resumes work, even on another day."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--max-chars", metavar="N", type=positive("max-chars"), help="at most so many characters (default: all)"
+        "--max-chars", metavar="N", type=positive("max-chars"), help="maximum characters (default: no limit)"
     )
     parser.add_argument(
         "--session",
