@@ -62,7 +62,7 @@ class FactTrail:
 
     def changed(self, old: Fact, fields: Iterable[str], at: datetime, *, keep: bool) -> None:
         """These fields of ``old`` were overwritten."""
-        why = f"{' and '.join(fields) or 'nothing'} changed manually"
+        why = f"{' and '.join(fields) or 'nothing'} changed by hand"
         row = {"at": _utc(at), "event": "updated", "id": old.id, "why": why, **_whole(old, keep=keep)}
         self._write([row], durably=keep)
 

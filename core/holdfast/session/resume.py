@@ -166,7 +166,7 @@ def _nothing_open(services: Services) -> str:
         return "No work is open."
     many = "1 session has" if waiting == 1 else f"{waiting} sessions have"
     return (
-        f"The handoff names no open work, but {many} journalled turns have not been flushed yet. "
+        f"The handoff names no open work, but {many} journalled turns that still need a flush. "
         "`holdfast status` lists them; `holdfast flush --session ID` writes their notes and handoff."
     )
 
