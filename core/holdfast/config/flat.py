@@ -1,21 +1,51 @@
-"""Builds values with plain fields from JSON or TOML tables without cattrs, whose import takes longer than starting
-Python.
+"""Values as plain data and back without cattrs, whose import takes longer than starting Python.
 
-The fields are texts, numbers, booleans, times, such values themselves, and lists and tables of all these. Everything
-else, and every value that does not fit, is left to :mod:`holdfast.config.converter`, which names each mistake.
+:func:`built` knows texts, numbers, booleans, times, values of such fields, and lists and tables of all these. All else,
+and every value that does not fit, is left to :mod:`holdfast.config.converter`, which names each mistake.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from enum import Enum
 from typing import Any, TypeVar
 
 from attrs import fields, has
 
-from holdfast.text.times import moment
+from holdfast.models.curated import CuratedDecision
+from holdfast.text.times import moment, stamp
 
 T = TypeVar("T")
+
+
+def plain(value: Any) -> Any:
+    """A value as dicts, lists, strings and numbers, ready for JSON or TOML."""
+    if isinstance(value, Enum):
+        return value.value
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, datetime):
+        return stamp(value)
+    if isinstance(value, CuratedDecision):
+        return _decision(value)
+    if isinstance(value, Mapping):
+        return {plain(key): plain(one) for key, one in value.items()}
+    if isinstance(value, Collection):
+        return [plain(one) for one in value]
+    if has(type(value)):
+        return {one.name: plain(getattr(value, one.name)) for one in fields(type(value)) if one.init}
+    return value
+
+
+def _decision(value: CuratedDecision) -> object:
+    """As people write it: `none`, and an entry that replaces nothing as a string."""
+    if value.is_none:
+        return "none"
+    lines = (("memory", value.memory), ("user", value.user))
+    return {name: [plain(one) if one.replaces else one.text for one in entries] for name, entries in lines if entries}
 
 
 def built(value: object, cls: type[T]) -> T | None:

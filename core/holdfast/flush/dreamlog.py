@@ -64,7 +64,7 @@ class DreamResult:
     are unchanged, ``merged`` lines went into others, newer statements replaced the ``replaced`` lines, and ``dropped``
     lines were removed. ``archived`` lines, old or new, did not fit; ``overflow`` counts further old lines, archived
     without being compared. ``lines`` is the new memory with its evidence, ``added`` its new lines.
-    ``refused`` are rejected draft lines, ``judged`` draft lines that a judge found in the sources, ``quoted`` source
+    ``refused`` are rejected draft lines, ``judged`` draft lines that a judge confirmed, ``quoted`` source
     lines that replace rejected ones. ``diff`` is a unified diff of MEMORY.md; ``diary`` the document that describes the
     run.
     """
