@@ -132,8 +132,8 @@ class _Call:
         return self.dialect.answer(
             self.kind,
             self._failed(
-                "holdfast did not answer in time. Either the conversation is very long, and the next attempt continues where "
-                "this one stopped, or something hangs."
+                "holdfast did not answer in time. Either the conversation is very long, and the next attempt continues "
+                "where this one stopped, or something hangs."
             ),
         )
 
