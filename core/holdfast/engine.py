@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.fs import private
 from holdfast.gate import clean
-from holdfast.journal import journal, safety
+from holdfast.journal import journal
 from holdfast.plugin import discovery
 from holdfast.plugin.features import Features
 from holdfast.session.opening import opened
@@ -173,6 +173,8 @@ class Holdfast(Features):
 
     def unsafe(self) -> list[Marker]:
         """Sessions whose last flush failed, each with the reason and the next step."""
+        from holdfast.journal import safety
+
         return safety.all_unsafe(self.services.state)
 
     def import_transcript(self, transcript: Transcript, session_id: str = "") -> Session:
