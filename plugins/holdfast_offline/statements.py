@@ -35,7 +35,7 @@ _BOX: Final = Lazy(r"\[([ xX])\]\s+")
 _ASKS_AFTER: Final = Lazy(r"\s*[,;] (?:so )?(?:can|could|would|will) you\b[^,;]*\?$", re.IGNORECASE)
 #: A decision that only refers to an earlier statement.
 _POINTS_BACK: Final = Lazy(
-    r".*\(\d\)|(?:\S+ ){1,3}(?:it|this|that|them)$"
+    r".*\(\d\)|.*\b(?:it|this|that|them|these|those|here|there)$"
     r"|(?:\S+ ){1,5}(?:this|that|the|your) (?:fix|solution|approach|plan|idea|option|suggestion|recommendation|one|way"
     r"|proposal|changes?|implementation)$",
     re.IGNORECASE,
@@ -52,7 +52,7 @@ _POINTS_AT: Final = re.compile(
     r"you\b(?! (?:must|should|can|may) (?:always|never|only|not)\b)"
     r"|(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were)\b"
     r"|(?:please )?(?:never|always|do not|don['’]t) (?:ever )?(?:do|say|use|try|run|make|change|touch) (?:this"
-    r"|that|it|these|those|so)\b|(?:\S+ ){1,6}(?:it|this|that|them|these|those)$"
+    r"|that|it|these|those|so)\b|.*\b(?:it|this|that|them|these|those|here|there)$"
     r"|from now on,? (?:i|we)(?: am|['’]m| are|['’]re) (?!always|never)",
     re.IGNORECASE,
 )
@@ -60,8 +60,12 @@ _POINTS_AT: Final = re.compile(
 _OF_A_PROMPT: Final = re.compile(
     r"(?:never|always) (?:start|begin|end|include|respond|reply|answer|say|write)\b.*[\"“]", re.IGNORECASE
 )
+#: A pasted prompt for another agent.
+_PROMPT: Final = Lazy(r"\W*you are (?:a|an|the|now)\b", re.IGNORECASE)
 #: Minimum number of words of a fact; fewer are a fragment.
 _LEAST_WORDS: Final = 3
+#: Minimum number of words of the agent's decision. Shorter ones are table cells and legends.
+_LEAST_DECIDED: Final = 4
 
 
 @define
@@ -180,7 +184,9 @@ class Statements:
             return  # "Question: say I commit twice ..." is a request, and "question: what to ask" describes a parameter
         if cue.kind is Kind.DECISION and cue.whole:
             text = _ASKS_AFTER.sub("", text)
-        if _states_nothing(cue, text):
+        if _states_nothing(cue, text) or (
+            cue.kind is Kind.DECISION and message.role == "assistant" and len(text.split()) < _LEAST_DECIDED
+        ):
             return
         question = cue.kind is not Kind.BLOCKER and text.endswith("?")
         if len(text) < 2 or question or text.endswith(":") or _NOTHING.fullmatch(text):
@@ -221,8 +227,8 @@ def _states_nothing(cue: Cue, text: str) -> bool:
 
 
 def _is_document(text: str) -> bool:
-    """Whether a user message is a plan or another document, recognised by its headings, rather than conversation."""
-    return len(_HEADINGS.findall(text)) > 1
+    """Whether a user message is a pasted prompt, a plan or another document rather than conversation."""
+    return len(_HEADINGS.findall(text)) > 1 or _PROMPT.match(text) is not None
 
 
 def _announced(line: str, listed: int, *, user: bool, hinted: bool) -> str:

@@ -58,6 +58,8 @@ def facts(*said: Said) -> list[tuple[str, str, float]]:
         ("remember: we always use pytest, never unittest", "we always use pytest, never unittest", "behavior", 0.9),
         ("remember: I prefer tabs", "I prefer tabs", "preference", 0.9),
         ("I prefer small commits. Do it that way.", "I prefer small commits", "preference", 0.7),
+        ("We always prefer tabs over spaces", "We always prefer tabs over spaces", "preference", 0.7),
+        ("Public functions must never raise errors", "Public functions must never raise errors", "behavior", 0.7),
         ("Always run the linter before a push", "Always run the linter before a push", "behavior", 0.7),
         ("Please never push to main", "never push to main", "behavior", 0.7),
         ("Correction: the limit is 50", "the limit is 50", "correction", 0.9),
@@ -117,7 +119,6 @@ def test_extract__preferences__are_taken_from_the_user_only() -> None:
         ("**Decision:** use a unique index.", "use a unique index"),
         ("We decided to use uv", "use uv"),
         ("ok, let's go with Postgres 16", "let's go with Postgres 16"),
-        ("We don't need multi-user accounts", "We don't need multi-user accounts"),
         ("Tool calls should not have an avatar", "Tool calls should not have an avatar"),
         ("We will use Postgres 16", "We will use Postgres 16"),
         ("We decided against Redis", "We decided against Redis"),
@@ -127,6 +128,11 @@ def test_extract__preferences__are_taken_from_the_user_only() -> None:
 )
 def test_extract__decision_of_the_user__is_kept(text: str, decision: str) -> None:
     assert extract(("user", text)).draft.decisions == (decision,)
+
+
+def test_extract__short_decision_of_the_agent__is_a_cell_or_legend_and_left_out() -> None:
+    assert extract(("assistant", "Decision: out of order")).draft.decisions is None
+    assert extract(("user", "Decision: out of order")).draft.decisions == ("out of order",)
 
 
 def test_extract__decision_of_the_agent__needs_the_label() -> None:
@@ -508,6 +514,10 @@ def test_extract__answer_to_a_question_of_the_agent__is_a_decision() -> None:
         "seems like best workaround is to use Azure for the CLI",
         "Maybe the two parts should be in one skill",
         "We can't know the states until we observe them",
+        "We don't need multi-user accounts",
+        "We should use the Redis cache for the search",
+        "We're going with the Redis cache for now",
+        "I would not sync `colors.json`",
     ],
 )
 def test_extract__opinion_or_pointer_of_the_user__is_quoted_and_no_decision(text: str) -> None:
@@ -528,6 +538,15 @@ def test_extract__opinion_or_pointer_of_the_user__is_quoted_and_no_decision(text
         "fyi the tests fail on my machine",
         "Waiting for authentication (timeout 60s)",
         "I prefer truncation",
+        "I prefer vertical truncation",
+        "I'd prefer smaller buttons",
+        "We never see the dialog after a reload",
+        "The list on the start page is always empty",
+        "So that two columns must always fit on one page",
+        "Always run the linter before you commit any of this",
+        "Don't forget: add the changelog line",
+        "Remember we work in a monorepo here",
+        "You are a reviewer of Rust code.\nAlways answer in one sentence",
         "we should always show it",
         "From now on I am only testing and verifying",
         "Note: CI has no Postgres",
