@@ -76,7 +76,8 @@ CUES: Final = (
         r"|(?!(?:maybe|perhaps|the should|the (?:first|last|second|next|other)|this|that|it|they|there|these|those"
         r"|which|what|you|he|she|we|i|who|how|where|when|why)\b)"
         r"(?:[\w'’`/.-]+ ){1,5}(?<!\bthe )(?<!\bthis )(?<!\bthat )(?<!\bit )(?<!\bthere )should"
-        r" (?:not|never|only|always|no longer)\b(?=(?:\W+\w+){2})",
+        # "Should not be showing" reports a fault.
+        r" (?:not|never|only|always|no longer)\b(?! be \w+ing\b)(?=(?:\W+\w+){2})",
         whole=True,
         user_only=True,
     ),
@@ -105,8 +106,8 @@ CUES: Final = (
     Cue(
         Kind.FACT,
         rf"(?:from now on,? |please )?(?:{_WE} )?(?:always|never)\b"
-        # "We never see the dialog" reports a fault.
-        r"(?!\s*mind\b|\s+(?:get|see|saw|got|had|have|know|knew|said|find|found)\b"
+        # "We never see the dialog" reports a fault, and "never more than 3" has no verb.
+        r"(?!\s*mind\b|\s+(?:more|less|than|the|an?|in|on|at|to|for|when|if)\b|\s+(?:get|see|saw|got|had|have|know|knew|said|find|found)\b"
         r"|\s+(?!need|feed|seed|embed|proceed)\w+ed\b)(?=(?:\W+\w+){2})|from now on\b,?",
         whole=True,
         user_only=True,
@@ -202,6 +203,8 @@ def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
         # Compiled on first use and cached by `re`: few conversations need many, and a flush waits for the import.
         pattern = re.compile(f"{_LEAD}(?P<cue>{cue.pattern})", re.IGNORECASE)
         if not (cue.agent_only if user else cue.user_only) and (found := pattern.match(sentence)):
+            if any(found[0].count(mark) % 2 for mark in '`"'):
+                return None  # inside code or a quotation
             return cue, found.start("cue") if cue.whole else found.end()
     return None
 

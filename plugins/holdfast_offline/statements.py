@@ -49,7 +49,7 @@ _OF_THE_TALK: Final = re.compile(
 )
 #: A fact that only refers to something shown or done: "never do that again", "this is the command I ran".
 _POINTS_AT: Final = re.compile(
-    r"you\b(?! (?:must|should|can|may) (?:always|never|only|not)\b)"
+    r"for\b|you\b(?! (?:must|should|can|may) (?:always|never|only|not)\b)"
     r"|(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were)\b"
     r"|(?:please )?(?:never|always|do not|don['’]t) (?:ever )?(?:do|say|use|try|run|make|change|touch) (?:this"
     r"|that|it|these|those|so)\b|.*\b(?:it|this|that|them|these|those|here|there)$"
@@ -64,8 +64,6 @@ _OF_A_PROMPT: Final = re.compile(
 _PROMPT: Final = Lazy(r"\W*you are (?:a|an|the|now)\b", re.IGNORECASE)
 #: Minimum number of words of a fact; fewer are a fragment.
 _LEAST_WORDS: Final = 3
-#: Minimum number of words of the agent's decision. Shorter ones are table cells and legends.
-_LEAST_DECIDED: Final = 4
 
 
 @define
@@ -105,7 +103,8 @@ class Statements:
     _asked: list[str] = field(factory=list)  # the agent's questions and blockers since the user last spoke
 
     def read(self, message: Message, *, point: bool = True) -> None:
-        """Read a message. ``point``: also collect pointers. Of a tool result only the user's reply is read."""
+        """Read a message of the user, an answer of the agent, or the user's reply in a tool result, whose pointers are
+        left out (``point``)."""
         if message.role == "tool":
             self._replied(message)
             return
@@ -184,9 +183,7 @@ class Statements:
             return  # "Question: say I commit twice ..." is a request, and "question: what to ask" describes a parameter
         if cue.kind is Kind.DECISION and cue.whole:
             text = _ASKS_AFTER.sub("", text)
-        if _states_nothing(cue, text) or (
-            cue.kind is Kind.DECISION and message.role == "assistant" and len(text.split()) < _LEAST_DECIDED
-        ):
+        if _states_nothing(cue, text):
             return
         question = cue.kind is not Kind.BLOCKER and text.endswith("?")
         if len(text) < 2 or question or text.endswith(":") or _NOTHING.fullmatch(text):

@@ -130,9 +130,17 @@ def test_extract__decision_of_the_user__is_kept(text: str, decision: str) -> Non
     assert extract(("user", text)).draft.decisions == (decision,)
 
 
-def test_extract__short_decision_of_the_agent__is_a_cell_or_legend_and_left_out() -> None:
-    assert extract(("assistant", "Decision: out of order")).draft.decisions is None
-    assert extract(("user", "Decision: out of order")).draft.decisions == ("out of order",)
+def test_extract__decision_of_the_agent__counts_only_in_its_answer() -> None:
+    weighed = ("assistant", "Decision: ship the mixin in `biome.py`, because the registry is closed.")
+    ended: list[Said] = [
+        ("user", "Add the biome."),
+        weighed,
+        *run("make", "ok"),
+        ("assistant", "Decision: use a preset."),
+    ]
+    assert extract(*ended).draft.decisions == ("use a preset",)
+    assert "ship the mixin" in extract(*ended).summary
+    assert extract(*ended, ("user", "Good. Now the docs.")).draft.decisions == ("use a preset",)
 
 
 def test_extract__decision_of_the_agent__needs_the_label() -> None:
@@ -518,6 +526,7 @@ def test_extract__answer_to_a_question_of_the_agent__is_a_decision() -> None:
         "We should use the Redis cache for the search",
         "We're going with the Redis cache for now",
         "I would not sync `colors.json`",
+        "The tab bar should not be showing in the list",
     ],
 )
 def test_extract__opinion_or_pointer_of_the_user__is_quoted_and_no_decision(text: str) -> None:
@@ -546,6 +555,9 @@ def test_extract__opinion_or_pointer_of_the_user__is_quoted_and_no_decision(text
         "Always run the linter before you commit any of this",
         "Don't forget: add the changelog line",
         "Remember we work in a monorepo here",
+        "Verify:\n- never more than 3 shown",
+        "We make the connection later. Please remember that for your instructions.",
+        "Why does `content should never be reached by the tab key` fail for us",
         "You are a reviewer of Rust code.\nAlways answer in one sentence",
         "we should always show it",
         "From now on I am only testing and verifying",
@@ -571,6 +583,12 @@ def test_extract__remark_or_question_of_the_user__is_neither_fact_nor_blocker(te
 )
 def test_extract__answer_about_the_course_or_discussion__is_no_decision(question: str, answer: str) -> None:
     assert answered(question, answer).draft.decisions is None
+
+
+def test_extract__answer_after_the_notes_of_another__has_its_own_question() -> None:
+    told = 'User has answered your questions: "Which port?"="8443" user notes: it is free,\n"Which host?"="db-1.local".'
+    found = extract(("user", "Plan it."), ("tool", told, "AskUserQuestion"))
+    assert found.draft.decisions == ("Which port? 8443", "Which host? db-1.local")
 
 
 def test_extract__answer_that_discusses_its_question__is_quoted_and_no_decision() -> None:
