@@ -52,7 +52,7 @@ _WE = r"(?:we|i)"
 #: A name in the rest of the sentence: code, a path, a number, a capital, or the rejected alternative.
 _NAMED: Final = (
     r"\b(?! (?:your|my|this|that|these|it|option|approach|plan)\b)"
-    r"(?=.*(?:`|\w[./_-]\w|\w*\d\w|\binstead of\b|\brather than\b|(?-i:\b[A-Z]\w)))"
+    r"(?=.*(?:`|\w[./_]\w|\w*\d\w|\binstead of\b|\brather than\b|(?-i:\b[A-Z]\w)))"
 )
 _LABEL_END = r"\s*(?:[:—–]|\s-(?=\s))[*_]*\s*"
 
@@ -60,8 +60,9 @@ CUES: Final = (
     Cue(Kind.FACT, rf"correction{_LABEL_END}", user_only=True, category=Category.CORRECTION, confidence=EXPLICIT),
     Cue(
         Kind.FACT,
-        r"(?:please )?remember(?:,? that\b|[*_]*\s*[:,—–])[*_]*\s*|(?:please )?note that\b\s*"
-        r"|for the record\b[,:]?\s*"
+        r"(?:please )?remember[*_]*\s*[:—–][*_]*\s*|for the record\b[,:]?\s*"
+        # Without a label it is more often a hint for the request, unless it names its subject.
+        rf"|(?:please )?(?:remember(?:,? that|(?=,))|note that){_NAMED},?\s*"
         r"|(?:[^.!?]{0,120}[,;] (?:so |and )?)?for (?:future|later|your) reference\b[,:]?\s*",
         user_only=True,
         category=Category.KNOWLEDGE,
@@ -106,8 +107,9 @@ CUES: Final = (
     Cue(
         Kind.FACT,
         rf"(?:from now on,? |please )?(?:{_WE} )?(?:always|never)\b"
-        # "We never see the dialog" reports a fault, and "never more than 3" has no verb.
-        r"(?!\s*mind\b|\s+(?:more|less|than|the|an?|in|on|at|to|for|when|if)\b|\s+(?:get|see|saw|got|had|have|know|knew|said|find|found)\b"
+        # "We never see the dialog" reports a fault, "always returns" describes, and "never more than 3" has no verb.
+        r"(?!\s*mind\b|\s+\w+[^\W_su]s\b|\s+(?:more|less|than|the|an?|in|on|at|to|for|when|if)\b"
+        r"|\s+(?:get|see|saw|got|had|have|know|knew|said|find|found)\b"
         r"|\s+(?!need|feed|seed|embed|proceed)\w+ed\b)(?=(?:\W+\w+){2})|from now on\b,?",
         whole=True,
         user_only=True,

@@ -80,8 +80,8 @@ def replies(message: Message) -> Iterator[Reply]:
             yield Reply(" ".join(own.split()), decides=False, refuses=True)
     elif message.tool.lower().rpartition("__")[2] in _ASKING or text.startswith("User has answered your question"):
         for question, answer in _ANSWERED.findall(text):
-            question, answer = (" ".join(part.split()) for part in (question, answer))
             question = question.rpartition(', "')[2] if question.startswith("user notes") else question
+            question, answer = (" ".join(part.split()) for part in (question, answer))
             course = _COURSE.match(question) is not None
             decides = not course and len(answer) <= _MAX_ANSWER and not _NO_CHOICE.search(answer)
             discusses = not (course or decides) and len(answer) >= _MIN_DISCUSSION

@@ -52,7 +52,7 @@ def facts(*said: Said) -> list[tuple[str, str, float]]:
     [
         ("remember: the staging database is read-only", "the staging database is read-only", "knowledge", 0.9),
         ("Please remember that Ines owns billing.", "Ines owns billing", "knowledge", 0.9),
-        ("Remember, that port is taken", "port is taken", "knowledge", 0.9),
+        ("Remember, that port 80 is taken", "port 80 is taken", "knowledge", 0.9),
         ("Note that the API caps at 100 requests.", "the API caps at 100 requests", "knowledge", 0.9),
         ("For the record, Maya does the refunds", "Maya does the refunds", "knowledge", 0.9),
         ("remember: we always use pytest, never unittest", "we always use pytest, never unittest", "behavior", 0.9),
@@ -555,6 +555,8 @@ def test_extract__opinion_or_pointer_of_the_user__is_quoted_and_no_decision(text
         "Always run the linter before you commit any of this",
         "Don't forget: add the changelog line",
         "Remember we work in a monorepo here",
+        "Remember that the second one is harder, since it has to turn by itself",
+        "ALWAYS returns a trapezoid for stability",
         "Verify:\n- never more than 3 shown",
         "We make the connection later. Please remember that for your instructions.",
         "Why does `content should never be reached by the tab key` fail for us",
@@ -583,12 +585,6 @@ def test_extract__remark_or_question_of_the_user__is_neither_fact_nor_blocker(te
 )
 def test_extract__answer_about_the_course_or_discussion__is_no_decision(question: str, answer: str) -> None:
     assert answered(question, answer).draft.decisions is None
-
-
-def test_extract__answer_after_the_notes_of_another__has_its_own_question() -> None:
-    told = 'User has answered your questions: "Which port?"="8443" user notes: it is free,\n"Which host?"="db-1.local".'
-    found = extract(("user", "Plan it."), ("tool", told, "AskUserQuestion"))
-    assert found.draft.decisions == ("Which port? 8443", "Which host? db-1.local")
 
 
 def test_extract__answer_that_discusses_its_question__is_quoted_and_no_decision() -> None:
