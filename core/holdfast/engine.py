@@ -127,7 +127,7 @@ class Holdfast(FactMethods, Features):
         return self._sessions[session_id]
 
     def begin(self, session_id: str = "default") -> Session:
-        """The session with that id at the start of a conversation, after pending work is handled.
+        """The session with that id when a conversation starts, after pending work is handled.
 
         Other sessions left idle (``[session] idle_minutes``) are ended where possible, and items due to be published
         are sent. Agents' hooks do the same when a session starts. Raises: as :meth:`session`.
