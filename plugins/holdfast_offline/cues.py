@@ -151,7 +151,7 @@ _LEAD: Final = (
 
 #: Every line with a cue contains at least one of these words.
 _HINTS: Final = (
-    "remember", "note", "keep in mind", "forget", "for the record", "deci", "agreed", "l use", "l go", "l stick",
+    "remember", "note", "for the record", "deci", "agreed", "l use", "l go", "l stick",
     "l switch", "let", "prefer", "always", "never", "from now on", "correct", "next", "todo", "to-do",
     "follow", "remind", "block", "waiting", "question", "reference", "should", "not",
 )  # fmt: skip
