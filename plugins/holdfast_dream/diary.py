@@ -41,6 +41,7 @@ def render(result: DreamResult, block_id: str, told: str) -> str:
             _part("What was archived", (f"{gone.text} ({gone.reason})" for gone in result.archived)),
             _part("What was dropped", (f"{gone.text} ({gone.reason})" for gone in result.dropped)),
             _part("What was refused", (f"{gone.text} ({gone.reason})" for gone in result.refused)),
+            _part("Warnings", result.warnings),
         ],
     )
 

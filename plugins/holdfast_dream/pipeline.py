@@ -235,8 +235,8 @@ class _Run:
         del memory
         record = self._record(before.texts)
         days = {note.name: note.day for note in notes}
-        said, older = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
-        self._warn(f"{older:,} older statements of the notes were not compared.", older)
+        said, unread = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
+        self._warn(consolidate.unread_warning(unread), unread.total())
         report(1, _STAGES, f"Waiting for {self.result.plugin}")
         draft = services.dispatch.on_dream(
             DreamSources(memory=old, notes=sources[1:], confirmed=self._times(before.texts, record)),

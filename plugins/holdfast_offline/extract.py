@@ -62,8 +62,9 @@ def extract(turns: Sequence[Turn]) -> Extraction:
     found = Statements()
     ends = {id(message) for message in answers}
     for message in said:
-        if message.role in ("user", "tool") or (message.role == "assistant" and not message.tool):
-            found.read(message, point=message.role == "user" or id(message) in ends)
+        # Between tool calls the agent weighs what it later drops, so only its answers count.
+        if message.role in ("user", "tool") or id(message) in ends:
+            found.read(message)
     done = changes(said)
     listed = tasks.of(said)
     draft = Payload(

@@ -173,6 +173,17 @@ def test_dream__more_than_may_be_read__leaves_out_the_oldest_and_says_so(
     assert (too_little.status, "max_chars" in too_little.next_step) == (Status.FAILED, True)
 
 
+def test_dream__note_with_more_statements_than_are_read__diary_and_warning_count_the_unread_ones(
+    opened: Open, store: Store, dreamer: Dreamer
+) -> None:
+    facts = "\n".join(f"- Fact: Server {n} is in room {n}" for n in range(2_100))
+    store.note("2026-11-21", f"## Notes\n<!-- holdfast:block id=b1 -->\n\n### What happened\n\n{facts}")
+    result = opened(dreamer).deep_dream()
+    wanted = "100 older statements were not read (memory/2026-11-21.md: 100)"
+    assert any(wanted in warning for warning in result.warnings), result
+    assert f"- {wanted}" in (store.read(DIARY) or "")
+
+
 # once
 
 
