@@ -129,7 +129,13 @@ class _Call:
     def late(self) -> Answer:
         """The watchdog's answer when the hook is late."""
         self._missed()
-        return self.dialect.answer(self.kind, self._failed("holdfast did not answer in time, so something hangs."))
+        return self.dialect.answer(
+            self.kind,
+            self._failed(
+                "holdfast did not answer in time. Either the conversation is very long, and the next attempt continues "
+                "where this one stopped, or something hangs."
+            ),
+        )
 
     def answered(self, watchdog: Watchdog, limit_s: float | None) -> Answer:
         try:
