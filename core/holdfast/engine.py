@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.fs import private
 from holdfast.gate import clean
-from holdfast.journal import journal, safety
+from holdfast.journal import journal
 from holdfast.plugin import discovery
 from holdfast.plugin.features import Features
 from holdfast.session.factmethods import FactMethods
@@ -127,7 +127,7 @@ class Holdfast(FactMethods, Features):
         return self._sessions[session_id]
 
     def begin(self, session_id: str = "default") -> Session:
-        """The session with that id at the start of a conversation, after pending work is handled.
+        """The session with that id when a conversation starts, after pending work is handled.
 
         Other sessions left idle (``[session] idle_minutes``) are ended where possible, and items due to be published
         are sent. Agents' hooks do the same when a session starts. Raises: as :meth:`session`.
@@ -161,6 +161,8 @@ class Holdfast(FactMethods, Features):
 
     def unsafe(self) -> list[Marker]:
         """Sessions whose last flush failed, each with the reason and the next step."""
+        from holdfast.journal import safety
+
         return safety.all_unsafe(self.services.state)
 
     def import_transcript(self, transcript: Transcript, session_id: str = "") -> Session:

@@ -31,7 +31,7 @@ MARK = "hook-"
 
 
 def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
-    """Journal an event's text durably. Returns the private folder, and the error of an unreadable project file.
+    """Journal an event's text durably. Returns the private folder, and the error for an unreadable project file.
 
     Such a file does not stop the journal, because a clone must not prevent a turn from being saved. Where the user
     trusts the project's settings, nothing is journalled without them. Text refused by the gate is replaced by a line

@@ -1,10 +1,9 @@
-"""The examination of a storage backend: what it provides, its capabilities and how it fails."""
+"""Examine a storage backend (its methods, its capabilities and how it fails)."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 
 from holdfast import Holdfast
 from holdfast.config.values import StorageConfig
@@ -26,7 +25,7 @@ def examine(entry: Found, found: object, settings: Mapping[str, object]) -> Iter
     config = StorageConfig(backend=entry.name, options=dict(settings))
     try:
         with Holdfast.open(os.path.join(os.getcwd(), "other")) as memory:
-            store = memory.services.dispatch.storage_backend(found, entry, config, Path(os.getcwd()))
+            store = memory.services.dispatch.storage_backend(found, entry, config, os.getcwd())
     except HoldfastError as error:
         yield (
             "storage_backend",
@@ -44,7 +43,7 @@ def examine(entry: Found, found: object, settings: Mapping[str, object]) -> Iter
 
 
 def _is_fault(error: HoldfastError, settings: Mapping[str, object]) -> bool:
-    """Whether opening must not fail so: a backend may want settings or a server, and no other error."""
+    """Whether this error is a fault when opening. Only missing settings or a missing server may stop a backend."""
     return bool(settings) or isinstance(error, PluginLoadFailed)
 
 

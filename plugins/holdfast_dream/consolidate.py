@@ -52,7 +52,7 @@ def statements(read_notes: Iterable[Note]) -> tuple[list[Statement], int]:
 
 
 class Before:
-    """The items of a memory before a dream. Several steps ask about them, so their keys and the index exist once."""
+    """A memory's items before a dream. Several steps ask about them, so their keys and the index exist once."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = list(texts)
@@ -101,7 +101,7 @@ def without_older(
 def within(
     items: Sequence[Item], before: Before, record: Mapping[str, Confirmation], *, most: int, chars: int
 ) -> tuple[list[Item], list[str]]:
-    """The ``items`` that fit into ``most`` items and ``chars`` characters, and the wording of the rest.
+    """The ``items`` that fit into ``most`` items and ``chars`` characters, and a sentence about the rest.
 
     New items are kept before old ones; of the old ones the newest and most confirmed, of the new ones the last. When
     all fit, nothing is removed.

@@ -121,7 +121,7 @@ def _not_due(services: Services, mark: Mark) -> str:
         (mark.tried, RETRY_AFTER, "failed try"),
     ):
         if last is not None and last <= now < last + wait:
-            return f"It is not due: the last {what} was at {last:%Y-%m-%d %H:%M}."
+            return f"It is not due yet. The last {what} was at {last:%Y-%m-%d %H:%M}."
     return ""
 
 
@@ -208,7 +208,7 @@ class _Run:
         if named and named not in names:
             raise NotApplied(
                 f"The plugin {named!r} of `[dream] plugin` is not loaded, or does not dream.",
-                next_step=f"Set one of these: {', '.join(names) or 'none is loaded'}.",
+                next_step=f"Loaded plugins that dream: {', '.join(names) or 'none'}.",
             )
         if not names:
             raise NotApplied("No plugin dreams.", next_step="Enable `[plugins.offline]`, or a model.")
@@ -221,7 +221,7 @@ class _Run:
         document = services.store.read(name)
         if document is not None and services.store.is_withheld(name):
             raise NotApplied(
-                f"{name} is withheld: this machine did not write it, so it may have come with a clone.",
+                f"{name} is withheld because this machine did not write it, so it may have come with a clone.",
                 next_step=provenance.NEXT_STEP,
             )
         old, rest = self._considered(name, document.text if document else "")
@@ -259,7 +259,7 @@ class _Run:
         self._guard(before, after)
         story = self._story(draft.diary)
         if self.dry_run:
-            self.end(Status.PROPOSED, "This was a trial: nothing was written.")
+            self.end(Status.PROPOSED, "This was a trial. Nothing was written.")
             return
         base = document.revision if document else ABSENT
         again = services.store.read(name)
@@ -381,7 +381,7 @@ class _Run:
         if not left.items:
             if not before and (wanted.items or (wanted.title and not wanted.prose)):
                 raise _Nothing("The notes hold no facts or decisions for the memory.")
-            raise NotApplied("Nothing of the draft can be used: no item is left.", next_step="See what was refused.")
+            raise NotApplied("None of the draft's items can be used.", next_step="See the refused items.")
         return left.render(title)
 
     def _sifted(
@@ -448,7 +448,7 @@ class _Run:
         return kept
 
     def _compare(self, before: consolidate.Before, new: str, sources: tuple[tuple[str, str], ...]) -> list[str]:
-        """Record the outcome of every line, with its evidence. Returns the items of the new memory."""
+        """Record every line's outcome, with its evidence. Returns the items of the new memory."""
         after = [item.text for item in memorytext.read(new).items]
         found = compare(before, new, after, sources, archived=self.result.archived, refused=self.result.refused)
         self.note(
@@ -467,7 +467,7 @@ class _Run:
         if len(before) >= GUARDED_ITEMS and lost * 2 > len(before) and not self.force:
             raise NotApplied(
                 f"It would lose {lost} of the {len(before)} items of MEMORY.md.",
-                next_step="If that is meant, `holdfast dream --force`.",
+                next_step="To drop them anyway, run `holdfast dream --force`.",
             )
 
     def _story(self, text: str) -> str:
@@ -477,10 +477,10 @@ class _Run:
         try:
             return self.services.gate.admit(paths.rewrite(text, self.services.root), surface=Surface.DIARY)
         except Refused as error:
-            self.note(warnings=(*self.result.warnings, f"What the dreamer told was left out: {error.message}"))
+            self.note(warnings=(*self.result.warnings, f"The dreamer's account was left out: {error.message}"))
             return ""
 
     def _admitted(self, gone: Sequence[Gone]) -> list[Gone]:
-        """Refused text, safe to record: it may be a secret."""
+        """Refused text in a form safe to record, because it may be a secret."""
         said = told_all(self.services, [text for one in gone for text in (one.text, one.reason)])
         return [Gone(text=text, reason=reason) for text, reason in zip(said[::2], said[1::2], strict=True)]

@@ -1,4 +1,4 @@
-"""Review of a waiting dream (``[dream] apply = "propose"``): a user accepts, rejects or edits it."""
+"""Review of a waiting dream (``[dream] apply = "propose"``), which a user accepts, rejects or edits."""
 
 from __future__ import annotations
 

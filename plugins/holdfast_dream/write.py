@@ -48,7 +48,7 @@ def told(services: Services, text: str) -> str:
     except PluginError as error:  # its message was masked when it was made
         return f"Withheld, because it cannot be checked: {paths.rewrite(error.message, services.root)}"
     except HoldfastError:
-        return "Withheld: it may not be stored."
+        return "Withheld, because it may not be stored."
 
 
 def told_all(services: Services, texts: list[str]) -> list[str]:
@@ -154,7 +154,7 @@ def _undoable(services: Services, current: str, *, force: bool) -> Backup:
     digest = sha256(current)
     found = next((b for b in reversed(backups) if b.after == digest), None)
     if found is None and not backups:
-        raise Refused("There is no dream to undo.", next_step="`holdfast dream --log` lists the runs.")
+        raise Refused("No dream can be undone.", next_step="`holdfast dream --log` lists the runs.")
     if found is None and not force:
         raise Refused(
             f"{backups[-1].name} was edited since the last {backups[-1].title}, and that would be lost.",
@@ -166,7 +166,7 @@ def _undoable(services: Services, current: str, *, force: bool) -> Backup:
 def _tell(
     services: Services, page: str, result: DreamResult, block: Callable[[str], str], header: str | None = None
 ) -> None:
-    """Append a block to the diary. ``block`` builds it from its id: the run's, numbered from the second block on."""
+    """Append a block to the diary. ``block`` builds it from its id (the run's, numbered from the second block on)."""
     stored = services.store.read(page)
     block_id, number = result.id, 1
     while stored is not None and block_marker(block_id) in stored.text:

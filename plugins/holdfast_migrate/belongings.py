@@ -27,7 +27,7 @@ SETTINGS_FILE = "holdfast.toml"
 
 
 def private_rows(memory: Holdfast) -> Iterator[dict[str, object]]:
-    """The rows of the archive's member, masked: ``kind``, ``name`` and ``text``. Raises: Corrupt, Unavailable."""
+    """Masked rows (``kind``, ``name`` and ``text``) from the archive's member. Raises: Corrupt, Unavailable."""
     services = memory.services
 
     def row(kind: str, name: str, text: str) -> dict[str, object]:

@@ -52,7 +52,7 @@ _ROUNDS: Final = 3
 
 @frozen(kw_only=True)
 class Outcome:
-    """The outcome of an edit: ``left`` lists places that still hold the data; ``foreign`` lists third-party files that
+    """An edit's outcome. ``left`` lists places that still hold the data; ``foreign`` lists third-party files that
     hold it; ``files`` and ``size`` (bytes) measure the last search."""
 
     changed: tuple[Changed, ...]
@@ -384,7 +384,7 @@ class Walk:
         needles = self.edit.traces()
         found: list[str] = []
         files = size = 0
-        for path in progress.each(list(self._all_files()), "Searching every file"):
+        for path in progress.each(self._all_files(), "Searching every file"):
             files += 1
             try:
                 size += os.path.getsize(path)
@@ -395,12 +395,11 @@ class Walk:
                 found.append(shown)
         return found, files, size
 
-    def _all_files(self) -> Iterator[str]:
-        yield from text_search.files(self.services.state)
-        yield from self._store_files()
+    def _all_files(self) -> list[str]:
+        """Each file once. The settings are mostly in the store's folder, too."""
         config = settings.config_file(self.services.root)
-        if config is not None and os.path.dirname(config) != self.store_folder:
-            yield config
+        files = (*text_search.files(self.services.state), *self._store_files(), *([config] if config else ()))
+        return list(dict.fromkeys(files))
 
     def is_foreign(self, shown: str) -> bool:
         """Whether the file is a user's file or the settings, not holdfast's own."""
@@ -425,7 +424,7 @@ def forget_derived(state: str) -> None:
 
 
 def last_said(one: Journal) -> datetime | None:
-    """The time of the journal's newest dated record, or of the file when the journal cannot be read."""
+    """The journal's newest record time, or the file's time when the journal cannot be read."""
     from datetime import UTC
 
     last: datetime | None = None

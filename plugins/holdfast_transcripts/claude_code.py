@@ -2,7 +2,7 @@
 
 Source: observed with 2.1.330 and 2.1.197, except prompts typed while the model works: ``queued_command`` attachments
 are read as in published descriptions. Earlier versions record such a prompt only in ``queue-operation`` rows, unless it
-waits for the end of the turn and follows as its own row.
+waits until the turn ends and follows as its own row.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The cattrs converter of every value that is read from outside, and its errors as lines with paths.
+"""The cattrs converter of values that are read from outside, and its errors as lines with paths.
 
 The only user of cattrs. :mod:`holdfast.config.serde` imports this module at the first value that needs it, because
 importing cattrs takes as long as starting Python, and many commands read no such value.
@@ -23,7 +23,7 @@ from cattrs.errors import (
 from holdfast.config.values import Config, PluginConfig, StorageConfig
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.models import CuratedDecision, CuratedEntry
-from holdfast.text.times import moment, stamp
+from holdfast.text.times import moment
 
 T = TypeVar("T")
 
@@ -32,13 +32,8 @@ INVALID = (cattrs.BaseValidationError, ValueError, TypeError, KeyError, Attribut
 
 
 def structure(value: object, cls: type[T]) -> T:
-    """``value`` as a ``cls``. Raises: one of :data:`INVALID`."""
+    """``value`` as a ``cls``. Raises: any error in :data:`INVALID`."""
     return _converter().structure(value, cls)
-
-
-def unstructure(value: object) -> Any:
-    """A value as plain dicts, lists, strings and numbers."""
-    return _converter().unstructure(value)
 
 
 def _exactly(*kinds: type) -> Any:
@@ -141,26 +136,14 @@ def _converter() -> cattrs.Converter:
     converter.register_structure_hook(int, _exactly(int))
     converter.register_structure_hook(float, _exactly(int, float))
     converter.register_structure_hook(datetime, lambda v, _: moment(v))
-    converter.register_unstructure_hook(datetime, stamp)
     converter.register_structure_hook_func(lambda t: t == tuple[str, ...], _texts)
     converter.register_structure_hook_func(lambda t: t == Mapping[str, object], _mapping)
     converter.register_structure_hook_func(_is_list_of_entries, _entries)
     converter.register_structure_hook(CuratedDecision, _curated)
-    converter.register_unstructure_hook(CuratedDecision, _curated_out)
     converter.register_structure_hook(Config, _config)
     converter.register_structure_hook(StorageConfig, _with_rest(StorageConfig, "options"))
     converter.register_structure_hook(PluginConfig, _with_rest(PluginConfig, "settings"))
     return converter
-
-
-def _curated_out(decision: CuratedDecision) -> object:
-    if decision.is_none:
-        return "none"
-    return {
-        key: [e.text if not e.replaces else {"text": e.text, "replaces": e.replaces} for e in entries]
-        for key, entries in (("memory", decision.memory), ("user", decision.user))
-        if entries
-    }
 
 
 def problems(error: BaseException, path: str = "") -> list[str]:

@@ -1,6 +1,7 @@
-"""Convert external data to values and back, through :mod:`holdfast.config.converter`.
+"""Convert external data to values and back, through :mod:`holdfast.config.flat` and
+:mod:`holdfast.config.converter`.
 
-Unknown keys and wrong types are errors with the key's path; nothing is coerced ("5" is not 5).
+Unknown keys and wrong types are errors with the key's path. Values are never coerced ("5" is not 5).
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ def structure(
     next_step: str = "Correct these and try again.",
 ) -> T:
     """``value`` as a ``cls``. Raises: ``error``, naming ``what`` and every bad key with its path."""
+    from holdfast.config import flat
+
+    if (made := flat.built(value, cls)) is not None:
+        return made
     from holdfast.config import converter
 
     try:
@@ -54,9 +59,9 @@ def structure(
 
 def unstructure(value: object) -> Any:
     """A value as plain dicts, lists, strings and numbers, ready for JSON or TOML."""
-    from holdfast.config import converter
+    from holdfast.config import flat
 
-    return converter.unstructure(value)
+    return flat.plain(value)
 
 
 def to_json(value: object, *, indent: int | None = 2) -> str:

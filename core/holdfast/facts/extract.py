@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 logger = log(__name__)
 
 _GIVE: Final = 'Give rows like {"role": "user", "content": "..."}, or Message and Turn objects of holdfast.models.'
-_AGAIN: Final = "It is tried again by itself, or now with `holdfast extract --queued`."
-#: HTTP status (None: no response) -> the next step besides waiting.
+_AGAIN: Final = "It is retried automatically, or now with `holdfast extract --queued`."
+#: HTTP status (None without a response) -> the next step besides waiting.
 _PASSING: Final[Mapping[int | None, str]] = {
     None: "Check `base_url` and the network.",
     429: "The quota is used up for now.",
@@ -71,8 +71,8 @@ class Judged:
 @frozen(kw_only=True)
 class ExtractResult:
     """``judged`` in order of proposal. ``failures`` describe extractor errors; ``queued`` counts the pieces
-    to be retried, ``retried`` the waiting pieces that were tried now; ``given_up`` are pieces that are
-    no longer tried; ``profile`` is true when the profile changed; ``summaries`` are of flushes, by their ids, from
+    to be retried, ``retried`` the waiting pieces that were tried now; ``given_up`` counts pieces that
+    will not be retried; ``profile`` is true when the profile changed; ``summaries`` are of flushes, by their ids, from
     waiting turns."""
 
     judged: tuple[Judged, ...] = field(default=(), converter=tuple[Judged, ...])
@@ -136,7 +136,7 @@ class _Trouble(NamedTuple):
 
 
 def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[_Trouble]]:
-    """Call the extractors, only the plugins in ``only`` if given: their results, and the failures of others."""
+    """Call the extractors, or only the plugins in ``only``. Returns results, and failures."""
     if not said:
         return Gathered(), []
     quick = services.dispatch.extractors()

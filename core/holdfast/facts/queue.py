@@ -74,7 +74,7 @@ class GivenUp:
     plugins: tuple[str, ...] = field(default=(), converter=tuple[str, ...])
 
 
-#: A line of the queue; an unreadable one has no item.
+#: A line of the queue, without an item if unreadable.
 _Row = Row["Waiting | None"]
 
 

@@ -106,7 +106,7 @@ def completed(
 
 
 def queue_all(services: Services, source: str, said: Sequence[Message], flush: str) -> list[str]:
-    """Queue the turns of a flush that the server did not take for every extractor. Raises: Unavailable."""
+    """Queue a flush's turns for every extractor after the server did not take it. Raises: Unavailable."""
     return enqueue(services, source, said, list(services.dispatch.extractors()), flush=flush)
 
 
@@ -132,7 +132,7 @@ def enqueue(
         return put
     private.make(services.state)
     with private.lock(services.private("extract-account"), timeout_s=60.0):
-        waiting = [item for item in queue.items() if item.covers and item.source == source]  # first: it moves on
+        waiting = [item for item in queue.items() if item.covers and item.source == source]  # first, as it moves on
         account = extracted.read(journal)
         for missing, names in _missing(said, plugins, waiting, account):
             turns = recall.without_recalled(turns_of(missing))
@@ -219,7 +219,7 @@ def work_off(
             ):
                 progress.report(result.retried, 0, "queued conversations extracted")
                 plugins = _unasked(services, item)
-                if not plugins:  # its taker died after the last word, or another process was quicker
+                if not plugins:  # its process died after recording it, or another process was faster
                     queue.done(item)
                     continue
                 found, troubles = extract.ask(services, item.turns, plugins)

@@ -1,7 +1,7 @@
 """Dream records in the private folder: every run, the last run's mark, and backups.
 
 dreams.jsonl        one line when a run begins and one when it ends, skipped and failed runs included
-dream.json          the digest of the last dream's notes, stored after everything else
+dream.json          a digest of the last dream's notes, stored after everything else
 dreams/ID.json      MEMORY.md as it was before a change
 dream.inbox.json    a result waiting for review
 """
@@ -68,7 +68,7 @@ class DreamResult:
     are unchanged, ``merged`` lines went into others, newer statements replaced the ``replaced`` lines, and ``dropped``
     lines were removed. ``archived`` lines, old or new, did not fit; ``overflow`` counts further old lines, archived
     without being compared. ``lines`` is the new memory with its evidence, ``added`` its new lines.
-    ``refused`` are rejected draft lines, ``judged`` draft lines that a judge found in the sources, ``quoted`` source
+    ``refused`` are rejected draft lines, ``judged`` draft lines that a judge confirmed, ``quoted`` source
     lines that replace rejected ones. ``diff`` is a unified diff of MEMORY.md; ``diary`` the document that describes the
     run.
     """

@@ -16,7 +16,7 @@ TURN = "turn"
 
 
 def after_turn(root: str) -> None:
-    """Start the extraction of an ended turn in the project at ``root`` if the settings in force ask for it.
+    """Start extracting an ended turn in the project at ``root`` if the settings in force ask for it.
 
     Never raises, because the turn is journalled and the next turn or flush finds it.
     """
@@ -26,7 +26,7 @@ def after_turn(root: str) -> None:
     try:
         table = inforce.hot(root).get("extract")
     except HoldfastError:
-        return  # the settings cannot be read; the code that needs them reports it
+        return  # unreadable settings are reported by the code that needs them
     if isinstance(table, dict) and table.get("when") == TURN:
         start(root)
 

@@ -67,8 +67,8 @@ class Features:
         everything: bool = False,
         dry_run: bool = False,
     ) -> PurgeReport:
-        """Forget exactly one of: everything containing the string ``subject``; a session; everything older than the day
-        ``before``; everything. The result is checked afterwards. The same call completes an interrupted one.
+        """Forget either everything containing the string ``subject``, or a session, or everything older than the day
+        ``before``, or everything. Pass exactly one. The result is checked. Repeating completes an interrupted call.
 
         ``dry_run`` reports the removals and writes nothing. Places that could not be changed are in the report.
         Raises: BadValue; Unavailable.
@@ -131,7 +131,7 @@ class Features:
 
         The default is ``[dream] lookback_days``. Skipped when the notes contain nothing new; ``force`` dreams anyway,
         and lets the dream drop more than the loss guard permits. ``if_due`` skips until ``[dream] every_hours`` have
-        passed. ``dry_run`` writes only the record of the run. A failure is reported in the result (``status``,
+        passed. ``dry_run`` writes only the run's record. A failure is reported in the result (``status``,
         ``reason``), and MEMORY.md is then unchanged. Raises: ValueError unless ``lookback_days`` is a non-negative
         integer; Unavailable when even the run's record cannot be written.
         """
@@ -181,7 +181,7 @@ class Features:
         """End the open workflows whose conditions the hooks of ``session`` observed. Clients' hooks call this when the
         agent stops, with ``final`` when its session ends. Failed checks then go to the deferred items.
 
-        Returns a sentence for each, for display. Raises: HoldfastError; the workflow then stays open.
+        Returns a sentence for each, for display. Raises: HoldfastError. The workflow then stays open.
         """
         told: list[str] = self._call("end_observed", session, final=final)
         return told
@@ -193,7 +193,7 @@ class Features:
         return made
 
     def repairs(self, names: Iterable[str] = ()) -> list[Repair]:
-        """Safe repairs for the files ``names``, by default for all three; nothing is written."""
+        """Safe repairs for the files ``names``, by default for all three. Writes nothing."""
         made: list[Repair] = self._call("repairs", names)
         return made
 

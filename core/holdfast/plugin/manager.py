@@ -1,4 +1,4 @@
-"""The typed interface to the hooks: one method per hook. The only module that calls hooks.
+"""The typed interface to the hooks, with one method per hook. The only module that calls hooks.
 
 Every implementation is wrapped at registration. The wrapper limits its time and turns an exception into a value, so
 that one plugin cannot stop another and every failure is attributed. This module decides, per hook, how a failure is
@@ -21,8 +21,6 @@ from holdfast.plugin.discovery import PLUGINS, Found, PluginContext, Status, cho
 from holdfast.subject import PORTION_CHARS, Portions, Subject
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from holdfast.config.values import StorageConfig
     from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Fact, Finding, Payload, Receipt, Turn
     from holdfast.storage import StorageBackend
@@ -62,7 +60,7 @@ class PluginSettings(NamedTuple):
 
 
 class Dispatch:
-    """Holds one plugin manager. ``statuses`` has the status of each enabled plugin."""
+    """Holds one plugin manager. ``statuses`` has every enabled plugin's status."""
 
     def __init__(self) -> None:
         self._manager = pluggy.PluginManager(hooks.PROJECT)
@@ -127,7 +125,7 @@ class Dispatch:
                     if impl.plugin is plugin:
                         if impl.wrapper or impl.hookwrapper:
                             problem = f"it wraps {caller.name}; wrappers could hide a failed save and are not allowed"
-                        # Final for type checkers only; a proxy object would hide the plugin from pluggy's messages.
+                        # Final for type checkers only, because a proxy would hide the plugin from pluggy's messages.
                         limit_s = deadline_s
                         if limit_s is None and caller.name == "on_extract" and _at_once(plugin):
                             limit_s = AT_ONCE_S
@@ -151,7 +149,7 @@ class Dispatch:
 
     def require_all(self, *, installed: bool = False) -> None:
         """Raise the error that kept an enabled plugin from loading. Gates call this, because a missing plugin cannot
-        refuse. With ``installed``, plugins that are not installed at all are left out."""
+        refuse. With ``installed``, ignore plugins that are not installed."""
         for status in self.statuses:
             if status.status != "loaded" and not (installed and status.status == "missing"):
                 kind = PluginNotFound if status.status == "missing" else PluginLoadFailed
@@ -164,13 +162,13 @@ class Dispatch:
     # the five hooks
 
     @staticmethod
-    def storage_backend(plugin: object, entry: Found, config: StorageConfig, root: Path) -> StorageBackend:
+    def storage_backend(plugin: object, entry: Found, config: StorageConfig, root: str) -> StorageBackend:
         """The backend from the configured plugin. Raises: PluginLoadFailed, or the plugin's own error."""
         from holdfast.storage import StorageBackend as Backend
 
         own = Dispatch()
         own.register(plugin, entry.name, f"{entry.distribution} {entry.version}")
-        answer = own._manager.hook.storage_backend(config=config, root=root)
+        answer = own._manager.hook.storage_backend(config=config, root=_root_for(plugin, root))
         if isinstance(answer, _Failure):
             raise answer.cause if isinstance(answer.cause, HoldfastError) else _hook_failed(answer, answer.detail, "")
         if answer is None or not isinstance(answer.value, Backend):
@@ -185,7 +183,7 @@ class Dispatch:
         refusal.
 
         ``outgoing``: stored data is about to be shown. A plugin that was never installed does not block this, so memory
-        can be read on another machine; an installed but broken plugin does.
+        can be read on another machine, but an installed and broken plugin does.
         """
         self.require_all(installed=outgoing)
         findings: list[Finding] = []
@@ -201,7 +199,7 @@ class Dispatch:
         return findings
 
     def _validated(self, subject: Subject) -> Sequence[Any]:
-        """Each validator's answer. All share one thread: a thread for each costs as much as a flush to the disk."""
+        """Each validator's answer. All share one thread, because a thread each costs as much as an fsync."""
         box: list[Any] = []
 
         def ask() -> None:
@@ -260,7 +258,7 @@ class Dispatch:
         return {name: plugin for name, plugin in named if isinstance(plugin, interface)}
 
     def dreamers(self) -> tuple[str, ...]:
-        """Names of the plugins that implement ``on_dream``, in calling order: plugins enabled by the user before those
+        """Names of the plugins that implement ``on_dream``, in calling order. The ones a user enabled come before those
         on by default, so that a configured model wins over the offline one; then by name."""
         implementing = (
             name
@@ -326,6 +324,14 @@ class Dispatch:
 
 def _at_once(plugin: object) -> bool:
     return getattr(plugin, "EXTRACTS_AT_ONCE", False) is True
+
+
+def _root_for(plugin: object, root: str) -> str | os.PathLike[str]:
+    if getattr(plugin, "ROOT_AS_STR", False) is True:
+        return root
+    from pathlib import Path
+
+    return Path(root)
 
 
 def _instantiate(cls: type, context: PluginContext, entry: Found) -> object:

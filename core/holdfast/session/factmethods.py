@@ -1,4 +1,4 @@
-"""The methods of :class:`holdfast.Holdfast` about facts: the facts themselves, the profile, the prompt, extraction."""
+""":class:`holdfast.Holdfast`'s methods for facts, the profile, the prompt and extraction."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class FactMethods:
         return everything(self.services)
 
     def extract_turns(self) -> ExtractResult:
-        """Extract every ended turn that was not extracted yet, and what is due in the queue. Returns an empty result
+        """Extract every ended turn not extracted yet, and retry due items in the queue. Returns an empty result
         while another process does it. Raises: Unavailable."""
         from holdfast.session.turnwise import run
 

@@ -33,7 +33,7 @@ _NOW: Final = frozenset({"in_progress", "in-progress", "doing", "active"})
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Tasks(Value):
-    """The entries by state, each in the order of the list."""
+    """The entries by state, each in list order."""
 
     done: tuple[str, ...] = ()
     doing: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ def _state(status: str) -> str:
 
 
 def _whole(text: str) -> dict[str, list[str]]:
-    """The entries of a call with the whole list."""
+    """The entries from a call that passes the whole list."""
     entries: dict[str, list[str]] = {}
     waiting = ""  # opencode and Codex may give an entry's status before its text
     for line in text.splitlines():

@@ -265,7 +265,7 @@ def _is_ours(manifest: str) -> bool:
 
 
 def _say_steps(out: Term, steps: Sequence[str]) -> None:
-    out.say("\nstill to do by hand:")
+    out.say("\nremaining manual steps:")
     for number, text in enumerate(steps, start=1):
         out.say(out.wrapped(text, first=f"  {number}. "))
 

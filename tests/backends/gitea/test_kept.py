@@ -59,6 +59,20 @@ def contents(store: GiteaBackend) -> list[Fact]:
     return list(store.facts())
 
 
+@pytest.mark.usefixtures("eager")
+def test_read__of_a_document__keeps_none_of_it_on_the_machine(opened: Opened, tmp_path: Path) -> None:
+    first = opened("one")
+    many(first, range(30))
+    first.write("MEMORY.md", "zebra\n")
+    for process in (first, opened("one"), opened("one")):
+        document = process.read("MEMORY.md")
+        assert document is not None
+        assert len(contents(process)) == 30
+        assert "user said" in file_of(tmp_path, "one").read_text(encoding="utf-8")
+        assert process.read("MEMORY.md") == document
+        assert "zebra" not in file_of(tmp_path, "one").read_text(encoding="utf-8")
+
+
 def later(standin: StandIn) -> None:
     """Let what was written be older than the time that each list goes back."""
     standin.skew((standin.world.skew_s or 0) + 600)
@@ -147,7 +161,7 @@ def test_facts__an_earlier_comment_is_edited__that_is_noticed(standin: StandIn, 
     comment = comments(standin)[1]
     body = dict(standin.comments(REPO, facts_issue(standin)))[comment]
     standin.edit_comment(REPO, comment, body.replace("fact 1", "fact 9"))
-    with pytest.raises(Corrupt, match="edited by hand"):
+    with pytest.raises(Corrupt, match="edited manually"):
         opened("one").count_facts()
 
 
@@ -162,7 +176,7 @@ def test_doctor__an_edit_that_the_server_dated_back__is_found(standin: StandIn, 
     issue.comments()[1].body = issue.comments()[1].body.replace("fact 1", "fact 9")
     later(standin)
     assert opened("one").count_facts() == 6
-    assert any("edited by hand" in check.message for check in inspect(opened("one").log))
+    assert any("edited manually" in check.message for check in inspect(opened("one").log))
 
 
 @pytest.mark.usefixtures("eager")

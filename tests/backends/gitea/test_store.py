@@ -61,6 +61,29 @@ def test_document__with_the_longest_name__is_stored_and_a_longer_one_refused(sto
         store.write(f"{name}x", "text\n")
 
 
+def test_write__text_with_a_nul_character__refused_by_name_before_any_request(
+    standin: StandIn, store: GiteaBackend
+) -> None:
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: store.write("MEMORY.md", "a\0b"),
+        lambda: store.append(DAY, "a\0b", "", "one"),
+    )
+    for call in calls:
+        before = len(standin.requests)
+        with pytest.raises(Refused, match=r"MEMORY\.md|2026-03-01\.md"):
+            call()
+        assert len(standin.requests) == before
+
+
+def test_post__inside_of_a_shared_reading__the_next_look_has_it(store: GiteaBackend) -> None:
+    store.write("MEMORY.md", "one\n")
+    title = "holdfast:doc:MEMORY.md"
+    with store.log.sharing(), store.log.writing():
+        before = store.log.load(title)
+        _, record_id = store.log.post(before, "blk", make_block("one"), "A block was added.", block="b25l")
+        assert store.log.load(title).accepts(record_id)
+
+
 def test_fact__with_a_time_of_another_zone__keeps_its_moment(store: GiteaBackend) -> None:
     there = make_fact(1).created_at.astimezone(timezone(timedelta(hours=5)))
     store.add_fact(evolve(make_fact(1), created_at=there), 10)
@@ -329,6 +352,20 @@ def test_step__killed_after_making_the_issue__the_next_write_goes_on_in_it(stand
         view.write("MEMORY.md", f"by {id(view)}\n")
         assert {text_of(one, "MEMORY.md") for one in (view, machine())} == {f"by {id(view)}\n"}
     assert numbers(standin, "holdfast:doc:MEMORY.md")[-1] == spare
+
+
+def test_step__another_writer_changed_the_body__the_log_that_was_read_again_has_each_issue_once(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = machine()
+    store.write("MEMORY.md", "one\n")
+    log = store.log
+    # As after a conflict with another writer's body: the log is read from the server, with the new issue.
+    monkeypatch.setattr(log, "show", lambda chain, *_: log._read(chain.title))
+    with log.writing():
+        chain = log.step(log.load("holdfast:doc:MEMORY.md"))
+    assert [segment.number for segment in chain.segments] == sorted({segment.number for segment in chain.segments})
+    assert len(chain.segments) == 2
 
 
 @pytest.mark.usefixtures("small")

@@ -20,7 +20,7 @@ class Proxy:
     def __init__(self, port: int) -> None:
         self.port_of_server = port
         self.limit = -1
-        self.cut = self.trips = 0
+        self.cut = self.trips = self.connections = 0
         self.mute = False
         self._side, self._messages, self._rest = False, -1, 0
         self._asking = False
@@ -66,6 +66,7 @@ class Proxy:
                 server = socket.create_connection(("127.0.0.1", self.port_of_server))
             except OSError:
                 return
+            self.connections += 1
             for end in (client, server):
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._ends.append(end)

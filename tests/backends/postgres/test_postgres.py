@@ -130,6 +130,18 @@ def test_calls__connection_cut_at_every_protocol_message__made_once_and_acknowle
     assert min(cuts) >= 4
 
 
+def test_call__loses_every_connection__sent_three_times_then_unavailable(
+    cluster: Cluster, opened: Opened, proxy: Proxy
+) -> None:
+    store = opened(cluster, "lost-again", port=proxy.port)
+    store.count_facts()  # connects
+    before = proxy.connections
+    with pytest.raises(Unavailable):
+        store._database.run(("SELECT pg_terminate_backend(pg_backend_pid())", ()))
+    assert proxy.connections == before + 2
+    assert store.count_facts() == 0
+
+
 def test_delete__answer_lost__is_no_error(cluster: Cluster, opened: Opened, proxy: Proxy) -> None:
     store = opened(cluster, "lost", port=proxy.port)
     fact = make_fact(1)
@@ -330,7 +342,7 @@ def test_call__server_that_cannot_be_used__unavailable_with_a_next_step(
     ("options", "words"),
     [
         ({"server": "postgresql://hf@db/x"}, "storage.namespace is missing"),
-        ({"server": "https://db/x", "namespace": "a"}, "is not the address"),
+        ({"server": "https://db/x", "namespace": "a"}, "is not a PostgreSQL server address"),
         ({"server": "postgresql://hf:hunter2@db/x", "namespace": "a"}, "holds a password"),
         ({"server": "postgresql://hf@db/x?password=hunter2", "namespace": "a"}, "holds a password"),
         ({"server": "postgresql://hf@db/x", "namespace": "a\nb"}, "not a usable name"),
@@ -367,7 +379,7 @@ def test_doctor__each_kind_of_role__owner_and_missing_row_security_are_named(clu
     assert "belongs to the role 'hf'" in told[-1].message
     told = list(inspect(opened(cluster, "checked", user="postgres").database))
     assert [check.message for check in told if check.outcome is Outcome.WARN] == [
-        "The role 'postgres' bypasses row security: it reads and writes every namespace."
+        "The role 'postgres' bypasses row security, so it reads and writes every namespace."
     ]
 
 

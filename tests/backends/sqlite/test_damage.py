@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -115,7 +116,7 @@ def test_open__table_missing__corrupt(project: Path, database: Path) -> None:
         connection.execute("DROP TABLE facts")
     with contextlib.closing(SqliteBackend(project)) as store:
         for call in (lambda: list(store.facts()), lambda: store.add_fact(make_fact(90), 100)):
-            with pytest.raises(Corrupt, match="does not hold what it should"):
+            with pytest.raises(Corrupt, match="has unexpected content"):
                 call()
 
 
@@ -391,12 +392,37 @@ def test_batch__full_disk_caught_inside__whole_batch_undone_and_counted_right(pr
                     except Unavailable as error:
                         refused.append(error)
 
-        with pytest.raises(Unavailable, match="nothing of it was kept"):
+        with pytest.raises(Unavailable, match="undid all of it"):
             add_what_fits()
         assert len(refused) > 1
         sql.execute("PRAGMA max_page_count = 1000000")
         assert store.count_facts() == len(list(store.facts())) == 40
         assert store.add_fact(make_fact(90), 41).evicted == ()
+
+
+def test_add__its_rollback_fails__nothing_kept_and_the_next_one_works(
+    project: Path, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing(sqlite3.Connection):
+        def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+            if sql == "ROLLBACK":
+                raise sqlite3.OperationalError("disk I/O error")
+            return super().execute(sql, *values)
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **named: connect(*given, factory=Failing, **named))
+    with contextlib.closing(SqliteBackend(project)) as store:
+
+        def interrupted() -> None:
+            with store._database.changing() as change:
+                change.sql.execute("DELETE FROM facts")
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+        assert store.count_facts() == 40
+        assert store.add_fact(make_fact(90), 100).outcome is AddOutcome.ADDED
+        assert store.count_facts() == 41
 
 
 def test_compact__count_says_more_facts_than_there_are__counts_them(project: Path, database: Path) -> None:

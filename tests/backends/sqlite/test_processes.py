@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import random
 import signal
@@ -13,6 +14,7 @@ import textwrap
 import threading
 import time
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -139,6 +141,32 @@ def test_fork__child_ends_and_closes__the_parents_connection_keeps_its_locks_and
                 os._exit(failed)
         assert os.waitpid(child, 0)[1] == 0
         assert store.add_fact(make_fact(2), 100).outcome is AddOutcome.ADDED
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize(("call", "opens"), [(SqliteBackend.count_facts, 1), (SqliteBackend.close, 0)])
+def test_fork__first_call_in_the_child__never_closes_the_parents_connection(
+    project: Path, call: Callable[[SqliteBackend], object], opens: int
+) -> None:
+    def open_connections() -> int:
+        gc.collect()
+        found = [one for one in gc.get_objects() if isinstance(one, sqlite3.Connection)]
+        return sum(one.execute("SELECT 1").fetchone() == (1,) for one in found)  # a closed one raises
+
+    with contextlib.closing(SqliteBackend(project)) as store:
+        store.add_fact(make_fact(1), 100)
+        child = os.fork()
+        if child == 0:
+            failed = 1
+            try:
+                before = open_connections()
+                call(store)
+                failed = int(open_connections() != before + opens)
+            finally:
+                os._exit(failed)
+        assert os.waitpid(child, 0)[1] == 0
+        assert store.count_facts() == 1
 
 
 def test_threads__one_store__every_fact_once(project: Path) -> None:

@@ -314,11 +314,11 @@ def test_dream__trial__writes_nothing_but_its_record(opened: Open, store: Store,
 @pytest.mark.parametrize(
     ("memory", "reason"),
     [
-        ("", "no item is left"),
-        ("Done.", "no item is left"),
-        ("- none\n- N/A", "no item is left"),
-        ("- Postgres", "no item is left"),
-        ("All is well and nothing has to be changed in the memory.", "no item is left"),
+        ("", "None of the draft's items"),
+        ("Done.", "None of the draft's items"),
+        ("- none\n- N/A", "None of the draft's items"),
+        ("- Postgres", "None of the draft's items"),
+        ("All is well and nothing has to be changed in the memory.", "None of the draft's items"),
         ("- The queue runs on Postgres 16\n" * 3 + "- The queue runs on Postgres " * 100, "more than"),
     ],
 )
@@ -487,7 +487,7 @@ def test_undo__edited_since__is_refused_unless_forced(opened: Open, store: Store
     store.write("MEMORY.md", OLD)
     store.note("2026-11-21")
     memory = opened(dreamer)
-    with pytest.raises(Refused, match="no dream to undo"):
+    with pytest.raises(Refused, match="No dream can be undone"):
         memory.undo_dream()
     memory.deep_dream()
     store.write("MEMORY.md", "- by hand\n")

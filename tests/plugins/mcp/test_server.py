@@ -25,7 +25,7 @@ from tests.plugins.mcp.conftest import WHOLE, Wire, text, transport
 
 Talk = Callable[..., Any]
 
-NOTICE = "Notice: no hook of this client was seen"
+NOTICE = "Notice: no hook from this client was seen"
 
 
 def notes_of(project: Path) -> str:

@@ -104,6 +104,15 @@ def test_purge__tombstone__tells_when_what_kind_and_counts_and_no_content(full, 
 
 
 @pytest.mark.req("R245")
+def test_purge__settings_in_the_stores_folder__each_file_is_searched_once(full, project):
+    config = project / ".holdfast" / "config.toml"
+    full.purge(subject="nobody")
+    without = full.purge(subject="nobody").files
+    config.write_text("# none\n", encoding="utf-8")
+    assert full.purge(subject="nobody").files == without + 1
+
+
+@pytest.mark.req("R245")
 def test_purge__log_and_repr__never_hold_the_subject(full, caplog):
     caplog.set_level("DEBUG", logger="holdfast")
     full.purge(subject=SUBJECT)

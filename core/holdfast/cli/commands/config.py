@@ -1,4 +1,4 @@
-"""``holdfast config``: the settings in force, one of them, or a change to one."""
+"""``holdfast config``: show the settings in force or a single setting, or change a setting."""
 
 from __future__ import annotations
 

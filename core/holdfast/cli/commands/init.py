@@ -78,7 +78,7 @@ def _with_three_files(done: Done, *, asked: bool) -> Done:
 
 
 def _with_git(done: Done) -> Done:
-    """The attribute, which is committed, and this clone's own setting, without which the attribute has no effect.
+    """The committed attribute, and this clone's own setting, without which the attribute has no effect.
 
     Raises: ConfigError; Unavailable.
     """

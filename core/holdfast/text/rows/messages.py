@@ -1,7 +1,7 @@
 """The plain form of a custom loop: ``{"role", "content"}``, one row each, as one array, or under ``messages``.
 
 Tool calls are read in three common shapes: ``tool_calls`` with rows of role ``tool``, content blocks, and items of the
-Responses interface. Source: the request formats of the Chat Completions, Messages and Responses interfaces.
+Responses interface. Source: request formats of the Chat Completions, Messages and Responses interfaces.
 """
 
 from __future__ import annotations

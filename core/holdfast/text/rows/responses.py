@@ -1,6 +1,6 @@
 """Items of the Responses interface other than messages: tool calls, their outputs, reasoning, and others.
 
-A loop's own list and a Codex rollout hold the same items. Source: the interface's request format, and rollouts of Codex
+A loop's own list and a Codex rollout hold the same items. Source: its request format, and rollouts of Codex
 0.169.0.
 """
 

@@ -1,0 +1,104 @@
+"""Several threads, and several stores on one folder."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import NotFound
+from holdfast.storage import FactOrder
+from holdfast.testing.base import make_fact
+from holdfast_file import mark
+from holdfast_file.backend import FileBackend
+from holdfast_file.facts import FactFile
+from holdfast_file.place import Place
+
+#: Seconds within which a call that takes no lock has certainly ended.
+ENOUGH_S = 0.3
+
+
+@pytest.fixture
+def store(project: Path) -> FileBackend:
+    return FileBackend(project, lock_timeout_s=20)
+
+
+class Undo(Exception):
+    """Ends a batch without keeping it."""
+
+
+@pytest.mark.req("R045")
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda store: [store.get_fact("fact_00000002")],
+        lambda store: list(store.facts())[1:],
+        lambda store: list(store.facts(order=FactOrder.CONFIDENCE))[1:],
+        lambda store: [1] * (store.count_facts() - 1),
+    ],
+    ids=["get", "oldest", "strongest", "count"],
+)
+def test_read__another_threads_batch_is_under_way__waits_and_shows_nothing_of_it(
+    store: FileBackend, read: Callable[[FileBackend], list[object]]
+) -> None:
+    store.add_fact(make_fact(1), 9)
+    found: list[object] = []
+
+    def look() -> None:
+        with suppress(NotFound):
+            found.extend(read(store))
+
+    other = threading.Thread(target=look)
+    with suppress(Undo), store.batch():
+        store.add_fact(make_fact(2), 9)
+        other.start()
+        other.join(ENOUGH_S)
+        assert other.is_alive()
+        raise Undo
+    other.join()
+    assert found == []
+
+
+@pytest.mark.req("R045")
+def test_compact__another_store_is_writing__waits_and_keeps_its_facts(store: FileBackend, project: Path) -> None:
+    store.add_fact(make_fact(1), 9)
+    store.add_fact(make_fact(3), 9)
+    store.delete_fact("fact_00000003")
+    writer = FileBackend(project, lock_timeout_s=20)
+    facts = FactFile(Place(project, path=".holdfast", facts="facts.jsonl", timeout_s=20))
+    other = threading.Thread(target=facts.compact)  # the store's own call settles the documents first
+    with writer.batch():
+        writer.add_fact(make_fact(2), 9)
+        other.start()
+        other.join(ENOUGH_S)
+        assert other.is_alive()
+    other.join()
+    assert list(FileBackend(project).facts()) == [make_fact(1), make_fact(2)]
+
+
+@pytest.mark.req("R142")
+def test_read__another_process_replaces_a_file_with_a_torn_line__is_no_damage(
+    store: FileBackend, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.add_fact(make_fact(1), 9)
+    path = project / ".holdfast" / "facts.jsonl"
+    with path.open("ab") as file:
+        file.write(b'{"id": "fa')  # a writer was killed
+    os.link(path, path.with_name("copy.jsonl"))  # so the next writer makes a new file
+    writer = FileBackend(project, lock_timeout_s=20)
+    read = mark.read
+
+    def after_a_change(at: str) -> mark.Mark:
+        monkeypatch.setattr(mark, "read", read)
+        for number in range(2, 6):
+            writer.add_fact(make_fact(number), 9)
+        return read(at)
+
+    reader = FileBackend(project, lock_timeout_s=20)
+    monkeypatch.setattr(mark, "read", after_a_change)  # the reader has opened the old file by then
+    assert list(reader.facts()) == [make_fact(1)]
+    assert list(reader.facts()) == [make_fact(number) for number in range(1, 6)]
