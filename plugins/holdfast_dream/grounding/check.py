@@ -34,7 +34,6 @@ from holdfast_dream.grounding.lexicon import (
     is_german,
     is_ordinary,
 )
-from holdfast_dream.grounding.mixing import mixed
 from holdfast_dream.grounding.relations import rebound
 from holdfast_dream.grounding.tokens import MAX_CHARS, Reader, Token, is_content, plain, words_of
 from holdfast_dream.grounding.units import Unit
@@ -141,12 +140,12 @@ class _Line:
         )
 
     def _doubts(self) -> Iterable[Invention]:
-        found = list(doubts(self.body, self.tokens, self.matches, self.evidence.has_word))
-        if not found and not has_german(words_of(self.body)):
-            found = [("roles", word) for word in rebound(self.body, self.evidence, self._group, self.matches)]
-        found = found or [("roles", word) for word in mixed(self.body, self.matches, self.evidence)]
-        found = found or list(unsaid(self.body, self.tokens, self.matches, self.evidence))
-        return [Invention(*one) for one in found]
+        found = [Invention(*one) for one in doubts(self.body, self.tokens, self.matches, self.evidence.has_word)]
+        if not found and not self.heading and not has_german(words_of(self.body)):
+            found = [Invention("roles", word) for word in rebound(self.body, self.evidence, self._group, self.matches)]
+        if not found and not self.heading:
+            found = [Invention(*one) for one in unsaid(self.body, self.tokens, self.matches, self.evidence)]
+        return found
 
     def _supports(self) -> tuple[Support, ...]:
         claims = [_feature(t) for t in self.tokens if t.is_claim]

@@ -140,15 +140,6 @@ class Units(Sequence[Unit]):
         """The unit's document and line."""
         return self._documents[self._document(at)][1], self._lines[at]
 
-    def block(self, at: int) -> list[int]:
-        """The unit with at most two units before it and two after it in its block, in order."""
-        first, last = at, at
-        while first > max(0, at - _BEFORE) and not self._opens[first]:
-            first -= 1
-        while last + 1 < min(len(self), at + _BEFORE + 1) and not self._opens[last + 1]:
-            last += 1
-        return [*range(first, last + 1)]
-
     def around(self, at: int) -> tuple[list[int], frozenset[str]]:
         """The units whose words :meth:`Unit.says` counts, without reading them, and further words that it counts."""
         context, day, document = self._contexts[at], self._noted(at), self._document(at)

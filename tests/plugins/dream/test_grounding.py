@@ -193,34 +193,6 @@ def test_ground__the_same_in_other_words__is_supported(line: str, said: str) -> 
 
 
 @pytest.mark.req("R029")
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("Peas move to the east wall", "The east wall gets roses this year; peas move to the west wall."),
-        ("Guests received a blue card", "Guests received a ticket; the card of the staff is blue."),
-    ],
-)
-def test_ground__words_of_two_statements_mixed__are_unproven(line: str, said: str) -> None:
-    (mixed,) = ground([line], [("memory/2026-11-21.md", f"- {said}\n")])
-    assert mixed.answer == "unproven"
-
-
-@pytest.mark.req("R029")
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("Peas move to the west wall this year", "The east wall gets roses this year; peas move to the west wall."),
-        ("The east wall gets roses, and the peas move to the west wall.", "The east wall gets roses; peas move west."),
-        ("The pump loses oil since Friday", "The pump loses oil. It started on Friday."),
-        ("Lena Voss is the cashier and Karel cleans the office", "The cashier is Lena Voss; Karel cleans the office."),
-    ],
-)
-def test_ground__two_statements_merged_clause_by_clause__are_supported(line: str, said: str) -> None:
-    (merged,) = ground([line], [("memory/2026-11-21.md", f"- {said}\n")])
-    assert merged.answer == "supported"
-
-
-@pytest.mark.req("R029")
 def test_ground__another_count_out_of_the_same_number__is_invented() -> None:
     note = ("memory/2026-11-21.md", "- Three of the five windows are painted. Four of us helped.\n")
     (judged,) = ground(["- Four of the five windows are painted"], [note])
