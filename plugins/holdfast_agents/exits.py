@@ -12,9 +12,9 @@ from datetime import datetime
 
 from holdfast.config.serde import stamp
 from holdfast.journal.journal import Journal
-from holdfast.text.rows.reading import mapping
 from holdfast_agents import events, turns
 from holdfast_agents.events import Event
+from holdfast_rows.reading import mapping
 from holdfast_transcripts.rows import is_document, lines
 
 #: Bytes to read at a transcript's end.

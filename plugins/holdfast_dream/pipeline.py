@@ -25,7 +25,7 @@ from holdfast.errors import BadValue, Conflict, HoldfastError, Refused, Unavaila
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import confirmed, dreamlog
 from holdfast.flush.confirmed import Confirmation
-from holdfast.flush.dreamlog import DreamResult, Gone, Mark, Proposal, Status
+from holdfast.flush.dreamlog import DreamResult, Gone, Status
 from holdfast.fs import paths
 from holdfast.journal import witness
 from holdfast.models import DreamSources
@@ -33,9 +33,10 @@ from holdfast.plugin.progress import report
 from holdfast.session import memorytext
 from holdfast.storage import ABSENT
 from holdfast.text import hostile
-from holdfast_dream import consolidate, overflow
+from holdfast_dream import consolidate, held, overflow
 from holdfast_dream.comparing import compare
 from holdfast_dream.grounding import indexed
+from holdfast_dream.held import Mark, Proposal
 from holdfast_dream.notes import Note, content, digest_of, window
 from holdfast_dream.write import apply, diff, lock, new_id, told, told_all
 
@@ -105,10 +106,10 @@ def is_due(services: Services) -> bool:
     """Whether an automatic dream would run now: enough time has passed and the notes have news. Cheap and read-only.
     Raises: Corrupt, Unavailable."""
     notes = window(services, services.config.dream.lookback_days)
-    mark = dreamlog.mark(services.state)
+    mark = held.mark(services.state)
     if not notes or _not_due(services, mark):
         return False
-    waiting = dreamlog.proposal(services.state)
+    waiting = held.proposal(services.state)
     return digest_of(notes) not in (mark.digest, waiting.digest if waiting else "")
 
 
@@ -169,14 +170,14 @@ class _Run:
         self.end(Status.FAILED, reason, next_step)
         if not self.dry_run:
             with contextlib.suppress(HoldfastError):
-                mark = dreamlog.mark(self.services.state)
-                dreamlog.set_mark(self.services.state, evolve(mark, tried=self.services.now()))
+                mark = held.mark(self.services.state)
+                held.set_mark(self.services.state, evolve(mark, tried=self.services.now()))
 
     def _go(self) -> None:
         services, settled = self.services, self.services.config.dream
         if self.days == 0:
             raise _Skip("It looks back at no day.")
-        mark = dreamlog.mark(services.state)
+        mark = held.mark(services.state)
         if self.if_due and not self.force and (why := _not_due(services, mark)):
             raise _Skip(why)
         notes = window(services, self.days)
@@ -186,7 +187,7 @@ class _Run:
         if not self.force:
             if digest == mark.digest:
                 raise _Skip("The notes are those of the last dream.", next_step="`--force` dreams of them again.")
-            waiting = dreamlog.proposal(services.state)
+            waiting = held.proposal(services.state)
             if waiting is not None and waiting.digest == digest:
                 raise _Skip(
                     "A dream of these notes waits for review.", next_step="Review it with `holdfast dream review`."
@@ -250,7 +251,7 @@ class _Run:
             new = self._checked(draft.memory, name, title, before, sources, record, newest)
         except _Nothing:
             if not self.dry_run:
-                dreamlog.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
+                held.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
             raise
         report(3, _STAGES, "Comparing with the memory before")
         after = self._compare(before, new, sources)
@@ -277,7 +278,7 @@ class _Run:
         )
         if services.config.dream.apply == "propose" and (self.result.diff or rest):
             self.end(Status.PROPOSED, "It waits for review.", "`holdfast dream review`")
-            dreamlog.propose(services.state, evolve(proposal, result=self.result))
+            held.propose(services.state, evolve(proposal, result=self.result))
             return
         try:
             self.result = apply(services, proposal)
@@ -301,7 +302,7 @@ class _Run:
         """The old items' confirmations. An item that the last dream did not see was written after it, by a user
         or an agent, so it is newer than that dream's notes."""
         record = confirmed.load(self.services.state)
-        last = dreamlog.mark(self.services.state).at
+        last = held.mark(self.services.state).at
         if last is not None and record:
             for text in items:
                 record.setdefault(confirmed.key_of(text), Confirmation(first=last, last=last + _AFTER))

@@ -16,11 +16,12 @@ from attrs import evolve
 from holdfast.config.layout import ARCHIVE, Surface
 from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
 from holdfast.flush import dreamlog
-from holdfast.flush.dreamlog import Backup, DreamResult, Mark, Proposal, Status
+from holdfast.flush.dreamlog import DreamResult, Status
 from holdfast.fs import durable, paths, private
 from holdfast.session import memorytext
 from holdfast.storage import ABSENT, block_marker, sha256
-from holdfast_dream import diary
+from holdfast_dream import diary, held
+from holdfast_dream.held import Backup, Mark, Proposal
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
@@ -73,7 +74,7 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
     changed = before != proposal.text
     if changed:
         backup = Backup(id=result.id, at=_utc(result.at), name=name, before=before, after=sha256(proposal.text))
-        result = evolve(result, backup=dreamlog.back_up(services.state, backup, keep=services.config.dream.backups))
+        result = evolve(result, backup=held.back_up(services.state, backup, keep=services.config.dream.backups))
     page = services.layout.name(Surface.DIARY, result.at.date())
     _tell(services, page, result, lambda block_id: diary.render(result, block_id, proposal.diary))
     if result.archived or proposal.overflow:
@@ -89,7 +90,7 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
                 _tell(services, page, result, lambda block_id: diary.not_applied(result, block_id, why))
             raise
     _confirm(services, proposal)
-    dreamlog.set_mark(services.state, Mark(digest=proposal.digest, at=services.now(), id=result.id))
+    held.set_mark(services.state, Mark(digest=proposal.digest, at=services.now(), id=result.id))
     logger.info("dreamt as %s", result.id)
     return evolve(result, next_step="`holdfast dream --undo` reverts it." if changed else "")
 
@@ -137,7 +138,7 @@ def undo(services: Services, *, force: bool = False) -> DreamResult:
             after=sha256(text),
             title="undo",
         )
-        named = dreamlog.back_up(services.state, backup, keep=services.config.dream.backups)
+        named = held.back_up(services.state, backup, keep=services.config.dream.backups)
         result = evolve(result, backup=named)
         _tell(services, page, result, lambda block_id: diary.undone(result, block_id))
         services.store.replace(Surface.MEMORY, kept.name, text, stored.revision if stored else ABSENT)
@@ -150,7 +151,7 @@ def _undoable(services: Services, current: str, *, force: bool) -> Backup:
 
     Backups decide, not the log, so a dream killed right after its write can be undone. Raises: Refused.
     """
-    backups = dreamlog.backups(services.state)
+    backups = held.backups(services.state)
     digest = sha256(current)
     found = next((b for b in reversed(backups) if b.after == digest), None)
     if found is None and not backups:

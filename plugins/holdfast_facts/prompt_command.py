@@ -24,7 +24,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast.plugin.counters import counter
+    from holdfast_facts.counters import counter
 
     out = Term()
     with Holdfast.open(args.root) as memory, memory.services.store.backend.reading():  # one round trip

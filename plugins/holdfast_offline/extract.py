@@ -16,13 +16,13 @@ from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Category, Extraction, Message, Payload, Turn
 from holdfast.text import asked, tasks
 from holdfast.text.lazy import Lazy
-from holdfast.text.rows.reading import SUMMARY
 from holdfast_offline import echoes, quotes, replies
 from holdfast_offline.changes import Changes, changes
 from holdfast_offline.checks import failing
 from holdfast_offline.quotes import Quote
 from holdfast_offline.speech import clip
 from holdfast_offline.statements import MAX_ITEM_CHARS, MAX_ITEMS, Statements
+from holdfast_rows.reading import SUMMARY
 
 __all__ = ["MAX_FILES", "MAX_ITEMS", "MAX_ITEM_CHARS", "extract"]
 

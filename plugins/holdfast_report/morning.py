@@ -15,10 +15,10 @@ from attrs import frozen
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.flush.publish.forge import Forge
-from holdfast.flush.validation import unsupported
 from holdfast.models import Severity
 from holdfast_report import claims
 from holdfast_report.report import SECTIONS, Line, Report, report
+from holdfast_validation.validation import unsupported
 
 if TYPE_CHECKING:
     from holdfast.flush.publish.forge import Activity

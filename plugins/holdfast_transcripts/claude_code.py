@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast.text.excerpts import BACKGROUND, background_result, clean, without_injected
-from holdfast.text.leaves import readable, says
-from holdfast.text.rows.blocks import take_content, text_of
-from holdfast.text.rows.reading import Reading, mapping, row_key
+from holdfast_rows.blocks import take_content, text_of
+from holdfast_rows.excerpts import BACKGROUND, background_result, clean, without_injected
+from holdfast_rows.leaves import readable, says
+from holdfast_rows.reading import Reading, mapping, row_key
 
 NAME: Final = "claude-code"
 APPENDED: Final = True

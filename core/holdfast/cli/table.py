@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
 #: The commands of core by help heading, each with its summary line. The headings are in order.
 GROUPS: Mapping[str, Mapping[str, str]] = {
-    "Begin": {
-        "init": "set up holdfast in this project",
-    },
+    "Begin": {},
     "Guard a client": {},
     "Keep what must survive": {
         "add": "journal one message of a session",
@@ -52,7 +50,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "status": "which sessions are safe; exit code 1 when one is not",
         "sessions": "list every session that has a journal, or show one conversation",
         "spool": "flushes kept on this machine while the store's server was away; send them now",
-        "config": "the settings in force and where each comes from; change one",
         "layers": "where each kind of memory lives, who owns it, who reads it",
     },
 }

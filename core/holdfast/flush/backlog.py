@@ -5,7 +5,7 @@ The turns wait in the durable queue (:mod:`holdfast.facts.queue`), so no lock is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 logger = log(__name__)
 
 
-def extract_now(services: Services, said: extract.Said | Iterable[extract.Said], *, source: str = "") -> ExtractResult:
-    """See :meth:`holdfast.Holdfast.extract`; dicts with role and content are taken as messages."""
+def extract_now(services: Services, said: Sequence[Turn], *, source: str = "") -> ExtractResult:
+    """Extract facts from turns that are not journalled; see :meth:`holdfast.Holdfast.extract`."""
     from holdfast.facts.factrules import check_source
 
     source = services.gate.identifier(check_source(source))
     result = ExtractResult()
     failed: set[str] = set()
-    for piece in extract.pieces(extract.redacted(services, extract.turns_given(said))):
+    for piece in extract.pieces(extract.redacted(services, said)):
         found = extract.gather(services, piece, source=source)
         failed.update(found.failed)
         result += extract.settle(services, found, said=piece, source=source)

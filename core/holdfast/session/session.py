@@ -18,11 +18,11 @@ from holdfast.journal.journal import Entry, Journal
 from holdfast.journal.safety import State, Stated
 from holdfast.journal.summaries import Summaries
 from holdfast.models import Message, Receipt
+from holdfast.plugin.features import SessionFeatures
 from holdfast.text import lazy, recall
 
 if TYPE_CHECKING:
     from holdfast.models import Payload
-    from holdfast.session.mirror import Mirror
     from holdfast.session.services import Services
 
 logger = lazy.log(__name__)
@@ -31,7 +31,7 @@ OnSummary = Callable[[str], object]
 Given: TypeAlias = "Payload | Mapping[str, Any] | None"
 
 
-class Session:
+class Session(SessionFeatures):
     """One conversation. ``messages`` are those still in context, oldest first.
 
     ``compact``, ``trim``, ``end``, ``switch_provider`` and ``hand_over`` flush first and raise
@@ -48,7 +48,6 @@ class Session:
         #: A flush failed and not even its marker could be written: UNSAFE, but only this object knows.
         self.unmarked = False
         self.unwritten: list[Stated] = []  # that flush's payloads
-        self._mirror: Mirror | None = None
         self._lock = threading.RLock()  # guards the fields below; never held while a hook runs
         self._begin()
         self._load()
@@ -166,15 +165,6 @@ class Session:
                 self.catch_up()
                 background.said(services, records[-1]["role"], records[-1].get("tool", ""))
             return len(records)
-
-    @property
-    def mirror(self) -> Mirror:
-        """Keeps this session in step with a loop's own message list."""
-        from holdfast.session.mirror import Mirror
-
-        with self._lock:
-            self._mirror = self._mirror or Mirror(self._services, self)
-            return self._mirror
 
     # the flush gate
 

@@ -6,9 +6,9 @@ text. So a block is exit 2 with the reason on stderr, and allowing prints nothin
 
 from __future__ import annotations
 
-from holdfast.text.excerpts import BACKGROUND, background_result
 from holdfast_agents import events
 from holdfast_agents.events import Answer, Event, Reply, text
+from holdfast_rows.excerpts import BACKGROUND, background_result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -21,11 +21,11 @@ from attrs import evolve
 from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.fs import paths
 from holdfast.gate import clean
-from holdfast.text.excerpts import NO_OUTPUT
-from holdfast.text.rows.reading import SUMMARY, Reading, Transcript
 from holdfast_agents import turns
 from holdfast_agents.records import memo as memos
 from holdfast_agents.records.digests import digest
+from holdfast_rows.excerpts import NO_OUTPUT
+from holdfast_rows.reading import SUMMARY, Reading, Transcript
 from holdfast_transcripts import opencode, read
 
 if TYPE_CHECKING:

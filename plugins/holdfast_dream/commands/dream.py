@@ -13,7 +13,7 @@ from holdfast_dream.commands import shown
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.flush.dreamlog import Proposal
+    from holdfast_dream.held import Proposal
 
 #: The help heading for the command, and its summary line.
 HEADING = "Consolidate"

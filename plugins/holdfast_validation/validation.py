@@ -10,10 +10,10 @@ from attrs import evolve, frozen
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt, NotFound, Refused
 from holdfast.flush import handoff
-from holdfast.flush.derived import Derived
 from holdfast.models import Finding, Severity
 from holdfast.subject import MAX_DOCUMENT_CHARS, Subject
 from holdfast.text import conflicts
+from holdfast_validation.derived import Derived
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services

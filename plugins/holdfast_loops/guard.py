@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 from attrs import frozen
 
 from holdfast.errors import FlushRefused, HoldfastError
-from holdfast.session.mirror import parse
 from holdfast.text.lazy import log
-from holdfast.text.leaves import says
+from holdfast_loops.mirror import parse
+from holdfast_rows.leaves import says
 
 if TYPE_CHECKING:
     from holdfast.engine import Holdfast

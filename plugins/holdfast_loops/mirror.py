@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import FlushRefused
 from holdfast.journal import capture
-from holdfast.text.leaves import says
-from holdfast.text.rows import messages as plain
-from holdfast.text.rows.reading import Reading
+from holdfast_rows import messages as plain
+from holdfast_rows.leaves import says
+from holdfast_rows.reading import Reading
 
 if TYPE_CHECKING:
     from holdfast.models import Message

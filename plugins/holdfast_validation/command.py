@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast import Holdfast
-    from holdfast.flush.validation import Repair, Validation
     from holdfast.models import Finding
+    from holdfast_validation.validation import Repair, Validation
 
 
 #: The help section that lists the command, and its line there.

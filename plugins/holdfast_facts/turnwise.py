@@ -11,13 +11,13 @@ import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
+from holdfast import Session
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.facts import extract
 from holdfast.facts.queue import MAX_ITEMS
 from holdfast.flush import backlog
 from holdfast.fs import durable, private
 from holdfast.journal import background, journal
-from holdfast.session.session import Session
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from datetime import datetime
 from typing import Final
 
 from holdfast.text import untrusted
-from holdfast.text.excerpts import clean
-from holdfast.text.leaves import STRUCTURE, has_words, readable, says
-from holdfast.text.rows.reading import Reading
+from holdfast_rows.excerpts import clean
+from holdfast_rows.leaves import STRUCTURE, has_words, readable, says
+from holdfast_rows.reading import Reading
 
 #: Items that only the provider can read, or that repeat other rows.
 BOOKKEEPING: Final = frozenset({"item_reference", "compaction", "compaction_summary", "ghost_snapshot"})

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from holdfast.config import inforce, settings, trust
-from holdfast.config.effective import HEADER
 from holdfast.errors import Refused
 from holdfast.fs import durable, private
+from holdfast_settings.effective import HEADER
 
 if TYPE_CHECKING:
     from holdfast.config.layout import Layout
