@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.hooks import hookimpl
 
 if TYPE_CHECKING:
+    import os
+
     from holdfast.config.values import StorageConfig
     from holdfast.storage import StorageBackend
 
 #: The store reads nothing from ``[storage]`` but what core does.
 known_options = ()
+ROOT_AS_STR = True
 
 
 @hookimpl
-def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:
+def storage_backend(config: StorageConfig, root: str | os.PathLike[str]) -> StorageBackend | None:
     """The file store when the configuration names it."""
     if config.backend != "file":
         return None

@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from operator import attrgetter
-from pathlib import Path
 from typing import TypeAlias
 
 from holdfast.errors import Corrupt, Refused, Unavailable
@@ -202,7 +201,7 @@ def is_shared(path: str) -> bool:
         raise durable.unavailable(error, path, "check") from error
 
 
-def read_bytes(path: str | Path, name: str, *, private: bool = False) -> bytes | None:
+def read_bytes(path: str | os.PathLike[str], name: str, *, private: bool = False) -> bytes | None:
     """The file's bytes, or None when there is none. A ``private`` file must be this user's.
 
     Raises: Corrupt, Unavailable.

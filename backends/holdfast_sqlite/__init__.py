@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.hooks import hookimpl
 
 if TYPE_CHECKING:
+    import os
+
     from holdfast.config.values import StorageConfig
     from holdfast.storage import StorageBackend
 
 #: The keys of ``[storage]`` that this backend reads.
 known_options = ("file", "lock_timeout_s", "search")
+ROOT_AS_STR = True
 
 
 @hookimpl
-def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:
+def storage_backend(config: StorageConfig, root: str | os.PathLike[str]) -> StorageBackend | None:
     """The SQLite store when the configuration names it.
 
     Options in ``[storage]``: ``file`` (name of the database in the store's folder, ``holdfast.db``), ``lock_timeout_s``

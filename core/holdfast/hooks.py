@@ -38,7 +38,8 @@ def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:
 
     :param config: table ``[storage]`` with ``path`` (folder under ``root``), ``facts``, and ``options``, a mapping
             with all other keys of the table.
-    :param root: absolute path to the project folder. Backends may write only inside it.
+    :param root: absolute path to the project folder. Backends may write only inside it. A plugin with ``ROOT_AS_STR =
+            True`` (a plugin attribute) gets it as a string, so that starting holdfast never imports pathlib.
     :returns: the backend, or None to pass. The first backend returned is used.
     An error is fatal, because nothing works without a store.
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 
 from holdfast import Holdfast
 from holdfast.config.values import StorageConfig
@@ -26,7 +25,7 @@ def examine(entry: Found, found: object, settings: Mapping[str, object]) -> Iter
     config = StorageConfig(backend=entry.name, options=dict(settings))
     try:
         with Holdfast.open(os.path.join(os.getcwd(), "other")) as memory:
-            store = memory.services.dispatch.storage_backend(found, entry, config, Path(os.getcwd()))
+            store = memory.services.dispatch.storage_backend(found, entry, config, os.getcwd())
     except HoldfastError as error:
         yield (
             "storage_backend",

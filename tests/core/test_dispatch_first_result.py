@@ -48,8 +48,17 @@ def test_storage_backend__plugin_provides_one__is_given_config_and_root(tmp_path
     config = StorageConfig()
     backend = FileBackend(tmp_path)
     plugin = Provider(backend)
-    assert Dispatch.storage_backend(plugin, ENTRY, config, tmp_path) is backend
+    assert Dispatch.storage_backend(plugin, ENTRY, config, str(tmp_path)) is backend
     assert plugin.asked == [(config, tmp_path)]
+
+
+def test_storage_backend__plugin_takes_a_string__is_given_one(tmp_path: Path) -> None:
+    class Quick(Provider):
+        ROOT_AS_STR = True
+
+    plugin = Quick(FileBackend(tmp_path))
+    Dispatch.storage_backend(plugin, ENTRY, StorageConfig(), str(tmp_path))
+    assert [type(root) for _, root in plugin.asked] == [str]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +78,7 @@ def test_storage_backend__plugin_gives_none__is_a_hard_error_that_names_it(
     tmp_path: Path, answer: object, error: type[Exception], told: str
 ) -> None:
     with pytest.raises(error) as raised:
-        Dispatch.storage_backend(Provider(answer), ENTRY, StorageConfig(), tmp_path)
+        Dispatch.storage_backend(Provider(answer), ENTRY, StorageConfig(), str(tmp_path))
     assert str(raised.value).startswith(told)
 
 

@@ -1,4 +1,5 @@
-"""Convert external data to values and back, through :mod:`holdfast.config.converter`.
+"""Convert external data to values and back, through :mod:`holdfast.config.flat` and
+:mod:`holdfast.config.converter`.
 
 Unknown keys and wrong types are errors with the key's path. Values are never coerced ("5" is not 5).
 """
@@ -42,6 +43,10 @@ def structure(
     next_step: str = "Correct these and try again.",
 ) -> T:
     """``value`` as a ``cls``. Raises: ``error``, naming ``what`` and every bad key with its path."""
+    from holdfast.config import flat
+
+    if (made := flat.built(value, cls)) is not None:
+        return made
     from holdfast.config import converter
 
     try:

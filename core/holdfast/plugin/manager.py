@@ -21,8 +21,6 @@ from holdfast.plugin.discovery import PLUGINS, Found, PluginContext, Status, cho
 from holdfast.subject import PORTION_CHARS, Portions, Subject
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from holdfast.config.values import StorageConfig
     from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Fact, Finding, Payload, Receipt, Turn
     from holdfast.storage import StorageBackend
@@ -164,13 +162,13 @@ class Dispatch:
     # the five hooks
 
     @staticmethod
-    def storage_backend(plugin: object, entry: Found, config: StorageConfig, root: Path) -> StorageBackend:
+    def storage_backend(plugin: object, entry: Found, config: StorageConfig, root: str) -> StorageBackend:
         """The backend from the configured plugin. Raises: PluginLoadFailed, or the plugin's own error."""
         from holdfast.storage import StorageBackend as Backend
 
         own = Dispatch()
         own.register(plugin, entry.name, f"{entry.distribution} {entry.version}")
-        answer = own._manager.hook.storage_backend(config=config, root=root)
+        answer = own._manager.hook.storage_backend(config=config, root=_root_for(plugin, root))
         if isinstance(answer, _Failure):
             raise answer.cause if isinstance(answer.cause, HoldfastError) else _hook_failed(answer, answer.detail, "")
         if answer is None or not isinstance(answer.value, Backend):
@@ -326,6 +324,14 @@ class Dispatch:
 
 def _at_once(plugin: object) -> bool:
     return getattr(plugin, "EXTRACTS_AT_ONCE", False) is True
+
+
+def _root_for(plugin: object, root: str) -> str | os.PathLike[str]:
+    if getattr(plugin, "ROOT_AS_STR", False) is True:
+        return root
+    from pathlib import Path
+
+    return Path(root)
 
 
 def _instantiate(cls: type, context: PluginContext, entry: Found) -> object:

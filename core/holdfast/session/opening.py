@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.config import inforce, settings
@@ -45,7 +44,7 @@ def opened(
     )
     for name, plugin in plugins:
         dispatch.register(plugin, name)
-    backend = _backend(settled, dispatch, found, Path(folder))
+    backend = _backend(settled, dispatch, found, folder)
     provenance = Provenance(folder, state, remote=Capability.REMOTE in backend.capabilities)
     services = Services(
         root=folder,
@@ -61,7 +60,7 @@ def opened(
     return services, found
 
 
-def _backend(config: Config, dispatch: Dispatch, found: Iterable[discovery.Found], root: Path) -> StorageBackend:
+def _backend(config: Config, dispatch: Dispatch, found: Iterable[discovery.Found], root: str) -> StorageBackend:
     entry = discovery.choose(found, discovery.BACKENDS, config.storage.backend)
     module = discovery.import_object(entry)
     if config.storage.options:
