@@ -65,7 +65,7 @@ def prepared(services: Services, record: Record, *, session: str = "") -> Prepar
 
 def stopped(services: Services, session_id: str, *, final: bool) -> list[str]:
     """End workflows whose conditions were observed, after an agent's turn or, with ``final``, its session. After the
-    session also record failing checks.  Returns one sentence for each, for the user.
+    session also record failing checks. Returns one sentence for each, for the user.
 
     Raises: HoldfastError from the files. The workflow then stays open.
     """

@@ -24,7 +24,7 @@ _FOR_EVER = 1_000_000
 
 def heads(rules: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
     """Expressions of which at least one matches every string with a known format. The first group may begin anywhere,
-    the second begins with a word.  Raises: ValueError for an expression more complex than a format needs."""
+    the second begins with a word. Raises: ValueError for an expression more complex than a format needs."""
     groups: dict[tuple[str, str], list[str]] = {}
     for rule in rules:
         tree = parser.parse(rule["regex"])

@@ -47,7 +47,7 @@ class Post(NamedTuple):
 class Activity(NamedTuple):
     """One event on a forge: ``kind`` is issue, pull, comment, review, release or repository; ``pointer`` is its URL;
     ``text`` is one line; ``at`` is aware. ``waits`` is ``operator`` for an event that asks the operator for something,
-    ``blocked`` for an event that blocks its target. ``own``  marks a comment that holdfast published for a flush."""
+    ``blocked`` for an event that blocks its target. ``own`` marks a comment that holdfast published for a flush."""
 
     kind: str
     target: str

@@ -254,7 +254,7 @@ def why_behind(first: Item) -> tuple[str, str]:
     """The reason and next step for an item that waits for ``first``."""
     reason = f" {first.error}" if first.error else ""
     step = first.next_step or "`holdfast outbox send` tries both now."
-    return f"It waits for an earlier item on the same target,  {first.id[:16]}.{reason}", step
+    return f"It waits for an earlier item on the same target, {first.id[:16]}.{reason}", step
 
 
 def _moved(target: str, old: str, new: str) -> str:
