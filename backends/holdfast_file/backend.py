@@ -1,4 +1,4 @@
-"""The file store behind the storage contract (docs/storage-contract.md)."""
+"""The file store, an implementation of the storage contract (docs/storage-contract.md)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _INTENT = ""  # no document has this name
 
 
 class Documents:
-    """The documents of one store. Every change holds the store's lock and first repairs what a crash interrupted."""
+    """The documents of one store. Every change locks the store and first repairs an interrupted one."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -176,12 +176,12 @@ def _text(body: bytes, name: str) -> str:
     except UnicodeDecodeError as error:
         raise Corrupt(
             f"{name!r} is not UTF-8 text (byte {error.start}).",
-            next_step="Repair it in an editor or restore it from a copy; nothing writes to it until then.",
+            next_step="Repair it in an editor or restore it from a copy. Until then holdfast does not write to it.",
         ) from error
     if "\0" in text:
         raise Corrupt(
             f"{name!r} holds a NUL character (byte {body.index(0)}).",
-            next_step="Repair it in an editor or restore it from a copy; nothing writes to it until then.",
+            next_step="Repair it in an editor or restore it from a copy. Until then holdfast does not write to it.",
         )
     return text
 

@@ -41,10 +41,10 @@ class FactFile:
 
     _index: FactIndex
     _key: Identity | None  # the file when last read, None when there was none
-    _size: int  # bytes taken in so far
+    _size: int  # bytes read so far
     _lines: int  # lines among them
-    _last: bytes  # the last of them, to notice when another was put in its place
-    _ended: bool  # whether it had its newline
+    _last: bytes  # the last line, to notice when it was replaced
+    _ended: bool  # whether it ended with a newline
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -61,7 +61,7 @@ class FactFile:
         durable.tell_of_forks(self)
 
     def after_fork(self) -> None:
-        """Run in a forked child before anything else. A thread in the middle of a call does not exist here, and may
+        """Run first in a forked child. A thread that was inside a call does not exist here, and may
         have left memory half changed."""
         self._mutex = threading.RLock()
         self._batch = None
@@ -77,7 +77,7 @@ class FactFile:
         key = duplicate_key(fact.content)
         with self._mutex:
             twin = self._index.find(key)
-            if twin:  # to say so again needs no lock, just a look whether it is still there
+            if twin:  # a duplicate needs no lock, only a check that it still exists
                 self._follow()
                 twin = self._index.find(key)
             if twin is None or self._unflushed:
@@ -157,7 +157,7 @@ class FactFile:
             self._note()
 
     def compact(self) -> None:
-        """Write the file anew when it holds lines of facts that changed or left."""
+        """Rewrite the file when it holds lines of changed or removed facts."""
         if self._identity() is None:
             return
         with self._mutex, self._place.lock():
@@ -239,7 +239,7 @@ class FactFile:
             return
         if self._identity() != self._key:
             raise Conflict(
-                f"{self._place.facts!r} was changed by hand while many facts were added; none of them was kept.",
+                f"{self._place.facts!r} was edited manually while many facts were added. None of them was kept.",
                 next_step="Try again.",
             )
         if self._mostly_dead(self._lines + len(batch)):
@@ -280,7 +280,7 @@ class FactFile:
             self._note()
 
     def _rewrite(self) -> None:
-        """Replace the file with one that has only the live facts. Without any, remove it."""
+        """Rewrite the file with only the live facts. Without any, remove it."""
         lines = [encode(Operation(fact=fact)) for fact in self._index]
         marks.lower(self._mark, self._short)
         if lines:
@@ -324,7 +324,7 @@ class FactFile:
         return marks.missing(marks.read(self._mark), (body or b"")[: self._size], len(self._index), self._place)
 
     def _without_more(self, now: Identity) -> Identity:
-        """``now`` with our own size, so that the next call reads what a person typed into the file meanwhile."""
+        """``now`` with our own size, so that the next call reads lines that a person typed into the file meanwhile."""
         return (now[0], now[1], self._size, now[TIME])
 
     # --- following the file
@@ -351,7 +351,7 @@ class FactFile:
         if not key[SIZE]:
             self._forget()
             raise Corrupt(
-                f"{self._place.facts!r} is empty: it was cut off.",
+                f"{self._place.facts!r} is empty because it was cut off.",
                 next_step="Restore it from a copy, or remove it if no fact was ever stored.",
             )
         try:

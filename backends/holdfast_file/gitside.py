@@ -1,4 +1,4 @@
-"""Whether git removed facts: what this machine acknowledged is in a commit, and the file goes on from a later one."""
+"""Whether git removed facts, because acknowledged facts are in a commit and the file continues from a later one."""
 
 from __future__ import annotations
 

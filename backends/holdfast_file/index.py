@@ -23,7 +23,7 @@ _Place: TypeAlias = tuple[float, int, Fact]
 #: (place in the order of insertion, fact, duplicate key)
 _Entry: TypeAlias = tuple[int, Fact, str]
 
-#: Of so many facts one may have changed since they were last sorted: beyond that, sorting anew is as quick.
+#: Share of facts (one in N) that may have changed since the last sort. Above that, sorting again is as fast.
 _FEW: Final = 200
 _fact_of = itemgetter(1)
 _fact_in_place = itemgetter(2)

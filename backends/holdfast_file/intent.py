@@ -1,4 +1,4 @@
-"""The intent of an append, written durably before it starts.
+"""A record of an append's intent, written durably before it starts.
 
 People edit these Markdown documents, so the document alone does not show whether its last line was torn by a crash or
 typed by a person. The intent holds the bytes to add and their offset. A tail that is a prefix of those bytes is torn
@@ -25,11 +25,11 @@ class Intent(NamedTuple):
     data: bytes
 
     def whole_in(self, body: bytes) -> bool:
-        """Whether the append got to its end."""
+        """Whether the append is complete."""
         return body.startswith(self.data, self.offset)
 
     def torn_in(self, body: bytes) -> bool:
-        """Whether the old bytes are followed by part of the append and nothing else.
+        """Whether only part of the append follows the old bytes.
 
         A power cut may leave the new length with blocks of zeros. Documents hold no other NUL bytes.
         """

@@ -5,8 +5,8 @@
     {"op": "update", "id": ..., all keys of the fact as it is now, "crc": "..."}
     {"op": "delete", "id": "fact_0a1b2c3d", "crc": "..."}
 
-(Wrapped here; one line in the file.) ``evicts`` names the facts evicted for this one, so that both are a single
-write. ``crc`` is the CRC-32 of the line before it. A line without ``crc``, typed by a person, is accepted.
+(Wrapped here; one line in the file.) ``evicts`` names the facts evicted to make room, so one write holds both.
+``crc`` is the CRC-32 of the line before it. A line without ``crc``, typed by a person, is accepted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _TOGETHER: Final = 250
 
 
 class Operation(NamedTuple):
-    """What one line does: facts leave, then perhaps one enters or is changed in its place."""
+    """One line's effect. Facts are removed, then a fact may be added or changed in place."""
 
     fact: Fact | None = None
     update: bool = False
@@ -66,7 +66,7 @@ def encode_fact(fact: Fact, leaves: Sequence[str] = (), op: str = "") -> bytes:
     """The line for a new fact, with its time in UTC, that evicts ``leaves``. Raises: as :func:`encode`."""
     if not isfinite(fact.confidence):
         raise ValueError("confidence is not a finite number")
-    # Written by hand, since an encoder for text that is not ASCII is built anew by each call.
+    # Written manually, since json builds a new encoder at each call for text that is not ASCII.
     text = _ENTRY % (
         op,
         quoted(fact.id),
@@ -86,7 +86,7 @@ def encode_fact(fact: Fact, leaves: Sequence[str] = (), op: str = "") -> bytes:
 
 
 def _moment(at: datetime) -> str:
-    """``at``, in UTC, as ``isoformat`` has it, but with ``Z``, and quicker: its caches are cold right after a flush."""
+    """``at``, in UTC, like ``isoformat`` but with ``Z``, and faster, as its caches are cold right after a flush."""
     two, year, fraction = _TWO_DIGITS, at.year, at.microsecond
     text = (
         f"{two[year // 100]}{two[year % 100]}-{two[at.month]}-{two[at.day]}"
@@ -102,7 +102,7 @@ def _seal(body: bytes) -> bytes:
 
 
 def decode_all(lines: Sequence[bytes]) -> Iterator[Operation | None]:
-    """Like :func:`decode` for each line in turn, quicker; None for a blank one. Raises: as that, at the line."""
+    """Like :func:`decode` for each line in turn, but faster. None for a blank line. Raises: as that, at the line."""
     for start in range(0, len(lines), _TOGETHER):
         part = lines[start : start + _TOGETHER]
         yield from _plain(part) or (decode(line) if line.strip() else None for line in part)
@@ -178,7 +178,7 @@ def _fact(record: dict[str, object]) -> Fact:
         raise ValueError("confidence is not a number from 0 to 1")
     texts = _texts_of(record)
     if set(map(type, texts)) != _ONLY_TEXT:
-        raise ValueError(f"{next(key for key in _TEXTS if type(record[key]) is not str)} is not a text")
+        raise ValueError(f"{next(key for key in _TEXTS if type(record[key]) is not str)} is not a string")
     fact_id, content, category, created_at, source = texts
     if not fact_id:
         raise ValueError("id is empty")
@@ -197,7 +197,7 @@ def _fact(record: dict[str, object]) -> Fact:
 def _text(record: dict[str, object], key: str) -> str:
     value = record.get(key)
     if not isinstance(value, str):
-        raise ValueError(f"{key} is not a text")  # noqa: TRY004 - one kind of error for a bad line
+        raise ValueError(f"{key} is not a string")  # noqa: TRY004 - one kind of error for a bad line
     return value
 
 

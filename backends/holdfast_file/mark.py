@@ -78,11 +78,11 @@ def goes_on(mark: Mark, place: Place) -> bool:
 
 
 def missing(mark: Mark, body: bytes, facts: int, place: Place) -> int:
-    """How many facts are missing from a file with this ``body``, which has so many ``facts``.
+    """How many facts are missing from a file with this ``body``, which has that number of ``facts``.
 
-    The file may have been edited, or be that of another branch. As long as it goes on from the marked line, or has as
-    many facts as then, none is missing except those that were before. What git removed is not missing either: its
-    history has it.
+    The file may have been edited, or come from another branch. As long as it continues from the marked line, or has as
+    many facts as then, no further facts are missing. Facts that git removed are not missing either, because its
+    history has them.
     """
 
     def goes_on_in(text: bytes) -> bool:

@@ -75,7 +75,7 @@ class Place:
         check_name(name)
         if name.startswith(".") or "/." in name:
             raise Refused(
-                f"The document name {name!r} is not allowed: a part of it begins with a dot.",
+                f"The document name {name!r} is not allowed, because part of it begins with a dot.",
                 next_step="Use a relative path like `memory/note.md`.",
             )
         if name == self.facts:

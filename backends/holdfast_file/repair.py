@@ -14,7 +14,7 @@ from holdfast_file.lines import Operation, decode, encode
 from holdfast_file.place import Place, read_bytes
 
 #: Next steps for a damaged file of facts.
-EDIT = "Repair or remove the line in an editor; no fact is written until then."
+EDIT = "Repair or remove the line in an editor. Until then holdfast writes no facts."
 RESTORE = "Restore the file from a copy or repair it, or run `holdfast doctor --fix`: it keeps each whole line."
 _FIX = "Repair the lines in an editor, or run `holdfast doctor --fix`, which keeps every whole line."
 

@@ -2,10 +2,10 @@
 
 Records count from the token's own user, from the repository's owner (who can edit and delete everything anyway), from
 the users named in ``[storage] authors``, which a project's own file cannot set before the user trusts it, and from
-those whom one of these has invited (:mod:`holdfast_gitea.invitations`). A signature would need one more secret on each
+users whom these have invited (:mod:`holdfast_gitea.invitations`). A signature would need one more secret on each
 machine, and the server already proves who wrote a comment.
 
-Logins can change hands. An invitation names an account by its id, and this machine remembers the id behind each name.
+Logins can change hands. An invitation names an account by its id, and this machine remembers each name's id.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Authors:
         #: The token's user as an earlier process of this machine knew it.
         self.remembered = ""
         self.remembered_id = 0
-        #: The ids behind the names, as this machine first saw them.
+        #: Names and their ids, as this machine first saw them.
         self.ids: dict[str, int] = {}
         #: Users who were invited, by id. Set by :class:`holdfast_gitea.index.Index`.
         self.members: Mapping[int, Member] = {}
@@ -59,7 +59,7 @@ class Authors:
         return self._repo.user_id or (0 if self._repo.user else self.remembered_id)
 
     def counts(self, one: Comment | Issue, number: int) -> bool:
-        """Whether the author of a record or issue counts; ``number`` is the issue it is in.
+        """Whether a record's or issue's author counts. ``number`` is the issue it is in.
 
         Costs a request or two when the answer depends on the token's user and that user is uncertain. An earlier
         answer may be out of date, because users can change their login. Raises: ConfigError when the server does
@@ -77,11 +77,11 @@ class Authors:
         return self._is_named(one) or (self.own_invites and self._is_own(one, number))
 
     def is_account(self, user_id: int) -> bool:
-        """Whether it is the account of the owner or of a named user."""
+        """Whether the account is the owner's or a named user's."""
         return user_id in self.ids.values()
 
     def check_own(self, number: int) -> None:
-        """Raises: Refused when the invitation of the token's user was revoked, because no other machine would read
+        """Raises: Refused when the token user's invitation was revoked, because no other machine would read
         its records. ``number`` is any issue of the store."""
         if not self.members:
             return
@@ -93,7 +93,7 @@ class Authors:
             )
 
     def own_member(self, number: int) -> Member | None:
-        """The invitation of the token's user, None if it has none or needs none."""
+        """The token user's invitation, None if the user has none or needs none."""
         if not self.own and not self._asked:
             self._asked = True
             self._repo.whoami(number)
@@ -122,7 +122,7 @@ class Authors:
         return tuple(counted), tuple(foreign)
 
     def _is_named(self, one: Comment | Issue) -> bool:
-        """Whether it is by the owner or a named user: the account that this machine first saw under that name."""
+        """Whether the owner or a named user wrote it, with the account that this machine first saw under that name."""
         login = one.author.casefold()
         if one.author_id and one.author_id in self.ids.values():
             return True  # a known account, whatever it is called now
@@ -146,7 +146,7 @@ class Authors:
         return self._matches(one)
 
     def _matches(self, one: Comment | Issue) -> bool:
-        """Whether it is by the token's user, as far as that is known."""
+        """Whether the token's user is known to have written it."""
         if self.own_id and one.author_id:
             return one.author_id == self.own_id
         return bool(one.author) and one.author.casefold() == self.own

@@ -151,7 +151,7 @@ class GiteaBackend(StorageBackend):
             return []
         name = self.log.repo.name
         step = "Make the repository private in its settings there."
-        return [f"The memory of this project is public: everyone can read {name} on the server. {step}"]
+        return [f"This project's memory is public. Everyone can read {name} on the server. {step}"]
 
     def compact(self) -> None:
         from holdfast_gitea.compaction import compact

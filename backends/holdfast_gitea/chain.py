@@ -11,16 +11,16 @@ from holdfast_gitea import folding
 from holdfast_gitea.folding import SNAPSHOT, VERSION, Folded, Record, Segment
 from holdfast_gitea.index import PREFIX, Tail
 
-#: An issue goes on in a new one after so many records or bytes, since every read brings all comments of an issue. Of
-#: versions only the newest is read, so after fewer of them it is worth the three requests that a new issue costs.
+#: A log continues in a new issue after this many records or bytes, since every read gets all comments of an issue. Only
+#: the newest version is read, so fewer versions already justify the three requests for a new issue.
 MOST_RECORDS: Final = 200
 MOST_VERSIONS: Final = 50
 MOST_BYTES: Final = 1 << 20
-#: Bytes that the server sends with each comment besides the record's text. An issue that begins with a snapshot goes on
-#: until its records are half as long, because a new one takes another snapshot.
+#: Bytes that the server sends with each comment besides the record's text. An issue that begins with a snapshot is used
+#: until its records are half as long, because a new issue needs another snapshot.
 _ROUND_A_RECORD: Final = 1000
 RESTORE: Final = (
-    "Bring back what it was (the server keeps the history of an edit), or accept it as it is: "
+    "Restore the earlier version (the server keeps an edit history), or accept the current one: "
     f"add the comment `{folding.ACCEPT}` to that issue."
 )
 #: For entries or issues that are missing, or too many. It never suggests accepting or deleting anything, because a
@@ -66,7 +66,7 @@ class Chain:
 
     @property
     def absent(self) -> frozenset[int]:
-        """Issues in which the log goes on and that the server does not show."""
+        """Issues in which the log continues and that the server does not show."""
         return frozenset(self.folded.sealed.values()) - {segment.number for segment in self.segments}
 
     @property
@@ -85,7 +85,7 @@ class Chain:
         for old, new in self.folded.sealed.items():
             if new in self.absent:
                 raise Corrupt(
-                    f"{shown(self.title)} goes on from issue #{old} in #{new}, which is gone from the server.",
+                    f"{shown(self.title)} continues from issue #{old} in #{new}, which is gone from the server.",
                     next_step=_MISSING,
                 )
         for record in self.folded.forks:
@@ -102,7 +102,7 @@ class Chain:
     def check_text(self, record: Record) -> str:
         """The record's text. Raises: Corrupt when it was edited and the edit has not been accepted."""
         if record.text is None or not (record.intact or self.approves(record)):
-            raise Corrupt(f"An entry of {shown(self.title)} was edited by hand: {record.url}", next_step=RESTORE)
+            raise Corrupt(f"An entry of {shown(self.title)} was edited manually: {record.url}", next_step=RESTORE)
         return record.text
 
     def approves(self, record: Record) -> bool:

@@ -36,7 +36,7 @@ def checks(memory: Holdfast) -> Iterator[Check]:
         count += 1
         yield check
     if not count:
-        yield Check(name=_NAME, outcome=Outcome.OK, message=f"nothing was edited by hand in {backend.log.repo.url}")
+        yield Check(name=_NAME, outcome=Outcome.OK, message=f"no manual edits in {backend.log.repo.url}")
 
 
 def access(log: Log) -> Iterator[Check]:
@@ -71,12 +71,12 @@ def _own(log: Log) -> Iterator[Check]:
         yield _warn(f"{name} was not invited: machines that do not name this user ignore what this one writes.", step)
     for one in log.authors.members.values():
         if one.state == "left":
-            step = f"Run `holdfast gitea invite {one.login} --revoke` once more."
-            yield _warn(f"The revocation for {one.login}, who can still edit stored texts, was interrupted.", step)
+            step = f"Run `holdfast gitea invite {one.login} --revoke` again."
+            yield _warn(f"The revocation for {one.login}, who can still edit stored content, was interrupted.", step)
 
 
 def inspect(log: Log) -> Iterator[Check]:
-    """Read the whole store and show what was edited, deleted or late. Changes nothing."""
+    """Read the whole store and report edited, deleted and late records. Changes nothing."""
     log.fresh = True
     log.index.refresh(whole=True)
     try:
@@ -101,7 +101,7 @@ def inspect(log: Log) -> Iterator[Check]:
             yield from _log(log, title)
         elif title == TO_REMOVE:
             issues = ", ".join(f"#{entry.number}" for entry in entries)
-            message = f"{issues} are empty, but the server keeps earlier texts of an issue."
+            message = f"{issues} are empty, but the server keeps an issue's earlier versions."
             yield _warn(message, "Delete these issues on the server.")
 
 
@@ -120,13 +120,13 @@ def _log(log: Log, title: str) -> Iterator[Check]:
     for record in chain.folded.accepted:
         if record.intact and record.was_edited and not chain.approves(record):
             message = f"{shown(title)}: {record.url} was edited on the server, and its checksum fits the new text."
-            yield _warn(message, "The server shows the history of the edit. Users with write access can do this.")
+            yield _warn(message, "The server shows the edit history. Users with write access can do this.")
         if not record.intact:
             approved = chain.approves(record)
-            message = f"{shown(title)}: {record.url} was edited by hand" + (
-                ", and that was accepted." if approved else "."
+            message = f"{shown(title)}: {record.url} was edited manually" + (
+                ", and a user accepted that." if approved else "."
             )
-            step = "" if approved else "Bring back what it was, or accept it; see docs/gitea.md."
+            step = "" if approved else "Restore the earlier version, or accept this one; see docs/gitea.md."
             yield _warn(message, step)
     late = [record.url for record in chain.folded.late if record.kind == VERSION]
     if late:  # routine, because its writer was notified

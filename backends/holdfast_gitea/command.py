@@ -39,13 +39,13 @@ def run(args: Namespace) -> int:
     if args.user is None and (args.revoke or args.id):
         raise UsageError("Whose invitation?", next_step="Name the user: `holdfast gitea invite ana --revoke`.")
     if args.id < 0 or (args.id and args.revoke):
-        raise UsageError("--id is the number of a user to invite.", next_step="See `holdfast gitea invite --help`.")
+        raise UsageError("--id needs the number of a user to invite.", next_step="See `holdfast gitea invite --help`.")
     out = Term()
     with Holdfast.open(args.root) as memory:
         backend = memory.store.backend
         if not isinstance(backend, GiteaBackend):
             raise ConfigError(
-                f"The store of this project is {memory.config.storage.backend!r}, which is not on a Gitea server.",
+                f"This project's store is {memory.config.storage.backend!r}, which is not on a Gitea server.",
                 next_step='Run this in a project with `[storage] backend = "gitea"`; see docs/gitea.md.',
             )
         if args.user is None:
@@ -88,7 +88,7 @@ def _list(backend: GiteaBackend, args: Namespace, out: Term) -> int:
     table = [(out.mark_cell("ok"), login, why) for login, why in writers]
     for one in members:
         if one.state != "joined":
-            state = "revoked" if one.state == "out" else "revoked, but run it again: it was interrupted"
+            state = "revoked" if one.state == "out" else "interrupted while revoking; run it again"
             table.append((out.mark_cell("dot"), one.login, state))
     out.say(out.table(table))
     return 0

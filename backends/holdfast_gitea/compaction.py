@@ -23,7 +23,7 @@ from holdfast_gitea.wire.faults import Closed
 
 logger = logging.getLogger(__name__)
 
-#: The title of an emptied issue, and of an issue whose body held text.
+#: Titles of emptied issues, and of issues whose body held text.
 _EMPTIED: Final = PREFIX + "emptied"
 TO_REMOVE: Final = PREFIX + "to be removed by an administrator"
 
@@ -44,7 +44,7 @@ def compact(log: Log, facts: Facts) -> None:
     stay = [entry for entry in log.index.titles().get(TO_REMOVE, ()) if not _removed(log, entry.number)]
     if stay:
         raise Unavailable(
-            "The server may still show earlier texts in the history of "
+            "The server may still show earlier content in the history of "
             f"{', '.join(f'#{entry.number}' for entry in stay)}, which are empty now.",
             next_step="Delete these issues there, or make the token's user an administrator of the repository.",
         )
@@ -80,7 +80,7 @@ def _fresh_document(log: Log, chain: Chain) -> None:
     for _ in range(TRIES):
         text = state_of(chain).text
         if text is None:
-            return  # deleted: nothing is read from it
+            return  # deleted, so there is nothing to read
         chain = log.step(chain)
         if state_of(chain).text == text and chain.folded.accepted[-1].kind == NEXT:
             chain, record_id = log.post(chain, VERSION, text, "The document, taken over.", root=1)

@@ -136,7 +136,7 @@ class Documents:
             )
 
     def number(self, name: str) -> int | None:
-        """The number of the document's issue, as far as this machine knows."""
+        """The document's issue number, as far as this machine knows."""
         known = self._log.index.known(TITLE + name)
         return known[-1].number if known else None
 
@@ -226,7 +226,7 @@ def _title(name: str) -> str:
     title = TITLE + check_name(name)
     if len(title.encode()) > _MOST_OF_TITLE:
         raise Refused(
-            f"The document name {name[:40]!r}... is too long for the title of an issue.", next_step="Use a shorter one."
+            f"The document name {name[:40]!r}... is too long for an issue title.", next_step="Use a shorter one."
         )
     return title
 

@@ -111,7 +111,7 @@ class Facts:
                 if self._batch:
                     self._batch.table = table
             before = table.get(operation.id) if isinstance(operation, Change) else None
-            outcome = table.apply(operation)  # raises what it would raise for everybody
+            outcome = table.apply(operation)  # raises the same errors as for every other writer
             if outcome == before or (isinstance(outcome, AddResult) and outcome.outcome is not AddOutcome.ADDED):
                 return outcome
             if self._batch:
@@ -134,7 +134,7 @@ class Facts:
                 chain, record_id = self._log.post(chain, OPERATIONS, lines, note, record_id=record_id, language="json")
             if chain.accepts(record_id):
                 return folded(chain)[1][record_id]
-            chain = None  # it came to an issue that is full: once more, to the new one
+            chain = None  # the issue was full, so retry with the new one
         raise Unavailable("The facts are written by too many at once.", next_step="Try again.")
 
     def _room(self, chain: Chain) -> Chain:
@@ -154,7 +154,7 @@ class Facts:
         chain, first = self._log.post(chain, SNAPSHOT, parts[0], note, language="json", root=1, parts=len(parts))
         for part in parts[1:]:
             if chain.accepts(first):
-                # A list would bring all parts before it once more.
+                # A list would fetch all earlier parts again.
                 chain, _ = self._log.post(chain, SNAPSHOT, part, note, language="json", relist=False, of=first)
         return chain
 

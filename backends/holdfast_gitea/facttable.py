@@ -195,5 +195,5 @@ def _of(kind: type, value: object) -> Any:
 def _unreadable(url: str) -> Corrupt:
     return Corrupt(
         f"The facts in a comment cannot be read: {url}",
-        next_step="Bring back what it was; the server keeps the history of an edit.",
+        next_step="Restore the earlier version from the comment's edit history on the server.",
     )

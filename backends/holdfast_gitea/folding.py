@@ -1,6 +1,6 @@
 """The rules that turn comments into one history, the same for every reader.
 
-A stored log (a document or the facts) consists of the records in the comments of one or more issues, its segments,
+A stored log (a document or the facts) consists of records in the comments of one or more issues (its segments),
 in ascending order of comment id. Each record names its ``base``, the last record its writer had seen accepted.
 
 - Of several records with the same id, the first counts. The others repeat a write whose response was lost.
@@ -90,7 +90,7 @@ class Folded:
     - ``foreign``: ids in other users' records, mapped to the comments that hold them
     - ``forks``: first records of issues that start the same log again
     - ``overruled``: ids that do not count
-    - ``head``: the id of the last accepted record, empty if no record was accepted
+    - ``head``: id of the last accepted record, empty if there is none
     - ``sealed``: each segment that has a successor, mapped to that successor
     - ``approved``: the last comment of a segment up to which a person has accepted its state
     """
@@ -107,7 +107,7 @@ class Folded:
     approved: Mapping[int, tuple[int, datetime]]
 
     def is_approved(self, segment: int, comment: int, edited_at: datetime | None = None) -> bool:
-        """Whether a person has accepted what became of that comment. An edit after that is another matter."""
+        """Whether a person has accepted that comment's current state. A later edit is not covered."""
         last, at = self.approved.get(segment, _NEVER)
         return comment < last and (edited_at is None or edited_at <= at)
 
@@ -130,8 +130,8 @@ def record_in(comment: Comment, segment: int) -> Record | None:
     kind = framed.fields.get("kind", "")
     if kind not in KINDS:
         raise Unsupported(
-            f"A record at {comment.url} is of a kind that this version of holdfast does not know.",
-            next_step="Upgrade holdfast; nothing was changed.",
+            f"A record at {comment.url} has a kind that this version of holdfast does not know.",
+            next_step="Upgrade holdfast. It changed nothing.",
         )
     return Record(
         id=framed.id,
@@ -159,7 +159,7 @@ def records(segments: Iterable[Segment]) -> list[Record]:
 
 
 def fold(segments: Sequence[Segment], heads: Collection[str] = ()) -> Folded:
-    """Apply the rules to ``segments``, either the whole log or its last segments starting with one that has a root.
+    """Apply the rules to ``segments``, either the whole log or its end, beginning at a segment with a root.
 
     ``heads`` are the records that these issues' guarded bodies name as the newest.
     """

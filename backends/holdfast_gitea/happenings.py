@@ -1,7 +1,7 @@
 """The events in a repository between two moments: issues and pull requests, comments, reviews, releases.
 
-Requests for one repository: 1 for each 50 changed issues, 1 for each 50 comments, 1 for releases, 1 for the timeline of
-each changed issue or pull request and 1 for the reviews of each changed pull request, at most :data:`MOST_DETAILED` of
+Requests for one repository: 1 for each 50 changed issues, 1 for each 50 comments, 1 for releases, 1 for each
+changed issue's timeline and 1 for each changed pull request's timeline and reviews, at most :data:`MOST_DETAILED` of
 each. Review verdicts and releases need the scope ``read:repository`` and are left out without it.
 """
 
@@ -88,7 +88,7 @@ def _of_issue(
 
 
 def _of_event(event: Event, issue: Issue, operator: str) -> tuple[str, str] | None:
-    """An event's description and who waits for whom, None for events that are not reported."""
+    """An event's description and who waits for whom, None for unreported kinds of events."""
     who = event.assignee
     if event.kind in ("close", "reopen", "merge_pull"):
         word = {"close": "closed", "reopen": "reopened", "merge_pull": "merged"}[event.kind]

@@ -32,12 +32,12 @@ logger = logging.getLogger(__name__)
 
 #: Issues with other titles are ignored.
 PREFIX: Final = "holdfast:"
-#: The title of the issue that describes the repository, and the newest store format that this version supports.
+#: Title of the issue that describes the repository, and the newest store format that this version supports.
 STORE: Final = PREFIX + "store"
 SCHEMA: Final = 1
 _NOTE: Final = "holdfast stores memory in this repository, in the issues whose titles begin with `holdfast:`."
 FACTS: Final = PREFIX + "facts"
-#: The title of the issue with the list of invited users.
+#: Title of the issue that lists the invited users.
 AUTHORS: Final = PREFIX + "authors"
 #: How long this process relies on its list of issues before checking for new ones. Known issues are always queried.
 FRESH_S: Final = 60.0
@@ -65,7 +65,7 @@ class Entry:
     ``deleted``: the body says that the document was deleted after that record, or is about to be. ``version`` guards
     an edit of the body, None if the server has no such field. In the store's own issue ``facts`` is the first issue of
     the facts (0: none yet), ``settled`` the comment by which a user has accepted the loss of earlier ones, and
-    ``authors`` the issue with the list of invited users (0: none). ``author`` is the id of the issue's author."""
+    ``authors`` the issue that lists invited users (0: none). ``author`` is the id of the user who opened it."""
 
     number: int
     title: str
@@ -95,9 +95,9 @@ class Index:
         self.foreign: dict[int, Issue] = {}
         #: Reads the list of invited users from its issue. Set by :func:`holdfast_gitea.invitations.attach`.
         self.read_members: Callable[[Entry], Sequence[Member]] = lambda entry: ()
-        self._listed: tuple[int, int, str] = (0, 0, "")  # the state of that issue when it was last read
+        self._listed: tuple[int, int, str] = (0, 0, "")  # that issue's state at the last reading
         self._trouble: Corrupt | None = None  # why the list cannot be relied on
-        self._ids: dict[str, int] = {}  # the ids behind names, as the copy has them
+        self._ids: dict[str, int] = {}  # names and their ids, as in the copy
         self._repository = 0  # the repository's id, because another one can get its name
         self._repo = repo
         self._authors = authors
@@ -109,7 +109,7 @@ class Index:
         self._asked = 0.0  # monotonic
         self._loaded = False
         self._changed = False
-        #: Whether the list was made anew and is not kept on this machine yet.
+        #: Whether the list was rebuilt and is not kept on this machine yet.
         self.is_new = False
 
     # --- asking
@@ -178,14 +178,14 @@ class Index:
         return first
 
     def check_members(self) -> None:
-        """Raises: Corrupt when it cannot be known who was invited, because the list was changed or deleted by hand."""
+        """Raises: Corrupt when it cannot be known who was invited, because the list was changed or deleted manually."""
         if self._trouble is not None:
             raise self._trouble
         store = next(iter(self.known(STORE)), None)
         if self.known(AUTHORS) or not (self._authors.members or (store and store.authors)):
             return
         raise Corrupt(
-            f"The list of the users who were invited to {self._repo.name} is gone from the server.",
+            f"The list of users invited to {self._repo.name} is gone from the server.",
             next_step="Invite them again with `holdfast gitea invite USER`, on a machine that still knows the list if "
             "there is one (`holdfast gitea invite` shows it).",
         )
@@ -223,27 +223,27 @@ class Index:
         return changed and not whole
 
     def _check_repository(self, listed: Sequence[Issue]) -> None:
-        """Raises: Closed when another repository has taken the place of the one that this machine knows."""
+        """Raises: Closed when another repository has replaced the one known to this machine."""
         found = next((issue.repository for issue in listed if issue.repository), 0)
         if found and self._repository and found != self._repository:
             raise Closed(
-                f"Another repository is at {self._repo.url} now than the one that this machine knows.",
+                f"Another repository is now at {self._repo.url}, unknown to this machine.",
                 next_step=f"If that is right, remove {self._path} and try again.",
             )
         self._changed = self._changed or found != self._repository
         self._repository = found or self._repository
 
-    # --- being told
+    # --- updates from callers
 
     def saw(self, issue: Issue) -> None:
-        """The issue was just made or edited."""
+        """Record that the issue was just created or edited."""
         self._changed = True
         entry = entry_of(issue, self._entries.pop(issue.number, None))
         if entry is not None:
             self._entries[issue.number] = entry
 
     def gone(self, number: int) -> None:
-        """The issue is no more."""
+        """Record that the issue no longer exists."""
         if self._entries.pop(number, None):
             self._changed = True
 
@@ -315,7 +315,7 @@ class Index:
         except FileNotFoundError:
             return
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            logger.warning("the index of issues is of no use and is made anew (%s)", type(error).__name__)
+            logger.warning("the index of issues is unusable and is rebuilt (%s)", type(error).__name__)
             return
         self._entries = {entry.number: entry for entry in entries}
         self._tails, self._at, self._whole_at = tails, at, whole_at
@@ -342,8 +342,8 @@ def _check_store(issue: Issue) -> None:
         return  # manually edited, which is harmless, because it is for people and records describe themselves
     if newer:
         raise Unsupported(
-            f"The store in issue #{issue.number} is of a form that this version of holdfast does not know.",
-            next_step="Upgrade holdfast; nothing was changed.",
+            f"The store in issue #{issue.number} has a format that this version of holdfast does not know.",
+            next_step="Upgrade holdfast. It changed nothing.",
         )
 
 
@@ -409,7 +409,7 @@ def decoded(text: str) -> str:
 
 
 def store_text() -> str:
-    """The description of a new store, in JSON."""
+    """A new store's description, as JSON."""
     return json.dumps({"schema": SCHEMA, "store": new_id(), "requires": []}, indent=2)
 
 

@@ -1,6 +1,6 @@
 """Invite users, whose records then count, and revoke invitations. The list is in the store, so all machines read it.
 
-The list is a log of its own (:mod:`holdfast_gitea.log`), so a changed or deleted entry is detected as in a
+The list is a separate log (:mod:`holdfast_gitea.log`), so a changed or deleted entry is detected as in a
 document. Only the repository's owner, users named in the settings and the token's own user may write it. Invited users
 may not invite others.
 """
@@ -49,7 +49,7 @@ def listed(log: Log) -> list[Member]:
 
 
 def invite(log: Log, login: str, user_id: int = 0) -> Member:
-    """Let the records of that user count from now on, on all machines.
+    """Make that user's records count from now on, on all machines.
 
     ``user_id`` is needed only when the token may not ask the server and the user has written nothing yet.
     Raises: NotFound; BadValue without an id; Refused for a user who counts anyway, and when the token's user may not
@@ -67,7 +67,7 @@ def invite(log: Log, login: str, user_id: int = 0) -> Member:
             if before is not None and before.state == "left":
                 raise Refused(
                     f"The invitation of {name} is not yet revoked completely.",
-                    next_step=f"Run `holdfast gitea invite {name} --revoke` once more.",
+                    next_step=f"Run `holdfast gitea invite {name} --revoke` again.",
                 )
             span = Span(since=THIS, since_at=NEVER)
             spans = (*(before.spans if before else ()), span)
@@ -77,9 +77,9 @@ def invite(log: Log, login: str, user_id: int = 0) -> Member:
 
 
 def revoke(log: Log, login: str) -> Member:
-    """End the invitation: that user's further records do not count. Earlier ones still do.
+    """End the invitation. That user's later records do not count; earlier records still do.
 
-    The caller then repeats in new issues what the user wrote (:func:`holdfast_gitea.compaction.take_over`) and calls
+    The caller then copies the user's records to new issues (:func:`holdfast_gitea.compaction.take_over`) and calls
     :func:`close`, because on the server users can edit and delete their own comments. Raises: as :func:`invite`.
     """
     with log.writing():
@@ -112,7 +112,7 @@ def writers(log: Log) -> list[tuple[str, str]]:
             found.setdefault(one.login.casefold(), (one.login, why))
     own = log.authors.own
     if own and own not in {one.login.casefold() for one in log.authors.members.values()}:
-        found.setdefault(own, (own, "the user of this machine's token"))
+        found.setdefault(own, (own, "this machine's token user"))
     return list(found.values())
 
 
@@ -156,7 +156,7 @@ def _account(log: Log, login: str) -> tuple[str, int]:
     except Closed as error:
         raise BadValue(
             "USER",
-            f"{login!r} cannot be looked up with this token",
+            f"This token cannot find the user {login!r}",
             next_step="Add `read:user` to its scopes, or pass the user's number with --id; `holdfast doctor` shows "
             "it once the user has written here.",
         ) from error
@@ -206,14 +206,14 @@ def _mention(log: Log, number: int) -> None:
 
 
 def _invited(chain: Chain) -> Sequence[Member]:
-    """The list. Raises: Corrupt when it was changed by hand."""
+    """The list. Raises: Corrupt when it was changed manually."""
     chain.check()
     if not chain.folded.accepted:
         return ()
     last = chain.folded.accepted[-1]
     text = chain.check_text(last)
     if last.was_edited and not chain.approves(last):
-        raise Corrupt(f"The list of invited users was edited by hand: {last.url}", next_step=RESTORE)
+        raise Corrupt(f"The list of invited users was edited manually: {last.url}", next_step=RESTORE)
     try:
         return members_in(text, last.comment, last.edited_at)
     except (ValueError, KeyError, TypeError, AttributeError) as error:

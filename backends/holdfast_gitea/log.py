@@ -52,7 +52,7 @@ class Log:
         self._told: set[str] = set()  # late records already reported
         self._settled = 0  # the comment by which a user accepted that earlier facts are gone
         self._noted = False
-        self._missed: set[str | int] = set()  # records or issues that were looked for a second time
+        self._missed: set[str | int] = set()  # records or issues already searched for twice
         self._shared: dict[str, Chain] = {}  # logs read inside :meth:`sharing`
         self._recent: tuple[str, float, Chain] | None = None  # the log that was read last, and when (monotonic)
 
@@ -109,8 +109,8 @@ class Log:
         return self._shared[title]
 
     def recent(self, title: str) -> Chain | None:
-        """The log as the last call read it moments ago, None if that was another log. A caller that writes may begin
-        with it, because :meth:`post` shows what arrived since. One that would not write must :meth:`load` the log. Not
+        """The log as the last call read it moments ago, None if that was another log. A caller that writes may start
+        with it, because :meth:`post` shows later arrivals. Any other caller must :meth:`load` the log. Not
         for a full log: another machine may have gone on in a new issue, and this one would make one more."""
         last, self._recent = self._recent, None
         if last is None or last[0] != title or time.monotonic() - last[1] > RECENT_S or last[2].is_full:
@@ -149,15 +149,15 @@ class Log:
             if body is not None and marker.fields(body.body) is not None:
                 raise Unavailable(
                     f"The server's list of {shown(chain.title)} lacks a comment that the server has.",
-                    next_step="Its database lags behind; try again.",
+                    next_step="Its database is behind. Try again.",
                 )
             return False
-        # An issue that was deleted, and that the server still shows, looks like a second beginning of the log.
+        # A deleted issue that the server still shows looks like a second beginning of the log.
         records = (*chain.folded.gaps, *chain.folded.forks)
         return self._is_new({*(record.id for record in records), *chain.absent})
 
     def _is_new(self, seeming: set[str | int]) -> bool:
-        """Whether one of these seems to be missing for the first time in this process. Gives the server time."""
+        """Whether any of these seems to be missing for the first time in this process. Gives the server time."""
         new = seeming - self._missed
         self._missed |= new
         if new:
@@ -165,7 +165,7 @@ class Log:
         return bool(new)
 
     def load_from(self, title: str, entries: Sequence[Entry], *, fresh: bool = False) -> Chain:
-        """The log in these issues, and in those in which it goes on; ``fresh`` reads all of it from the server."""
+        """The log in these issues, and in those that continue it; ``fresh`` reads all of it from the server."""
         if title == FACTS and not entries:
             entries = self._check_facts()
         segments: list[Segment] = []
@@ -205,10 +205,10 @@ class Log:
             if issue is not None and (entry := entry_of(issue)) is not None and entry.title == FACTS:
                 raise Unavailable(
                     f"The server's list of issues lacks #{number}, which the server has.",
-                    next_step="Its database lags behind; try again.",
+                    next_step="Its database is behind. Try again.",
                 )
             raise Corrupt(
-                f"The issue of the facts, #{number}, is gone from the server.",
+                f"The facts issue, #{number}, is gone from the server.",
                 next_step="Restore the server's database from a copy. To go on without these facts, add the comment "
                 f"`{folding.ACCEPT}` to issue #{store.number}.",
             )
@@ -253,7 +253,7 @@ class Log:
         for record in folded.late:
             if record.id not in self._told:
                 self._told.add(record.id)
-                logger.info("%s: another writer was faster than %s, which is kept", shown(title), record.url)
+                logger.info("%s: another writer was faster than %s, which stays", shown(title), record.url)
         lost = None
         there = {segment.number for segment in segments}
         copies = [Tail(e.head, e.head_comment, e.number) for e in entries if e.head]
@@ -338,7 +338,7 @@ class Log:
         number = spare[0].number if spare else self.make(chain.title, _about(chain.title, old))
         chain, record_id = self.post(chain, NEXT, "", f"This goes on in issue {number}.", to=number)
         if chain.accepts(record_id) and any(r.kind == VERSION for r in chain.folded.accepted):
-            # The guarded body decides here, too, because a version may be on its way to the old issue.
+            # The guarded body decides here, too, because another writer may be sending a version to the old issue.
             chain = self.show(chain, record_id, "", f"This goes on in issue {number}.")
         if not chain.accepts(record_id):
             return self.load(chain.title)
@@ -362,7 +362,7 @@ class Log:
         return chain
 
     def show(self, chain: Chain, record_id: str, text: str, note: str) -> Chain:
-        """Show ``text`` to people in the body of the record's issue. Returns the updated log.
+        """Show ``text`` to people in the issue's body. Returns the updated log.
 
         Where the server guards bodies, this decides between two writers unable to see each other. The second writer
         meets a newer body, and its record no longer counts. Other errors are only logged, because a body is a copy.

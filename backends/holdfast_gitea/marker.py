@@ -1,6 +1,6 @@
 """The hidden last line that identifies a record in a comment, and the fence around the record's text.
 
-A comment of ours reads::
+holdfast's comments look like this::
 
     A line for people.
 
@@ -33,7 +33,7 @@ class Framed:
     """A text with its marker, as read from a comment.
 
     ``intact``: unchanged since it was written. Otherwise it was edited, and ``text`` is the current content between the
-    fences, None when there are no fences left.
+    fences, None when the fences are gone.
     """
 
     fields: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""Users who joined by an invitation, and the form in which they are stored: one line of JSON for each.
+"""Users who joined by invitation, stored as one line of JSON each.
 
 A span that begins or ends with the comment that says so is stored with -1, because that comment's id is not known
 before it is written. Later versions of the list hold its id.
@@ -16,9 +16,9 @@ from attrs import frozen
 from holdfast.text import untrusted
 from holdfast_gitea.wire.models import Comment, Issue
 
-#: In place of the id of the comment that holds the list.
+#: Used instead of the list's comment id.
 THIS: Final = -1
-#: In place of the time of that comment.
+#: Used instead of that comment's time.
 NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -65,7 +65,7 @@ def text_of(members: Iterable[Member]) -> str:
 
 
 def members_in(text: str, comment: int, at: datetime) -> tuple[Member, ...]:
-    """The list in a record; ``comment`` is its comment and ``at`` when that was written. Raises: ValueError, KeyError,
+    """The list in a record; ``comment`` is its comment and ``at`` the comment's time. Raises: ValueError, KeyError,
     TypeError or AttributeError for anything else."""
     return tuple(member_of(untrusted.from_json(line), comment, at) for line in text.split("\n") if line)
 

@@ -42,13 +42,13 @@ def target_of(text: str, *, server: str, repository: str) -> Target | None:
 
 
 def quiet(text: str, *, server: str, repository: str, keep: Collection[str] = ()) -> str:
-    """``text`` (one line) without references but for the targets in ``keep``, written like ``owner/repo#12``."""
+    """``text`` (one line) without references, except for the targets in ``keep``, written like ``owner/repo#12``."""
     pieces = _TICKS.split(text)
     if "\\`" in text or not _paired(pieces):
         pieces = [text.replace("`", "'")]  # the start of code is ambiguous
 
     def covered(found: re.Match[str]) -> str:
-        told = found[0].lstrip("\\")  # a backslash would spoil the code span, and is not needed in one
+        told = found[0].lstrip("\\")  # a backslash would break the code span, where it is not needed
         named = target_of(told, server=server, repository=repository)
         if named is not None and str(named) in keep:
             return told
@@ -85,7 +85,7 @@ def _address(server: str) -> str:
 
 
 def _pattern(server: str) -> re.Pattern[str]:
-    """A wider pattern than the server's, extending to the end of the word, because covering too much does no harm.
+    """A wider pattern than the server's, extending to the word's end, because covering too much does no harm.
 
     Addresses may have a name before the host or an extra slash, and in ``_#1_`` the first character is not a letter.
     """

@@ -1,10 +1,10 @@
-"""The execution trail: each flush that changed the state of work leaves a readable comment on that work.
+"""The execution trail. Each flush that changed the state of work adds a readable comment to that work.
 
     [plugins.gitea_trail]
     server = "https://git.example.org"
     repository = "owner/name"           # where `#12` refers to; included in the morning report
     repositories = ["owner/other"]      # further repositories for the morning report
-    operator = "ana"                    # its reader; the token's own user by default
+    operator = "ana"                    # its reader, by default the token's own user
 
 The token is in ``HOLDFAST_GITEA_TOKEN`` or ``GITEA_TOKEN``, or in the system's keyring (``holdfast auth set gitea``),
 stored for a single server.
@@ -170,7 +170,7 @@ class GiteaTrail(Forge):
         return target_of(text, server=self._server, repository=self._repository)
 
     def _body(self, target: Target, said: Sequence[StateMutation], targets: Sequence[Target], receipt: Receipt) -> str:
-        """For people, but for the last line."""
+        """The comment for people, except for the last line."""
         from holdfast.config.layout import Surface
         from holdfast.text.plain import one_line
         from holdfast_gitea import marker
@@ -204,7 +204,7 @@ class GiteaTrail(Forge):
 def _text(given: Mapping[str, object], key: str) -> str:
     value = given.get(key, "")
     if not isinstance(value, str):
-        raise _bad(f"{key} is not a text", "Put it in quotation marks.")
+        raise _bad(f"{key} is not a string", "Put it in quotation marks.")
     return value.strip()
 
 

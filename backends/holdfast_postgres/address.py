@@ -23,7 +23,7 @@ class Address:
         self._hosts = [_host(place) for place in (self._options.get("host") or places).split(",")]
         if parts.scheme not in ("postgresql", "postgres") or (not places and "host" not in self._options):
             raise ConfigError(
-                "storage.server is not the address of a PostgreSQL server.",
+                "storage.server is not a PostgreSQL server address.",
                 next_step='Write it like "postgresql://user@db.example/database".',
             )
         if parts.password or "password" in self._options:

@@ -44,7 +44,7 @@ def from_options(
 
 
 def _password(env: Mapping[str, str], server: str, root: str | os.PathLike[str]) -> str:
-    """The password for the server, asked for when connecting: from the environment, else from the keyring. Empty when
+    """The password for the server, read when connecting, from the environment or otherwise the keyring. Empty when
     libpq should look for one (PGPASSWORD, a password file). Raises: KeyringUnusable; AddressNotTrusted."""
     own = env.get("HOLDFAST_POSTGRES_PASSWORD", "")
     usual = os.path.join(os.path.expanduser("~"), ".pgpass")

@@ -41,7 +41,7 @@ def inspect(database: Database) -> Iterator[Check]:
         yield _warn("The connection crosses the network without encryption.", step)
     if bypasses:
         step = "Connect as a plain role; see docs/teams.md."
-        yield _warn(f"The role {role!r} bypasses row security: it reads and writes every namespace.", step)
+        yield _warn(f"The role {role!r} bypasses row security, so it reads and writes every namespace.", step)
     rows = reading(lambda: database.run((_OWNER, (database.namespace,)))[0])
     owner = f"belongs to the role {rows[0][0]!r}" if rows else "is empty, or not this role's"
     message = f"the namespace {database.namespace!r} {owner}; connected as {role!r}"

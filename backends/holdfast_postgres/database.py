@@ -284,14 +284,14 @@ class Database:
         if before > schema.LATEST:
             raise Unsupported(
                 f"{self.server} has schema {before}, and this version of holdfast knows none above {schema.LATEST}.",
-                next_step="Upgrade holdfast; nothing was changed.",
+                next_step="Upgrade holdfast. It changed nothing.",
             )
         if before < schema.LATEST:
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (schema.LOCK,))
                 for statement in schema.BEGIN:
                     connection.execute(statement)
-                found = connection.execute(schema.VERSION).fetchone()  # another process may have been quicker
+                found = connection.execute(schema.VERSION).fetchone()  # another process may have been faster
                 for number in range(int(found[0] or 0) if found else 0, schema.LATEST):
                     for statement in schema.STEPS[number]:
                         connection.execute(statement)

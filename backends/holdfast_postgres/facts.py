@@ -142,7 +142,7 @@ class Facts:
         return int(rows[0][0]) if rows else 0
 
     def search(self, query: str, limit: int) -> list[Hit]:
-        """Facts, then documents, that contain all words of ``query``, of which the last is a prefix.
+        """Facts, then documents, that contain all words of ``query``, matching the last as a prefix.
 
         Each group is sorted by occurrences, most first.
         """

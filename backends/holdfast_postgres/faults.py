@@ -20,7 +20,7 @@ _KNOWN: Final[Mapping[str, tuple[str, str]]] = {
     "28000": ("refuses this user", "Check the user in `storage.server`, and the server's pg_hba.conf."),
     "3D000": ("has no database of this name", "Create it with `createdb`, or correct `storage.server`."),
     "25006": (
-        "is read-only; it may be a standby",
+        "is read-only and may be a standby",
         "Name all servers in `storage.server`, with `?target_session_attrs=read-write`, or wait for the failover.",
     ),
     "53100": ("has no disk space left", "Free space on the server, then try again."),
@@ -44,7 +44,7 @@ _KNOWN: Final[Mapping[str, tuple[str, str]]] = {
 _DAMAGE: Final = ("42703", "42804", "XX001", "XX002")
 #: Raised by our functions, see :mod:`holdfast_postgres.functions`. The detail names the document.
 CHANGED, SPOILED = "HF002", "HF003"
-_RESTORE: Final = "Restore the row from a backup; nothing writes to it until then."
+_RESTORE: Final = "Restore the row from a backup. Until then holdfast does not write to it."
 
 
 def translated(error: psycopg.Error, server: str) -> HoldfastError:
@@ -105,13 +105,13 @@ def changed(name: str) -> Conflict:
 
 def spoiled(name: str) -> Corrupt:
     """The error for a document whose stored text differs from its digest."""
-    return Corrupt(f"The stored text of {name!r} is not what was written.", next_step=_RESTORE)
+    return Corrupt(f"The stored text of {name!r} differs from the written text.", next_step=_RESTORE)
 
 
 def outdated(server: str, version: int) -> Unavailable:
     """The error for tables of an earlier holdfast."""
     return Unavailable(
-        f"{server} has the tables of an earlier holdfast (schema {version}); nothing was written.",
+        f"{server} has tables from an earlier holdfast (schema {version}). holdfast wrote nothing.",
         next_step="Run `holdfast migrate` as the role that owns the tables, see docs/teams.md.",
     )
 
@@ -120,7 +120,7 @@ def damaged(server: str) -> Corrupt:
     """The error for tables that are not as holdfast made them."""
     return Corrupt(
         f"The tables of holdfast on {server} are not as holdfast made them.",
-        next_step="Restore the schema `holdfast` from a backup; nothing is written until then.",
+        next_step="Restore the schema `holdfast` from a backup. Until then holdfast writes nothing.",
     )
 
 

@@ -1,7 +1,7 @@
 """A process's connections, shared by its threads.
 
-psycopg_pool is not used because it connects in the background. A server that is down or refuses the password would cost
-the whole time limit and end in "no connection in time". Here the calling thread connects and gets the server's reason.
+psycopg_pool is not used because it connects in the background. A stopped server or a wrong password would cost the
+whole time limit and end in "no connection in time". Here the calling thread connects and gets the server's reason.
 """
 
 from __future__ import annotations

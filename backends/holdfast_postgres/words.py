@@ -37,7 +37,7 @@ def split(query: str) -> list[tuple[str, bool]]:
 
 
 def tsquery(words: Sequence[tuple[str, bool]]) -> str:
-    """A condition that matches content with all ``words``, of which the last is a prefix.
+    """A condition that matches content with all ``words``, matching the last as a prefix.
 
     It holds no query syntax except ours, because words consist of letters, digits and underscores.
     """

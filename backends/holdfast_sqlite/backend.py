@@ -111,7 +111,7 @@ class SqliteBackend(StorageBackend):
     def search(self, query: str, limit: int = 20) -> list[Hit]:
         if not self._index.enabled:
             raise Unsupported(
-                "There is no full-text index: it is switched off, or this SQLite has no FTS5.",
+                "Full-text search is switched off, or this SQLite lacks FTS5.",
                 next_step="Remove `search = false` from `[storage]`, or use a Python whose SQLite has FTS5.",
             )
         with self._database.viewing() as sql:

@@ -271,7 +271,7 @@ class Database:
         written = change.sql.total_changes > self._changes_before
         if not self._is_same_file():  # it can still be undone; in a file without a name nothing lasts
             raise Conflict(
-                f"{self.place.file!r} was removed or replaced meanwhile; nothing of the change was kept.",
+                f"{self.place.file!r} was removed or replaced meanwhile. None of the change was kept.",
                 next_step="Try again.",
             )
         change.sql.execute("COMMIT")
@@ -295,8 +295,8 @@ class Database:
         """Raises: Unavailable when an error that was caught inside of the batch, as of a full disk, has undone it."""
         if self._lost or (self._change is not None and not self._change.sql.in_transaction):
             raise Unavailable(
-                "The batch was undone by an error in it; nothing of it was kept.",
-                next_step="Repair the cause named in the error, then repeat all of the changes.",
+                "An error inside the batch undid all of it.",
+                next_step="Fix the cause named in the error, then repeat all of the changes.",
             )
 
     def _store_state(self, change: Change) -> None:
@@ -376,7 +376,7 @@ class Database:
 
     def _unknown(self, connection: sqlite3.Connection) -> mark.Mark | None:
         """The difference between the mark and the store's own counts, as found by this process."""
-        noted = mark.read(self._mark)  # before the store, else what others add meanwhile would look like a loss
+        noted = mark.read(self._mark)  # before the store, otherwise concurrent additions would look like a loss
         if noted == mark.Mark():
             return noted
         try:

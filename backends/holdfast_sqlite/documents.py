@@ -126,7 +126,7 @@ def _load(sql: sqlite3.Connection, name: str) -> _Stored | None:
     whole = all(isinstance(text, str) for text in texts)
     text = "".join(texts) if whole else ""
     if not whole or sha256(text) != rows[0][1]:
-        raise Corrupt(f"The stored text of {name!r} is not what was written.", next_step=RESTORE)
+        raise Corrupt(f"The stored text of {name!r} differs from the written text.", next_step=RESTORE)
     return _Stored(rows[0][0], rows[0][1], text)
 
 

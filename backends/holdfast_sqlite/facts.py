@@ -30,7 +30,7 @@ _SELECT_TWIN: Final = f"{_SELECT} WHERE duplicate = ?"
 _INSERT: Final = """
     INSERT INTO facts (seq, id, duplicate, content, category, confidence, created_us, source)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
-#: The next to be evicted, never the newcomer.
+#: The next fact to evict, never the new one.
 _WEAKEST: Final = """
     SELECT seq, id, content FROM facts WHERE seq <> :new ORDER BY confidence, created_us, seq LIMIT :most"""
 _ORDERS: Final = {FactOrder.CREATED: "seq", FactOrder.CONFIDENCE: "confidence DESC, seq"}
@@ -56,7 +56,7 @@ class Facts:
     def add(self, fact: Fact, limit: int) -> AddResult:
         fact = _checked(fact, limit)
         digest = _digest(fact.content)
-        # A duplicate needs no write lock; when another process is quicker, the unique index decides.
+        # A duplicate needs no write lock; if another process is faster, the unique index decides.
         twin = self._database.first(_SELECT_TWIN, (digest,))
         if twin is None:
             with self._database.changing() as change:
@@ -175,7 +175,7 @@ class Facts:
         return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=evicted)
 
     def _evict(self, change: Change, surplus: int) -> tuple[str, ...]:
-        """Evict the weakest facts, never the newcomer. A damaged ``state`` may count more facts than there are."""
+        """Evict the weakest facts, never the new one. A damaged ``state`` may count more facts than there are."""
         if surplus <= 0:
             return ()
         weakest = change.sql.execute(_WEAKEST, {"new": change.last, "most": min(surplus, sys.maxsize)}).fetchall()

@@ -12,7 +12,7 @@ _ERROR, _PERM, _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL, _CANTOPEN = 1
 _TOOBIG, _NOTADB = 18, 26
 _IOERR_CORRUPTFS: Final = _IOERR | (33 << 8)
 
-RESTORE: Final = "Restore the file from a copy, or move it away to begin anew; nothing writes to it until then."
+RESTORE: Final = "Restore the file from a copy, or move it away to start again. Until then holdfast writes nothing."
 _UNAVAILABLE: Final = {
     _PERM: ("access was denied", "Give this user access to the file and its folder, then try again."),
     _READONLY: ("it is read-only", "Make the file, its folder and the file system writable, then try again."),
@@ -56,7 +56,7 @@ def translate(error: sqlite3.Error, file: str, timeout_s: float) -> HoldfastErro
         what = "is not a SQLite database" if primary == _NOTADB else "is damaged"
         return Corrupt(f"{file!r} {what} ({error}).", next_step=RESTORE)
     if primary == _ERROR or (code == 0 and "decode" in str(error)):  # a missing table, or a string that is not UTF-8
-        return Corrupt(f"{file!r} does not hold what it should ({_first_words(error)}).", next_step=RESTORE)
+        return Corrupt(f"{file!r} has unexpected content ({_first_words(error)}).", next_step=RESTORE)
     if primary == _TOOBIG or isinstance(error, sqlite3.DataError):
         return Refused("The text is too large for one SQLite value.", next_step="Split it.")
     reason, step = _UNAVAILABLE.get(primary, (str(error), "Try again."))

@@ -63,7 +63,7 @@ def _connect(place: Place, mode: str, timeout_s: float) -> sqlite3.Connection:
         schema.check(connection, place.file)
         if place.node() != before:
             raise Unavailable(
-                f"{place.file!r} was replaced while it was being opened.", next_step="Try again; nothing was changed."
+                f"{place.file!r} was replaced while it was being opened.", next_step="Try again. Nothing changed."
             )
     except BaseException:
         connection.close()

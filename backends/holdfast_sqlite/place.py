@@ -37,7 +37,7 @@ class Identity(NamedTuple):
     mtime_ns: int
 
     def same_file(self, other: Identity) -> bool:
-        """Whether both are one file, whatever became of its content."""
+        """Whether both are the same file, even with different content."""
         return self[:2] == other[:2]
 
 
@@ -66,7 +66,7 @@ class Place:
     def look(self) -> Identity | None:
         """The database file as it is now, or None when there is none.
 
-        Raises: Refused for symbolic links; Corrupt when something else is in its place or only its log is left.
+        Raises: Refused for symbolic links; Corrupt when something else has replaced it or only its log is left.
         """
         try:
             found = os.stat(self.database, follow_symlinks=False)
@@ -86,7 +86,7 @@ class Place:
         if not stat.S_ISREG(found.st_mode):
             raise Corrupt(f"{self.file!r} is not a regular file.", next_step=_MOVE)
         if found.st_size == 0:  # opening it would make SQLite remove its log, which may hold all data
-            raise Corrupt(f"{self.file!r} is empty: it was cut off.", next_step=_MOVE)
+            raise Corrupt(f"{self.file!r} is empty because it was cut off.", next_step=_MOVE)
         return Identity(*_of_stat(found))
 
     def node(self) -> tuple[int, int] | None:
@@ -115,7 +115,7 @@ class Place:
         return found
 
     def still(self, known: Identity) -> bool:
-        """Whether the database file is as it was; quicker than a :meth:`look`, and never raises."""
+        """Whether the database file is unchanged. Faster than :meth:`look`, and never raises."""
         try:
             return _of_stat(os.lstat(self.database)) == known
         except OSError:

@@ -98,7 +98,7 @@ def totals(connection: sqlite3.Connection) -> tuple[int, int, int]:
 
 
 def upgrade(connection: sqlite3.Connection) -> None:
-    """Take the steps that this store lacks, in the transaction that the caller has begun."""
+    """Take the steps that this store lacks, in the caller's open transaction."""
     version = _number(connection, "user_version")
     if version < LATEST:
         _take(connection, version)
@@ -115,7 +115,7 @@ def check(connection: sqlite3.Connection, file: str) -> int:
     if version > LATEST:
         raise Unsupported(
             f"{file!r} has schema {version}, and this version of holdfast knows none above {LATEST}.",
-            next_step="Upgrade holdfast; nothing was changed.",
+            next_step="Upgrade holdfast. It changed nothing.",
         )
     return version
 

@@ -2,7 +2,7 @@
 
 Indexing one short string costs FTS5 as much as storing it, and sixty-four cost little more than one. So facts enter the
 index in batches, and facts after ``state.indexed`` are searched one by one meanwhile. An evicted fact waits in
-``unindexed`` for the next batch. Results are looked up in ``facts``, so it is never shown. A SQLite without FTS5 marks
+``unindexed`` for the next batch. Results are checked against ``facts``, so it is never shown. SQLite without FTS5 marks
 the index as untrusted (``indexed = -1``), and the next writer with FTS5 rebuilds it.
 
 The tokenizer ``unicode61`` defines words. A search finds whole words or beginnings of words, in any case, with or
@@ -169,7 +169,7 @@ def _excerpt(text: str, query: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """In small letters without accents, as the tokenizer sees it, but each character in its place."""
+    """Lower case without accents, as the tokenizer sees it, but with every character at its offset."""
     if text.isascii():
         return text.lower()
     return "".join(unicodedata.normalize("NFD", c)[0].lower()[0] for c in text)

@@ -4,7 +4,7 @@ Nothing is dropped until it is durable. Importing this package reads no file and
 resolve on first use.
 """
 
-TYPE_CHECKING = False  # importing typing would cost ten times as much as the rest of this module
+TYPE_CHECKING = False  # importing typing would cost ten times as much as everything else here
 if TYPE_CHECKING:
     from holdfast.engine import Holdfast as Holdfast
     from holdfast.errors import FlushRefused as FlushRefused
@@ -65,7 +65,7 @@ def __getattr__(name: str) -> object:
 
 
 def _version() -> str:
-    """The version of the installed distribution, such as ``1.2.3``; ``(not installed)`` in a plain source tree."""
+    """The installed distribution's version, such as ``1.2.3``; ``(not installed)`` in a plain source tree."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

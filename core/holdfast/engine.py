@@ -6,38 +6,34 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Self
 
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.fs import private
 from holdfast.gate import clean
-from holdfast.journal import journal, safety
+from holdfast.journal import journal
 from holdfast.plugin import discovery
 from holdfast.plugin.features import Features
-from holdfast.session.factmethods import FactMethods
 from holdfast.session.opening import opened
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from holdfast.config.values import Config
+    from holdfast.facts.lifecycle import Facts
     from holdfast.flush.publish.delivery import Deliveries
-    from holdfast.flush.validation import Validation
     from holdfast.journal.safety import Marker
+    from holdfast.models import Profile
     from holdfast.session.bootstrap import Brief
     from holdfast.session.services import Services
     from holdfast.session.session import Session
     from holdfast.session.spooled import Spooled
     from holdfast.session.store import Store
-    from holdfast.session.work import WorkList
-    from holdfast.text.rows.reading import Transcript
-
-P = ParamSpec("P")
-R = TypeVar("R")
+    from holdfast_rows.reading import Transcript
 
 logger = log(__name__)
 
 
-class Holdfast(FactMethods, Features):
+class Holdfast(Features):
     """Memory of one project. Made by :meth:`open`; ``close`` it or use it as a context manager.
 
     ``config`` and ``store`` are readable attributes. Sessions still open when the process exits are ended through the
@@ -95,11 +91,27 @@ class Holdfast(FactMethods, Features):
         return Spooled(self.services)
 
     @property
-    def work(self) -> WorkList:
-        """The work of all sessions: list, close, reopen."""
-        from holdfast.session.work import WorkList
+    def facts(self) -> Facts:
+        """Facts: create, get, update, delete, list, import and export."""
+        from holdfast.facts.lifecycle import Facts
 
-        return WorkList(self.services)
+        return Facts(self.services)
+
+    @property
+    def profile(self) -> Profile:
+        """The stored user profile and recent activity. Raises: Corrupt, Unavailable."""
+        from holdfast.facts.profile import load
+
+        return load(self.services)
+
+    def update_profile(self, **sections: str) -> Profile:
+        """Set sections (work, personal, top_of_mind, recent, earlier, background); empty strings clear a section.
+
+        Returns the profile. Raises: BadValue for another name; Refused and PluginError from the gate.
+        """
+        from holdfast.facts.profile import update
+
+        return update(self.services, sections)
 
     # sessions
 
@@ -127,7 +139,7 @@ class Holdfast(FactMethods, Features):
         return self._sessions[session_id]
 
     def begin(self, session_id: str = "default") -> Session:
-        """The session with that id at the start of a conversation, after pending work is handled.
+        """The session with that id when a conversation starts, after pending work is handled.
 
         Other sessions left idle (``[session] idle_minutes``) are ended where possible, and items due to be published
         are sent. Agents' hooks do the same when a session starts. Raises: as :meth:`session`.
@@ -161,6 +173,8 @@ class Holdfast(FactMethods, Features):
 
     def unsafe(self) -> list[Marker]:
         """Sessions whose last flush failed, each with the reason and the next step."""
+        from holdfast.journal import safety
+
         return safety.all_unsafe(self.services.state)
 
     def import_transcript(self, transcript: Transcript, session_id: str = "") -> Session:
@@ -170,53 +184,6 @@ class Holdfast(FactMethods, Features):
         session.extend(m for m in transcript.kept if m.id not in known)
         session.branch = self.services.gate.label(transcript.branch) or session.branch
         return session
-
-    @overload
-    def guard(
-        self,
-        compact: Callable[P, R],
-        /,
-        *,
-        session: str | Callable[P, str] = "default",
-        messages: Callable[P, Iterable[object]] | None = None,
-        kept: Callable[[Any], Iterable[object]] | None = None,
-    ) -> Callable[P, R]: ...
-
-    @overload
-    def guard(
-        self,
-        compact: None = None,
-        /,
-        *,
-        session: str | Callable[..., str] = "default",
-        messages: Callable[..., Iterable[object]] | None = None,
-        kept: Callable[[Any], Iterable[object]] | None = None,
-    ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-
-    def guard(
-        self,
-        compact: Callable[..., Any] | None = None,
-        /,
-        *,
-        session: str | Callable[..., str] = "default",
-        messages: Callable[..., Iterable[object]] | None = None,
-        kept: Callable[[Any], Iterable[object]] | None = None,
-    ) -> Any:
-        """Wrap a sync or async function that drops context, so it cannot run unflushed. Also works as a decorator.
-
-        Each call first passes the flush gate of ``session`` (an id, or a function of the call's arguments). If the gate
-        fails, FlushRefused is raised and ``compact`` is not called. ``messages`` gets the call's arguments and returns
-        the rows in context, as dicts of the Chat Completions, the Messages or the Responses interface or as an SDK's
-        own objects. Rows that the session does not hold are journalled first. Without ``messages``, the rows are the
-        call's first argument that is a list of such rows. If there is none, the loop calls ``session.add`` itself.
-        Afterwards the session drops the same rows. The remaining rows are ``kept(result)``, or the result when that is
-        a list, or the rows that ``messages`` returns then.
-        Raises: TypeError for a generator function.
-        """
-        from holdfast.session.guard import Guard
-
-        wrap = Guard(memory=self, session=session, messages=messages, kept=kept).wrap
-        return wrap if compact is None else wrap(compact)
 
     # stored data
 
@@ -229,15 +196,6 @@ class Holdfast(FactMethods, Features):
         from holdfast.session.bootstrap import load
 
         return load(self.services, max_chars=max_chars, session=session)
-
-    def validate(self, names: Iterable[str] = ()) -> Validation:
-        """The validators' findings on the stored documents (``names``, by default all). Changes nothing.
-
-        An unreadable document is a finding too. Raises: NotFound for an unknown name; PluginError; Unavailable.
-        """
-        from holdfast.flush.validation import validate
-
-        return validate(self.services, names)
 
     def reread(self) -> None:
         """Reload the open sessions after their journals changed, so removed text does not stay in memory."""

@@ -29,7 +29,7 @@ class HoldfastError(Exception):
 
 
 class ConfigError(HoldfastError, ValueError):
-    """The configuration cannot be used; the message contains the key's path."""
+    """The configuration is invalid. The message contains the key's path."""
 
     exit_code = 2
 
@@ -80,13 +80,13 @@ class HookFailed(PluginError):
 
 
 class StorageError(HoldfastError):
-    """A storage backend could not complete the operation; nothing was half-written."""
+    """A storage backend could not complete the operation. It left no partial write."""
 
 
 class NotFound(StorageError, KeyError):
     """The named object does not exist."""
 
-    def __str__(self) -> str:  # KeyError would print the repr of its argument
+    def __str__(self) -> str:  # KeyError would print its argument's repr
         return HoldfastError.__str__(self)
 
 
@@ -99,7 +99,7 @@ class DuplicateFact(StorageError, ValueError):
 
 
 class Unavailable(StorageError):
-    """The store cannot be reached or written now; the same call may succeed later."""
+    """The store cannot be reached or written now, but the same call may succeed later."""
 
     exit_code = 3
 
@@ -129,9 +129,9 @@ class Refused(HoldfastError):
 
 
 class FlushRefused(HoldfastError):
-    """Context may not be dropped: the flush is not durable and verified. The session is UNSAFE.
+    """Context may not be dropped, because the flush is not durable and verified. The session is UNSAFE.
 
-    ``missing`` names the payload fields that are absent; ``target`` the surface or document that failed.
+    ``missing`` lists the absent payload fields; ``target`` is the failed surface or document.
     """
 
     def __init__(self, message: str, *, next_step: str = "", missing: tuple[str, ...] = (), target: str = "") -> None:
@@ -145,7 +145,7 @@ class NothingToFlush(FlushRefused):
 
 
 class AnswerUnusable(HoldfastError):
-    """A model's answer has no readable facts, not even an empty list; nothing was changed."""
+    """A model's answer has no readable facts, not even an empty list. Memory is unchanged."""
 
 
 class ModelFailed(HoldfastError):

@@ -204,7 +204,7 @@ class Gate:
         Raises: as :meth:`admit`."""
         admitted: list[str] = []
         refused: list[Finding] = []
-        for portion in _portions([clean(text) for text in texts]):  # before joining: the border is not ASCII
+        for portion in _portions([clean(text) for text in texts]):  # before joining, because the border is not ASCII
             found: list[Finding] = []
             together: list[str] = []
             whole = _joined(portion)
@@ -289,8 +289,8 @@ def _lines_of(text: str, findings: Sequence[Finding]) -> dict[int | None, str]:
 
 
 def mask(text: str, findings: list[Finding]) -> str:
-    """Replace each finding's span. Of overlapping spans, the replacement of the first and then longest span covers them
-    all, so no part of any span stays."""
+    """Replace each finding's span. Overlapping spans are all covered by the replacement for the first and then longest
+    span, so no part of any span stays."""
     spans = sorted(
         ((*f.span, f.replacement) for f in findings if f.span and f.replacement is not None and _can_mask(f, text)),
         key=lambda s: (s[0], -s[1]),

@@ -25,7 +25,7 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
 class LimitsItems:
-    """A base for a validator that limits the items of a curated document. Core then moves surplus items to the archive
+    """A base for a validator that limits a curated document's items. Core then moves surplus items to the archive
     before a write, so that the validator does not refuse it."""
 
     #: Maximum items of one document, at least 1.
@@ -36,10 +36,10 @@ class LimitsItems:
 def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:
     """Provide the store. Called once, and only the backend that ``[storage] backend`` names is imported.
 
-    :param config: the ``[storage]`` table: ``path`` (folder under ``root``), ``facts``, and ``options``, a mapping
+    :param config: table ``[storage]`` with ``path`` (folder under ``root``), ``facts``, and ``options``, a mapping
             with all other keys of the table.
-    :param root: the project folder, absolute. Nothing may be written outside of it. A plugin with ``ROOT_AS_STR =
-            True`` (an attribute of the plugin) gets it as a string, so that no start of holdfast imports pathlib.
+    :param root: absolute path to the project folder. Backends may write only inside it. A plugin with ``ROOT_AS_STR =
+            True`` (an attribute of the plugin) gets it as a string, so that starting holdfast does not import pathlib.
     :returns: the backend, or None to pass. The first backend returned is used.
     An error is fatal, because nothing works without a store.
     """
@@ -50,7 +50,7 @@ def on_validate(subject: Subject) -> Sequence[Finding] | Portions:  # type: igno
     """Check content before it is stored, and again by ``holdfast validate``. A gate: every implementation is called.
 
     :param subject: surface, document name, text and sources.
-    :returns: findings, empty when there are none. Core masks a span with a replacement; an error without a replacement
+    :returns: findings, possibly none. Core masks a span with a replacement; an error without a replacement
             refuses the write. For long content they may come in :class:`~holdfast.subject.Portions`, each with its own
             deadline. An implementation that raises, hangs or returns anything else counts as a refusal.
     """
@@ -58,16 +58,16 @@ def on_validate(subject: Subject) -> Sequence[Finding] | Portions:  # type: igno
 
 @hookspec
 def on_extract(turns: Sequence[Turn], known: Sequence[Fact]) -> Extraction:  # type: ignore[empty-body]
-    """Extract facts from a span of messages. All plugins' results are collected; a failure is isolated and recorded.
+    """Extract facts from a span of messages. All plugins' results are collected. Failures are isolated and recorded.
 
     Called when a flush is durable and its lock released, and never in a client's hook. Until then the turns wait in a
     queue. A plugin that reads only the turns, without a model, network or disk, sets ``EXTRACTS_AT_ONCE =
     True`` (an attribute of the plugin). It is called within the flush, for a few seconds at most.
 
-    :param turns: the turns since the last flush, oldest first, already redacted.
+    :param turns: turns since the last flush, oldest first, already redacted.
     :param known: stored facts that share words with the turns, closest first, masked for leaving the store: at most
             30, and none for a plugin called within the flush. An implementation may omit this parameter.
-    :returns: a summary, candidate facts and the payload fields that the turns state. Never invent. Payload fields
+    :returns: summary, candidate facts and the payload fields that the turns state. Never invent. Payload fields
             are used only from plugins called within the flush.
     """
 
@@ -76,8 +76,8 @@ def on_extract(turns: Sequence[Turn], known: Sequence[Fact]) -> Extraction:  # t
 def on_flush(payload: Payload, receipt: Receipt) -> Evidence | Sequence[Evidence] | None:
     """Publish a flush elsewhere (a comment on an issue, say). A gate, called when all documents are verified.
 
-    :param payload: the written content, complete and redacted.
-    :param receipt: the documents written so far.
+    :param payload: written content, complete and redacted.
+    :param receipt: documents written so far.
     :returns: Evidence, which core verifies, or several; None when there was nothing to publish.
     A failure fails the flush. The session stays UNSAFE and context is not dropped.
     """
@@ -87,6 +87,6 @@ def on_flush(payload: Payload, receipt: Receipt) -> Evidence | Sequence[Evidence
 def on_dream(sources: DreamSources) -> DreamDraft | None:
     """Consolidate daily notes into a new curated memory. The first result that is not None is used.
 
-    :param sources: the current MEMORY.md and the notes of the window, oldest first.
-    :returns: a draft that uses only the sources. A failure is recorded and changes nothing.
+    :param sources: current MEMORY.md and all notes in the window, oldest first.
+    :returns: draft that uses only the sources. A failure is recorded and changes nothing.
     """

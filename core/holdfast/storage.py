@@ -1,4 +1,4 @@
-"""The storage contract. The normative text, with numbered clauses, is docs/storage-contract.md; the suite that
+"""The storage contract. The normative text, with numbered clauses, is docs/storage-contract.md. The suite that
 checks each clause is :mod:`holdfast.testing`. Names that reach a backend have passed :func:`check_name`.
 """
 
@@ -297,7 +297,7 @@ class StorageBackend(ABC):
         return results
 
     def read_many(self, names: Iterable[str]) -> Mapping[str, Document | None]:
-        """The documents by name, as :meth:`read` returns them. By default they are read one by one; a backend on a
+        """The documents by name, as :meth:`read` returns them. By default they are read one by one, but a backend on a
         server can ask once for all."""
         return {name: self.read(name) for name in names}
 
@@ -322,26 +322,26 @@ class StorageBackend(ABC):
         return self.apply(changes), list(self.facts())
 
     def history(self, name: str, limit: int = 20) -> list[Version]:
-        """Earlier texts of a document, the last replaced one first. Appends replace nothing, and ``compact`` and
+        """A document's earlier versions, the last replaced one first. Appends replace nothing, and ``compact`` and
         ``delete`` remove them. Raises: Unsupported without :attr:`Capability.HISTORY`."""
         raise Unsupported(
-            f"The {self.name} backend keeps no earlier texts.", next_step="Use one that does, like postgres."
+            f"The {self.name} backend keeps no earlier versions.", next_step="Use a backend that does, like postgres."
         )
 
     def upgrade(self) -> tuple[int, int]:
-        """Make or upgrade what the backend needs, like tables of a database. Returns the version of the stored form
+        """Make or upgrade whatever the backend needs, like database tables. Returns the stored form's version
         before and after; 0 if there was none. By default a backend needs nothing: (1, 1). Raises: Unsupported when a
         newer holdfast made it."""
         return 1, 1
 
     def batch(self) -> AbstractContextManager[None]:
-        """Batch facts added inside the block: a backend may make them durable together at the end, if faster. An
+        """Batch facts added inside the block. A backend may make them durable together at the end, if faster. An
         error inside, or a crash, may then undo all of them. Nothing else changes. By default each is durable at once.
         """
         return nullcontext()
 
     def reading(self) -> AbstractContextManager[None]:
-        """Reads inside the block may share one view of the store: a backend on a server need not ask twice for the
+        """Reads inside the block may share one view of the store, so a backend on a server need not ask twice for the
         same thing. The view is at most 15 seconds old when the block begins; writes through this backend show at
         once. By default each read asks the store."""
         return nullcontext()
@@ -357,16 +357,14 @@ class StorageBackend(ABC):
         return []
 
     def search(self, query: str, limit: int = 20) -> list[Hit]:
-        """Facts, then documents, that hold all words of ``query``, the last word as a prefix; each group
+        """Facts, then documents, that hold all words of ``query``, matching the last word as a prefix. Each group
         best match first. A blank query finds nothing. Raises: Unsupported without :attr:`Capability.SEARCH`.
         """
-        raise Unsupported(
-            f"The {self.name} backend cannot search.", next_step="Use one that can: `holdfast migrate --to sqlite`."
-        )
+        raise Unsupported(f"The {self.name} backend cannot search.", next_step="Run `holdfast migrate --to sqlite`.")
 
     def search_any(self, words: Sequence[str], limit: int = 20) -> list[Hit]:
         """Facts and documents that hold any of ``words``, those with more of them first. ``memory.search()`` asks this
-        of a backend on a server. By default each word is searched; a backend with a ranking of its own overrides it.
+        of a backend on a server. By default each word is searched. Backends with their own ranking override this.
         Raises: Unsupported without :attr:`Capability.SEARCH`.
         """
         found: dict[tuple[HitKind, str], list[Hit]] = {}
@@ -406,5 +404,5 @@ class StorageBackend(ABC):
         return ""
 
     def where(self, name: str) -> str:
-        """Where a person finds the document: a path relative to the project, or a URL."""
+        """Where a person finds the document, as a path relative to the project or a URL."""
         return name

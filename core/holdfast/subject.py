@@ -1,4 +1,4 @@
-"""The input of a validator. A named tuple, not an attrs value, because this is on the path that runs at every agent
+"""A validator's input. A named tuple, not an attrs value, because this is on the path that runs at every agent
 event, and importing attrs there would cost more than everything else together (docs/decisions/0002-hot-path.md).
 """
 
@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-#: Maximum characters in a document that is checked or edited. A larger document would be of no use as memory.
+#: Maximum characters in a document to check or edit. A larger document would be of no use as memory.
 MAX_DOCUMENT_CHARS: Final = 5_000_000
 
 TYPE_CHECKING = False
@@ -22,8 +22,8 @@ PORTION_CHARS = 200_000
 class Subject(NamedTuple):
     """Content on its way to storage, or already stored and being checked.
 
-    ``surface`` is one of :data:`holdfast.config.layout.SURFACES`; ``name`` its document (``""`` when there
-    is none); ``text`` the content itself; ``sources`` the material it was made from, as ``(name, text)`` pairs, for
+    ``surface`` is one of :data:`holdfast.config.layout.SURFACES`; ``name`` its document (``""`` without
+    one); ``text`` the content itself; ``sources`` the material it was made from, as ``(name, text)`` pairs, for
     checks that compare (grounding); ``stored`` is true when the text is already in the store (``holdfast validate``);
     ``entailed`` are lines that a judge found in the sources where words cannot prove them.
     """

@@ -1,6 +1,6 @@
-"""Asks the agent for its payload while it still has the context: one sentence at a prompt, once per compaction.
+"""Asks the agent for its payload while it still has the context, in one sentence at a prompt, once per compaction.
 
-The context's size is the usage that the newest answer reports near the end of the client's transcript. Only the last
+The context's size is the usage that the newest answer near the transcript's end reports. Only the last
 :data:`TAIL_BYTES` are read, and the settings only when the context is rather full. Part of the hot path.
 """
 
@@ -29,7 +29,7 @@ DEFAULT_AT, LEAST_AT = 0.7, 0.3
 _USUAL_WINDOW, _LARGE_WINDOW = 200_000, 1_000_000
 #: Suffix of Claude Code's model names with the large window.
 _LARGE_SUFFIX = "[1m]"
-#: Environment variables: the limit at which Claude Code compacts, and the model.
+#: Environment variables with the limit at which Claude Code compacts, and with the model.
 _WINDOW_VARIABLE, _MODEL_VARIABLE = "CLAUDE_CODE_AUTO_COMPACT_WINDOW", "ANTHROPIC_MODEL"
 _SETTINGS = (".claude/settings.local.json", ".claude/settings.json", "~/.claude/settings.json")
 _SETTINGS_BYTES = 1 << 20
@@ -93,7 +93,7 @@ def _settings(root: str) -> tuple[float, int]:
 
 
 def _asked_at(path: str) -> int:
-    """Tokens in the context when the agent was asked. 0 if it was not, or if an older release stored no number.
+    """Tokens in the context when holdfast asked the agent. 0 if it did not, or if an older release stored no number.
 
     A context of less than half that size was compacted or rewound, even if no hook saw it.
     """
@@ -129,7 +129,7 @@ def _use(event: Event) -> tuple[int, int, str] | None:
 
 
 def _claude_code_window(root: str, state: str, model: str, used: int) -> tuple[int, bool]:
-    """The window in tokens, and whether it is certain: the user's limit, or a model name with the large window's suffix
+    """The window in tokens, and whether that is certain, due to the user's limit or a model name with the large suffix
     in the transcript, the environment or the client's settings. A model that once held more than the usual window has
     the large one."""
     given = os.environ.get(_WINDOW_VARIABLE, "")
@@ -181,7 +181,7 @@ def _of_codex(row: dict[str, object]) -> tuple[int, int, str] | None:
 
 
 def _newest(path: str) -> Iterator[dict[str, object]]:
-    """The rows at the end of a transcript that may report usage or a compaction, the newest first."""
+    """A transcript's last rows that may report usage or a compaction, the newest first."""
     fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(fd, "rb") as file:
         status = os.fstat(fd)

@@ -1,6 +1,6 @@
 """``holdfast doctor``'s checks of the clients: hooks installed, trusted and running, and known gaps.
 
-A hook that is not installed, not trusted or switched off is silent. So besides the settings, the checks compare the
+A missing, untrusted or disabled hook is silent. So besides the settings, the checks compare the
 last heartbeat with the client's own recordings.
 """
 

@@ -1,7 +1,7 @@
 """Events from client hooks and the replies to them, independent of any client.
 
 A dialect module turns a payload into an :class:`Event`, and a :class:`Reply` into an :class:`Answer`. The code between
-is the same for all clients. Part of the hot path: no attrs, no unneeded imports.
+is the same for all clients. Part of the hot path, so without attrs and unneeded imports.
 """
 
 from __future__ import annotations
@@ -141,8 +141,8 @@ def text(payload: Mapping[str, object], *names: str) -> str:
 
 
 def exit_status(*places: object) -> int | None:
-    """A command's exit status as the client reports it in one of ``places``: a member of an object, or the beginning
-    of a string, such as ``Exit code: 1``. None when no place has one."""
+    """A command's exit status as the client reports it in any of ``places``, either an object's member or a
+    string's beginning, such as ``Exit code: 1``. None when no place has it."""
     for place in places:
         if isinstance(place, dict):
             values = [place.get(name) for name in ("exit", "exit_code", "exitCode", "exit_status")]

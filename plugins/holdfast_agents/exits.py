@@ -12,12 +12,12 @@ from datetime import datetime
 
 from holdfast.config.serde import stamp
 from holdfast.journal.journal import Journal
-from holdfast.text.rows.reading import mapping
 from holdfast_agents import events, turns
 from holdfast_agents.events import Event
+from holdfast_rows.reading import mapping
 from holdfast_transcripts.rows import is_document, lines
 
-#: Bytes read from the end of a transcript.
+#: Bytes to read at a transcript's end.
 _TAIL_BYTES = 4 * 1024 * 1024
 _OUTPUTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
 

@@ -1,4 +1,4 @@
-"""The events that drop context: the gate before a compaction, the audit after it, the last flush at the end."""
+"""Events that drop context, with the gate before a compaction, the audit after it, and the last flush at the end."""
 
 from __future__ import annotations
 

@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 #: The help section that lists the command, and its line there.
 HEADING = "Guard a client"
-SUMMARY = "answer one client event; the installed hooks run this"
+SUMMARY = "answer one client event (run by the installed hooks)"
 
 CLIENTS = ("claude-code", "codex", "opencode")
 _MAX_STDIN_BYTES = 64 * 1024 * 1024
 _HEAD_BYTES = 16_384
-#: Events that carry part of the conversation. An unreadable event may be one of them.
+#: Events that carry part of the conversation. An unreadable event may be such an event.
 _JOURNALLED = frozenset({events.PROMPT, events.TOOL, events.STOP, events.OTHER})
 _SPOKEN = frozenset({events.START, events.PROMPT, events.STOP})
-#: The share of the time limit that calls of the store may take, so that a slow server is named in the answer.
+#: Share of the time limit for calls to the store, low enough that the answer can still name a slow server.
 _STORES_SHARE = 0.8
 _HEAVY = frozenset({events.START, events.COMPACTING, events.COMPACTED, events.END})
 
@@ -129,7 +129,13 @@ class _Call:
     def late(self) -> Answer:
         """The watchdog's answer when the hook is late."""
         self._missed()
-        return self.dialect.answer(self.kind, self._failed("holdfast did not answer in time, so something hangs."))
+        return self.dialect.answer(
+            self.kind,
+            self._failed(
+                "holdfast did not answer in time. Either the conversation is very long, and the next attempt continues "
+                "where this one stopped, or something hangs."
+            ),
+        )
 
     def answered(self, watchdog: Watchdog, limit_s: float | None) -> Answer:
         try:
@@ -389,6 +395,6 @@ def _root(event: Event, named: str | None) -> str:
     if named is None:
         for folder in (os.environ.get("CLAUDE_PROJECT_DIR") if event.client == "claude-code" else None, event.cwd):
             if folder and os.path.isdir(folder):
-                os.chdir(folder)  # the process handles one event; the search for the project starts here
+                os.chdir(folder)  # the process handles one event, and the search for the project starts here
                 break
     return settings.find_root(named)

@@ -1,4 +1,4 @@
-"""The events that bring memory back: a session's start, and a prompt after a summary that lost something."""
+"""Events that bring memory back at a session's start, and at a prompt after a summary that lost something."""
 
 from __future__ import annotations
 

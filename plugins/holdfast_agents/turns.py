@@ -15,10 +15,10 @@ from holdfast.fs import safeopen
 from holdfast.gate import Gate
 from holdfast.journal.capture import hot_dispatch, message_record
 from holdfast.journal.journal import Journal, file_stem
-from holdfast.text.excerpts import BACKGROUND, MAX_SAID_CHARS, clean, clip, without_injected
-from holdfast.text.leaves import call_text, result_text
 from holdfast_agents import events
 from holdfast_agents.records.digests import digest
+from holdfast_rows.excerpts import BACKGROUND, MAX_SAID_CHARS, clean, clip, without_injected
+from holdfast_rows.leaves import call_text, result_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ MARK = "hook-"
 
 
 def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
-    """Journal an event's text durably. Returns the private folder, and the error of an unreadable project file.
+    """Journal an event's text durably. Returns the private folder, and the error for an unreadable project file.
 
     Such a file does not stop the journal, because a clone must not prevent a turn from being saved. Where the user
     trusts the project's settings, nothing is journalled without them. Text refused by the gate is replaced by a line

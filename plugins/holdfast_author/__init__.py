@@ -1,2 +1,2 @@
-"""Tools for authors: ``holdfast plugin new`` writes a distribution, ``holdfast plugin check`` compares one with the
-specifications. The templates in ``templates/`` are the files of the distributions, with ``${name}`` placeholders."""
+"""Tools for authors. ``holdfast plugin new`` writes a distribution, ``holdfast plugin check`` compares it with the
+specifications. The folder ``templates/`` has a distribution's files, with ``${name}`` placeholders."""

@@ -1,4 +1,4 @@
-"""The examination of a storage backend: what it provides, its capabilities and how it fails."""
+"""Examine a storage backend (its methods, its capabilities and how it fails)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def examine(entry: Found, found: object, settings: Mapping[str, object]) -> Iter
 
 
 def _is_fault(error: HoldfastError, settings: Mapping[str, object]) -> bool:
-    """Whether opening must not fail so: a backend may want settings or a server, and no other error."""
+    """Whether this error is a fault when opening. Only missing settings or a missing server may stop a backend."""
     return bool(settings) or isinstance(error, PluginLoadFailed)
 
 

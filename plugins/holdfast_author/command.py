@@ -23,7 +23,7 @@ def configure(parser: ArgumentParser) -> None:
     new.add_argument("--dir", metavar="DIR", type=file_name, default="", help="new folder (default: holdfast-NAME)")
     check = parser.add_argument_group("check")
     check.add_argument(
-        "--settings", metavar="FILE", type=file_name, default="", help="TOML file with the keys of the plugin's table"
+        "--settings", metavar="FILE", type=file_name, default="", help="TOML file with keys for the plugin's table"
     )
     add_json(parser)
     parser.epilog = (
@@ -44,9 +44,7 @@ def _new(args: Namespace) -> int:
     from holdfast_author.scaffold import KINDS, create
 
     if args.kind is None:
-        raise UsageError(
-            "`holdfast plugin new` needs a kind.", next_step=f"Add `--kind` with one of: {', '.join(KINDS)}."
-        )
+        raise UsageError("`holdfast plugin new` needs a kind.", next_step=f"Add `--kind` and {' or '.join(KINDS)}.")
     made = create(args.name, args.kind, args.dir)
     out = Term()
     if args.json:

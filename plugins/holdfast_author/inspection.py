@@ -1,4 +1,4 @@
-"""Checking an installed distribution: each entry point is examined in a process of its own, in an empty folder.
+"""Checks an installed distribution. Each entry point is examined in its own process, in an empty folder.
 
 Importing and calling other people's code may hang, print or end the process; here it cannot disturb the caller.
 """
@@ -47,7 +47,7 @@ class Row(NamedTuple):
 def inspect(distribution: str, *, settings_file: str = "") -> list[Row]:
     """Check every entry point of an installed distribution, in order of group and name.
 
-    ``settings_file`` is a TOML file with the keys of the plugin's settings table. Raises: PluginNotFound when no such
+    ``settings_file`` is a TOML file with keys for the plugin's settings table. Raises: PluginNotFound when no such
     distribution offers anything to holdfast; ConfigError for an unusable file.
     """
     wanted = _normal(distribution)
@@ -87,21 +87,21 @@ def _settings(path: str) -> dict[str, Any]:
             return tomllib.load(file)
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"{path!r} cannot be read as TOML: {error}.", next_step="Give a file with the keys of the plugin's table."
+            f"{path!r} cannot be read as TOML: {error}.", next_step="Pass a file with keys for the plugin's table."
         ) from error
 
 
 def _names(entry: Found, every: list[Found]) -> list[Row]:
     """Whether the entry point is in force: its name is free, and its group counts for this distribution."""
     if entry.group == discovery.DEFAULTS and entry.distribution != discovery.OWN:
-        return [Row(label(entry), "group", Outcome.NOTE, "ignored: only holdfast says what is on by default")]
+        return [Row(label(entry), "group", Outcome.NOTE, "ignored, because only holdfast enables plugins by default")]
     others = {f.distribution for f in every if (f.group, f.name) == (entry.group, entry.name)} - {entry.distribution}
     if others:
         return [Row(label(entry), "name", Outcome.FAIL, f"also offered by {', '.join(sorted(others))}")]
     if entry.group == discovery.CHECKS and entry.distribution != discovery.OWN:
         plugins = {f.name for f in every if f.group == discovery.PLUGINS and f.distribution == entry.distribution}
         if entry.name not in plugins:
-            return [Row(label(entry), "name", Outcome.FAIL, "never runs: the distribution has no plugin of this name")]
+            return [Row(label(entry), "name", Outcome.FAIL, "never runs, because no plugin here has this name")]
     return []
 
 

@@ -1,4 +1,4 @@
-"""The examination of one entry point, run by :mod:`holdfast_author.inspection` in a process of its own.
+"""Examines one entry point. :mod:`holdfast_author.inspection` runs it in its own process.
 
 Reads ``{"entry", "settings", "answer"}`` as JSON on stdin and writes a list of ``[check, outcome, message]`` to the
 file ``answer``.
@@ -103,7 +103,7 @@ def _hooks(entry: Found, plugin: object, dispatch: Dispatch) -> Iterator[Row]:
 
 
 def _signatures(plugin: object) -> Iterator[Row]:
-    """Compare the parameters of each implemented hook with its specification."""
+    """Compare each implemented hook's parameters with its specification."""
     specs = {name: spec for name, spec in vars(hooks).items() if hasattr(spec, "holdfast_spec")}
     for name in dir(plugin):
         implementation = getattr(plugin, name, None)
@@ -138,7 +138,7 @@ def _validates(dispatch: Dispatch) -> Iterator[Row]:
                 yield "on_validate", "fail", f"a finding of rule {one.rule!r} has the span {one.span} outside the text"
                 return
     spent_ms = (time.perf_counter() - began) * 1000
-    yield "on_validate", "ok", f"answers {len(_SAMPLES)} sample texts as specified, in {spent_ms:.0f} ms"
+    yield "on_validate", "ok", f"answers {len(_SAMPLES)} samples as specified, in {spent_ms:.0f} ms"
 
 
 def _extracts(dispatch: Dispatch, plugin: object) -> Iterator[Row]:
@@ -171,7 +171,7 @@ def _command(module: object) -> Iterator[Row]:
 
 
 def _function(function: object) -> Iterator[Row]:
-    """A method or a check: a function whose first argument is the opened project."""
+    """A method or a check, which is a function whose first argument is the opened project."""
     if not callable(function):
         yield "signature", "fail", "is not a function"
         return

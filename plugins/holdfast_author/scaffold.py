@@ -46,7 +46,7 @@ def create(name: str, kind: str, folder: str = "") -> Made:
         os.mkdir(target)
     except FileExistsError:
         raise Refused(
-            f"{target!r} exists already; nothing was written.", next_step="Choose another folder with `--dir`."
+            f"{target!r} exists already. Nothing was written.", next_step="Choose another folder with `--dir`."
         ) from None
     except OSError as error:
         raise Refused(
@@ -66,7 +66,7 @@ def _short_name(name: str) -> str:
     if len(short) > _MAX_NAME or not _NAME.fullmatch(short) or keyword.iskeyword(short):
         shown = name if len(name) <= _MAX_NAME else name[:_MAX_NAME] + "..."
         raise UsageError(
-            f"{shown!a} cannot be the name of a plugin.",
+            f"{shown!a} is not a valid plugin name.",
             next_step=f"Use lower-case letters, digits and single hyphens, at most {_MAX_NAME}, like `acme-rules`.",
         )
     return short.replace("_", "-")

@@ -1,4 +1,4 @@
-"""``holdfast doctor`` on models: each model's calls in this project, and the last failure."""
+"""Checks in ``holdfast doctor`` for each model's calls in this project and the last failure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """``gemini`` as a model. Run with Gemini CLI 0.61.0.
 
-Settings in its own folder win over the user's: no hooks, no MCP servers, no skills, no tools. It keeps a record of each
-session in the user's folder; the plugin removes it after the call.
+Settings in its own folder override the user's and disable hooks, MCP servers, skills and tools. It records each
+session in the user's folder. The plugin removes the record after the call.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Base class for the four plugins: the user's own program as a model, run in its own empty folder.
+"""Base class for the four plugins that run the user's own program as a model, in an empty folder.
 
 The program gets no tools, no hooks, no MCP servers and no memory of its own, and holdfast started inside it does
 nothing (:mod:`holdfast.plugin.nested`). The conversation goes to its stdin, never onto its command line.

@@ -19,7 +19,7 @@ SHELLS = ("bash", "zsh", "fish", "powershell")
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
     parser.epilog = examples(
-        'eval "$(holdfast completion bash)"        # in ~/.bashrc; the same with zsh in ~/.zshrc',
+        'eval "$(holdfast completion bash)"        # in ~/.bashrc (or zsh in ~/.zshrc)',
         "holdfast completion fish > ~/.config/fish/completions/holdfast.fish",
         "holdfast completion powershell | Out-String | Invoke-Expression   # in $PROFILE",
     )
@@ -40,7 +40,7 @@ def _options(command: str) -> list[str]:
         parser = parser_for(command)
     except PluginError:  # another distribution's, and broken: its name is completed all the same
         return []
-    # argparse offers no public list of a parser's options; this attribute has been there since it exists.
+    # argparse offers no public list of a parser's options. This attribute has always existed.
     options = parser._option_string_actions  # noqa: SLF001
     return sorted(name for name in options if name.startswith("--"))
 

@@ -22,7 +22,7 @@ _SURFACES = ("memory", "user")
 
 
 class Limits(NamedTuple):
-    """The plugin's settings. ``max_chars`` counts the characters of one item without its ``- ``."""
+    """The plugin's settings. ``max_chars`` limits one item, without its ``- ``."""
 
     bullets: bool = True
     max_items: int = 200

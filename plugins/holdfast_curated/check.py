@@ -74,7 +74,7 @@ class _Check:
             self._add("curated/length", line, message, fix="Shorten it to one sentence, or link to the details.")
         first = firsts.setdefault(duplicate_key(line.text), line.number)
         if first != line.number:
-            self._add("curated/duplicate", line, f"repeats line {first}", fix="Remove one of them.")
+            self._add("curated/duplicate", line, f"repeats line {first}", fix="Remove either line.")
 
     def _shape(self, line: Line) -> None:
         if line.kind is Kind.UNCLOSED:

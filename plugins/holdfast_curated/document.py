@@ -14,7 +14,7 @@ _OTHER_BULLET: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 
 
 class Kind(Enum):
-    """The kind of a line."""
+    """Kinds of lines."""
 
     TITLE = "title"
     HEADING = "heading"
@@ -23,7 +23,7 @@ class Kind(Enum):
     FENCE = "fence"
     """The line that opens fenced code. The code itself is left out."""
     UNCLOSED = "unclosed"
-    """A fence or comment without an end, which would hide the rest of the document."""
+    """A fence or comment without an end, which would hide all text after it."""
 
 
 class Line(NamedTuple):

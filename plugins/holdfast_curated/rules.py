@@ -155,7 +155,7 @@ _DIARY_HEADING = _re(
 
 
 def diary_heading(text: Text) -> str:
-    """A heading typical of a diary: a date, a day, a session."""
+    """A heading typical of a diary, such as a date, a day or a session."""
     return "is a diary heading" if _DIARY_HEADING.fullmatch(text.bare.strip()) else ""
 
 

@@ -15,7 +15,7 @@ MONTHS: Final = (
 WEEKDAYS: Final = "(?:mon|tues?|wednes|thurs?|fri|satur|sun)day"
 DAYS: Final = rf"(?:{WEEKDAYS}|mon|tue|wed|thu|fri|sat|sun)\.?"
 
-#: Actions at one time. At the start of a line with a date they mark a log entry.
+#: Actions at one time. They mark a log entry when they start a line with a date.
 ACTIONS: Final = (
     "applied|checked|chatted|cleaned|closed|committed|completed|continued|debugged|deployed|discussed|finished|fixed"
     "|found|implemented|installed|investigated|looked|merged|met|noticed|opened|paired|patched|posted|pushed|ran|re-?ran"
@@ -40,13 +40,13 @@ SESSION_ACTIONS: Final = (
 #: English words in -ed that are not a past tense.
 NOT_PAST: Final = "need|feed|seed|speed|exceed|proceed|succeed|embed|bleed|breed|heed|weed|indeed|shed|agreed|based"
 
-#: Marks a leading date as part of the fact, not the time of an entry.
+#: Marks a leading date as part of the fact, not an entry's time.
 STANDING_DATE: Final = (
     r"expir\w+|end[ -]of[ -](?:life|support|sale)|eol|sunset\w*|renew\w*|deadline|due|cut-?off|valid|freeze|holidays?"
     r"|birthday|anniversary|(?:release|launch|start|end|expiry|due|go-live) date|go-live"
 )
 
-#: Marks a time of day as a schedule, not the time of an entry.
+#: Marks a time of day as a schedule, not an entry's time.
 SCHEDULE: Final = (
     r"daily|nightly|weekly|monthly|hourly|every|each|always|never|cron|schedule\w*|window|backups?|maintenance"
     r"|meetings?|stand-?ups?|office hours|is|are|runs?|starts?|begins?|ends?|opens?|closes?|weekdays?"
@@ -69,7 +69,7 @@ UNSETTLED_HINTS: Final = (
     "(?",
 )
 
-#: After one of these a hedge belongs to a condition or rule, not to the fact.
+#: After these words a hedge belongs to a condition or rule, not to the fact.
 CONDITIONS: Final = r"if|when|whenever|unless|whether|until|in case|wherever|while|once|what|how|anything"
 RELATIVES: Final = r"that|which|who|where|whatever|whichever|everything|something|code|steps?|commands?"
 RULES: Final = r"must|never|always|do not|don't|should|so|avoid|only|forbidden|need|needs|cannot"

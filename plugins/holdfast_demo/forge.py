@@ -10,7 +10,7 @@ from holdfast_gitea.standin import StandIn
 from holdfast_gitea.wire.client import Gitea
 
 _REPOSITORY: Final = "shop/payments"
-_NUMBER: Final = 218  # what the demo's session is about
+_NUMBER: Final = 218  # the subject of the demo's session
 
 
 class Practice:

@@ -95,7 +95,7 @@ class Stage:
         self.out.say(f"  {self.out.mark('dot')} {text}")
 
     def quote(self, text: str) -> None:
-        """Print output from elsewhere: a file, another process, a server."""
+        """Print output from elsewhere, such as a file, another process or a server."""
         bar = self.out.dim("│" if self.out.unicode else "|")
         for line in text.strip("\n").splitlines():
             long = len(line) > self.out.width - 6  # a printed table keeps its layout

@@ -1,4 +1,4 @@
-"""``holdfast demo --gitea``: the trail on the work that it is about, also when the forge does not answer.
+"""``holdfast demo --gitea`` shows the trail on a pull request, even when the forge does not answer.
 
 The server is a stand-in on loopback and in this process; everything else is the real thing.
 """

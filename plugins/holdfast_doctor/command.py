@@ -49,7 +49,7 @@ def run(args: Namespace) -> int:
     if failed:
         out.say(f"{out.red(count(len(failed), 'problem'), bold=True)} to solve")
     elif warned:
-        out.say(f"all works; {count(len(warned), 'remark')}")
+        out.say(f"all works; {count(len(warned), 'warning')}")
     else:
         out.say("all is well")
     return 1 if failed else 0

@@ -31,8 +31,6 @@ def run(args: Namespace) -> int:
     try:
         base, ours, theirs = (Path(name).read_bytes().decode() for name in (args.base, args.ours, args.theirs))
     except UnicodeDecodeError as error:
-        raise Corrupt(
-            f"{args.name} is not UTF-8 text in one of the versions.", next_step="Choose one of them by hand."
-        ) from error
+        raise Corrupt(f"A version of {args.name} is not UTF-8 text.", next_step="Choose a version manually.") from error
     Path(args.ours).write_bytes(merge(base, ours, theirs, args.name).encode())
     return 0

@@ -35,7 +35,7 @@ _PROBE = ".holdfast-probe"
 
 
 def examine(root: str, *, repair: bool = False) -> list[Check]:
-    """Check the project at ``root``. With ``repair``, damaged journals are mended (the damaged file is kept), old
+    """Check the project at ``root``. With ``repair``, damaged journals are repaired (the damaged file is kept), old
     temporary files removed and the private folder closed to others. Documents are never changed. Raises nothing that a
     project can cause."""
     from holdfast import Holdfast
@@ -91,7 +91,7 @@ def _guard(name: str, look: Callable[[], Iterator[Check]]) -> list[Check]:
     found: list[Check] = []
     try:
         for check in look():
-            found.append(check)  # noqa: PERF402 - what was found before an error stays
+            found.append(check)  # noqa: PERF402 - checks found before an error stay
     except HoldfastError as error:
         found.append(_bad(name, error))
     except OSError as error:
@@ -145,7 +145,7 @@ def _folders(root: str, state: str) -> Iterator[Check]:
         folder = os.path.dirname(state)
         while not os.path.lexists(folder):
             folder = os.path.dirname(folder)
-        yield from _probe("folders", folder, f"{_shown(root, state)} is not there yet; it can be made")
+        yield from _probe("folders", folder, f"{_shown(root, state)} does not exist yet and can be created")
     else:
         yield from _probe("folders", state, f"{_shown(root, state)} can be written")
     store = os.path.join(root, inforce.load(root).storage.path)
@@ -180,7 +180,7 @@ def _journals(state: str, *, repair: bool) -> Iterator[Check]:
                 left_out = one.repair() if repair else 0
                 if not left_out:
                     raise
-                kept = f"{one.shown} continues without {left_out:,} damaged bytes; the damaged file was kept next to it"
+                kept = f"{one.shown} continues without {left_out:,} damaged bytes. The damaged file is kept next to it"
                 yield _good("journals", kept, repaired=True)
         except HoldfastError as error:
             broken += 1
@@ -251,7 +251,7 @@ def _stored(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
 
     found = losses.every(memory.services)
     if not found:
-        yield _good("stored", "all acknowledged data is there")
+        yield _good("stored", "all acknowledged data is present")
     if not repair:
         for loss in found:
             yield Check(name="stored", outcome=Outcome.FAIL, message=loss.message, next_step=loss.next_step)
@@ -279,7 +279,7 @@ def _git(root: str) -> Iterator[Check]:
     """Whether this clone has the merge driver that the committed attributes name, and whether a database is committed.
     Nothing is said while all is well."""
     if gitrun.run(root, "ls-files", "--", ".holdfast/*.db", timeout_s=5):
-        message = "A SQLite store is committed in git, which cannot merge it: one side of every merge is lost."
+        message = "A SQLite store is committed in git, which cannot merge it, so one side of every merge is lost."
         step = "Run `git rm --cached .holdfast/*.db`, and `holdfast migrate --to file` to share memory through git."
         yield _warn("git", message, step)
     path = os.path.join(root, ".holdfast", ".gitattributes")
@@ -328,7 +328,7 @@ def _clock(memory: Holdfast) -> Iterator[Check]:
         return
     newest = max((os.stat(p).st_mtime for p in journal.session_files(memory.services.state)), default=0.0)
     if newest > now.timestamp() + timedelta(hours=1).total_seconds():
-        yield _warn("clock", "A journal was written in the future: the clock went back.", "Set the clock.")
+        yield _warn("clock", "A journal has a future date, so the clock went back.", "Set the clock.")
         return
     zone = memory.config.zone if memory.config.zone != "local" else f"local, {now.tzname()}"
     yield _good("clock", f"{now:%Y-%m-%d %H:%M} ({zone})")
@@ -349,7 +349,7 @@ def _asked(found: discovery.Found, memory: Holdfast) -> Iterator[Check]:
     try:
         for check in function(memory):
             if not isinstance(check, Check):
-                raise TypeError(f"{type(check).__name__} is no Check")
+                raise TypeError(f"{type(check).__name__} is not a Check")
             yield check
     except (HoldfastError, OSError):
         raise

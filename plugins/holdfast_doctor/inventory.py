@@ -1,4 +1,4 @@
-"""Which plugins and backends there are, and what became of each, also when the store itself cannot be opened."""
+"""Lists plugins and backends with their state, even when the store itself cannot be opened."""
 
 from __future__ import annotations
 

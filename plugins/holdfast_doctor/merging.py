@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
 
 _GROWING = (Surface.DAILY, Surface.TRAIL, Surface.DIARY)
-_BY_HAND = "Keep what is right and remove the markers."
-_FIX = "Keep what is right and remove the markers, or run `holdfast doctor --fix`, which keeps both sides."
+_BY_HAND = "Keep the right lines and remove the markers."
+_FIX = "Keep the right lines and remove the markers, or run `holdfast doctor --fix`, which keeps both sides."
 
 
 @frozen(kw_only=True)
@@ -51,7 +51,7 @@ def look(services: Services, *, repair: bool) -> Iterator[Found]:
             text = _together(surface, name, document.text)
             text = services.gate.admit(text, surface=surface, name=name, previous=document.text)
             services.store.replace(surface, name, text, document.revision)
-            yield Found(message=f"{name} now has both sides of the merge; a backup was kept", repaired=True)
+            yield Found(message=f"{name} now has both sides of the merge, and a backup was kept", repaired=True)
     yield from _facts(services, repair=repair)
 
 
@@ -65,7 +65,7 @@ def _facts(services: Services, *, repair: bool) -> Iterator[Found]:
         return
     keep(services, services.config.storage.facts, damage.data)
     backend.repair_facts()
-    message = f"{services.config.storage.facts} can be read again; a backup was kept"
+    message = f"{services.config.storage.facts} can be read again, and a backup was kept"
     yield Found(message=message, repaired=True)
 
 

@@ -12,7 +12,7 @@ _STYLES = {"loaded": "green", "off": "dim", "failed": "red", "missing": "red"}
 
 #: The help section that lists the command, and its line there.
 HEADING = "Look after it"
-SUMMARY = "plugins and backends, what became of each and why"
+SUMMARY = "list plugins and backends, the state of each and the reason"
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -1,7 +1,7 @@
 """Three-way merge of a memory file, for git. The result does not depend on which side is ours.
 
-Facts are merged by id, notes by block, the handoff by session, and other texts by line. An item that only one side
-changed or removed is taken from that side. What both sides changed is kept twice, except that the removal of a fact or
+Facts are merged by id, notes by block, the handoff by session, and other documents by line. An item that only one side
+changed or removed is taken from that side. If both sides changed it, both versions stay, except that removing a fact or
 of a note's block wins. Equal facts are one fact with the origins of both.
 """
 
@@ -51,7 +51,7 @@ def _by_key(
     two: Mapping[str, _Item],
     both: Callable[[_Item | None, _Item | None, _Item | None], Iterable[_Item]],
 ) -> Iterator[_Item]:
-    """The items; ``both`` decides about one that both sides changed."""
+    """The merged items. ``both`` decides about items that both sides changed."""
     for key in sorted({*one, *two}):
         was, a, b = base.get(key), one.get(key), two.get(key)
         chosen = (a,) if a == b or b == was else (b,) if a == was else both(was, a, b)
@@ -70,7 +70,7 @@ def _facts(base: str, one: str, two: str, name: str) -> str:
         edited = [f for f in (a, b) if f is not None and was is not None and _key(f) != _key(was)]
         if any(_key(f) in shared for f in edited):
             return edited  # the side that removed it says the same by another fact
-        # One side removed the fact. It stays only for the machines that stated it since: that side did not know them.
+        # One side removed the fact. It stays only for machines that stated it since, unknown to that side.
         stays = ({**f, "source": origins.left(_source(f), _source(was))} for f in (a, b) if f is not None)
         return (f for f in stays if origins.of(_source(f)))
 
@@ -95,7 +95,7 @@ def _facts(base: str, one: str, two: str, name: str) -> str:
 
 
 def _places(facts: Mapping[str, dict[str, Any]]) -> defaultdict[str, frozenset[str]]:
-    """Duplicate key -> the machines that state it, whatever the fact's id: two machines draw two ids for one text."""
+    """Duplicate key -> the machines that state it, whatever the fact's id, as each machine draws its own."""
     found: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for fact in facts.values():
         found[_key(fact)] |= origins.places(_source(fact))
@@ -103,7 +103,7 @@ def _places(facts: Mapping[str, dict[str, Any]]) -> defaultdict[str, frozenset[s
 
 
 def _without(fact: dict[str, Any], gone: frozenset[str]) -> dict[str, Any] | None:
-    """The fact without the machines that one side removed from its text; None when nobody else states it."""
+    """The fact without the machines that one side removed from its text; None when no machine is left."""
     if not gone or not origins.of(_source(fact)):
         return fact
     left = origins.left(_source(fact), origins.signed("", ", ".join(sorted(gone))))
@@ -200,8 +200,8 @@ def _notes(base: str, one: str, two: str) -> str:
 
 
 def _lines(base: str, one: str, two: str) -> str:
-    """A line of ``base`` stays when both sides kept it. What a side put between two of them stays too: first that of
-    ``one``, then that of ``two``, without the lines that ``one`` put in the same place."""
+    """A line of ``base`` stays when both sides kept it. Insertions between two such lines stay too, first those of
+    ``one``, then those of ``two``, without the lines that ``one`` put in the same place."""
     end = "\r\n" if "\r\n" in f"{base}{one}{two}" else "\n"
     was, a, b = (_split(text, end) for text in (base, one, two))
     into_a, into_b = (_kept(was, side) for side in (a, b))
@@ -226,7 +226,7 @@ def _split(text: str, end: str) -> list[str]:
 
 
 def _inserted(into: Mapping[int, int], now: list[str]) -> dict[int, list[str]]:
-    """The lines of ``now`` that were not there, by the number of the old line before which they are."""
+    """New lines in ``now``, by number of the old line that follows them."""
     new: dict[int, list[str]] = {}
     old, start = 0, 0
     for number, place in [*sorted(into.items()), (-1, len(now))]:
@@ -237,7 +237,7 @@ def _inserted(into: Mapping[int, int], now: list[str]) -> dict[int, list[str]]:
 
 
 def _union(one: list[str], two: list[str]) -> Iterator[str]:
-    """All lines of both in their order. What both have is there as often as in the side that has more of it."""
+    """All lines of both in their order. A shared line is kept as often as in the side that has more of it."""
     steps = SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
     twice = Counter(line for line in one if line.strip()) & Counter(two)
     for kind, a, end_a, _, _ in steps:

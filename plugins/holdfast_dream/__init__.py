@@ -6,7 +6,7 @@ source.
 
 It checks the surfaces ``memory``, ``user`` and ``profile``, and only documents that come with their sources (those of a
 dream), because text written by a user needs no source. Setting, in ``[plugins.grounding]``: ``strict``
-(default false; true also refuses lines of which less than half of the words are in their sources). The rules are in
+(default false; true also refuses lines with less than half of their words in the sources). The rules are in
 :mod:`holdfast_dream.grounding`.
 
 This module runs at every agent event, usually only to skip a document, so everything else is imported when needed.

@@ -34,8 +34,8 @@ def compare(
     archived: Iterable[Gone],
     refused: Iterable[Gone],
 ) -> Compared:
-    """Compare the items ``before`` with those ``after``, the items of the text ``new``. ``archived`` items are in
-    neither list of old items; a reason in ``refused`` explains a dropped item."""
+    """Compare the items ``before`` with those ``after``, parsed from ``new``. ``archived`` items are in
+    neither list of old items. A reason in ``refused`` explains a dropped item."""
     still = {duplicate_key(text) for text in after} | {duplicate_key(one.text) for one in archived}
     lines = [
         Supported(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
@@ -37,22 +37,23 @@ class Statement(NamedTuple):
     source: str
 
 
-def statements(read_notes: Iterable[Note]) -> tuple[list[Statement], int]:
-    """The newest facts and decisions of the notes, oldest first, and the number of older ones left out."""
+def statements(read_notes: Iterable[Note]) -> tuple[list[Statement], Counter[str]]:
+    """The newest facts and decisions of the notes, oldest first, and the number of older ones left out of each note."""
     found: deque[Statement] = deque(maxlen=MOST_STATEMENTS)
-    count = 0
+    unread: Counter[str] = Counter()
     for day, name, text in read_notes:
         at = datetime(day.year, day.month, day.day, tzinfo=UTC)
         for block in notes.blocks(text):
             at = block.at or at
             for said in block.items(*LABELS):
+                if len(found) == MOST_STATEMENTS:
+                    unread[found[0].source] += 1
                 found.append(Statement(said, at, name))
-                count += 1
-    return list(found), count - len(found)
+    return list(found), unread
 
 
 class Before:
-    """The items of a memory before a dream. Several steps ask about them, so their keys and the index exist once."""
+    """A memory's items before a dream. Several steps ask about them, so their keys and the index exist once."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = list(texts)
@@ -101,7 +102,7 @@ def without_older(
 def within(
     items: Sequence[Item], before: Before, record: Mapping[str, Confirmation], *, most: int, chars: int
 ) -> tuple[list[Item], list[str]]:
-    """The ``items`` that fit into ``most`` items and ``chars`` characters, and the wording of the rest.
+    """The ``items`` that fit into ``most`` items and ``chars`` characters, and a sentence about the rest.
 
     New items are kept before old ones; of the old ones the newest and most confirmed, of the new ones the last. When
     all fit, nothing is removed.
@@ -131,6 +132,15 @@ def warning(count: int, most: int) -> str:
     return (
         f"MEMORY.md has {count} items of {most}. Beyond {int(most * _FILLED)} a dream moves the least confirmed and "
         "oldest items to the archive, which search still finds."
+    )
+
+
+def unread_warning(unread: Mapping[str, int]) -> str:
+    """A sentence about statements beyond the newest :data:`MOST_STATEMENTS`, by note."""
+    each = ", ".join(f"{name}: {count:,}" for name, count in unread.items())
+    return (
+        f"{sum(unread.values()):,} older statements were not read ({each}), because a dream reads the newest "
+        f"{MOST_STATEMENTS:,} of its notes."
     )
 
 

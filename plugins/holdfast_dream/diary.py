@@ -1,4 +1,4 @@
-"""The dream diary for users: one document per day, one block per dream that changed or proposed something."""
+"""The dream diary for users, with one document per day and one block per dream that changed or proposed something."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ def header(day: date) -> str:
 
 
 def render(result: DreamResult, block_id: str, told: str) -> str:
-    """One block, beginning with a blank line: the dreamer's account, then the counts from core, each part with its
-    lines.
+    """One block. A blank line, the dreamer's account, then the counts from core, each part with its lines.
 
     Without ``told`` the counts are the account. Source: reading A28.
     """
@@ -42,6 +41,7 @@ def render(result: DreamResult, block_id: str, told: str) -> str:
             _part("What was archived", (f"{gone.text} ({gone.reason})" for gone in result.archived)),
             _part("What was dropped", (f"{gone.text} ({gone.reason})" for gone in result.dropped)),
             _part("What was refused", (f"{gone.text} ({gone.reason})" for gone in result.refused)),
+            _part("Warnings", result.warnings),
         ],
     )
 
@@ -100,7 +100,7 @@ def _part(title: str, lines: Iterable[str]) -> str:
 
 
 def _from(sources: tuple[str, ...]) -> str:
-    """The best source; the record lists all of them."""
+    """The best source. The record lists all sources."""
     return f" [{sources[0]}]" if sources else ""
 
 

@@ -34,7 +34,7 @@ def deep_dream(
 
 
 def _decide_conflicts(memory: Holdfast) -> None:
-    """Keep the newest of the facts on which two machines disagree. The fact log has the others."""
+    """Keep the newest fact wherever two machines disagree. The fact log has the others."""
     from holdfast.errors import HoldfastError
 
     try:

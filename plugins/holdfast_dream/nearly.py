@@ -68,12 +68,12 @@ class Seen:
             table.pop(key, None)
 
     def saying_more(self, text: str) -> str | None:
-        """The key of a statement that ``text`` partly repeats."""
+        """Key of a statement that ``text`` partly repeats."""
         new = read(text)
         return next((key for key, old in self._near(new) if is_part(new, old)), None)
 
     def saying_less(self, text: str) -> Iterable[str]:
-        """The keys of the statements that repeat part of ``text``."""
+        """Keys of statements that repeat part of ``text``."""
         new = read(text)
         return [key for key, old in self._near(new) if is_part(old, new)]
 
@@ -100,7 +100,7 @@ def _one_is_moved(less: Statement, more: Statement, shared: list[str], names: li
 
 
 def _limits(statement: Statement, both: set[str]) -> bool:
-    """Whether a word in only one of them limits the statement, or is a value."""
+    """Whether a word present on only one side limits the statement, or is a value."""
     tokens = statement.tokens
     for at, token in enumerate(tokens):
         low = token.text.lower()

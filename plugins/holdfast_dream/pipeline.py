@@ -25,7 +25,7 @@ from holdfast.errors import BadValue, Conflict, HoldfastError, Refused, Unavaila
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import confirmed, dreamlog
 from holdfast.flush.confirmed import Confirmation
-from holdfast.flush.dreamlog import DreamResult, Gone, Mark, Proposal, Status
+from holdfast.flush.dreamlog import DreamResult, Gone, Status
 from holdfast.fs import paths
 from holdfast.journal import witness
 from holdfast.models import DreamSources
@@ -33,9 +33,10 @@ from holdfast.plugin.progress import report
 from holdfast.session import memorytext
 from holdfast.storage import ABSENT
 from holdfast.text import hostile
-from holdfast_dream import consolidate, overflow
+from holdfast_dream import consolidate, held, overflow
 from holdfast_dream.comparing import compare
 from holdfast_dream.grounding import indexed
+from holdfast_dream.held import Mark, Proposal
 from holdfast_dream.notes import Note, content, digest_of, window
 from holdfast_dream.write import apply, diff, lock, new_id, told, told_all
 
@@ -105,10 +106,10 @@ def is_due(services: Services) -> bool:
     """Whether an automatic dream would run now: enough time has passed and the notes have news. Cheap and read-only.
     Raises: Corrupt, Unavailable."""
     notes = window(services, services.config.dream.lookback_days)
-    mark = dreamlog.mark(services.state)
+    mark = held.mark(services.state)
     if not notes or _not_due(services, mark):
         return False
-    waiting = dreamlog.proposal(services.state)
+    waiting = held.proposal(services.state)
     return digest_of(notes) not in (mark.digest, waiting.digest if waiting else "")
 
 
@@ -121,7 +122,7 @@ def _not_due(services: Services, mark: Mark) -> str:
         (mark.tried, RETRY_AFTER, "failed try"),
     ):
         if last is not None and last <= now < last + wait:
-            return f"It is not due: the last {what} was at {last:%Y-%m-%d %H:%M}."
+            return f"It is not due yet. The last {what} was at {last:%Y-%m-%d %H:%M}."
     return ""
 
 
@@ -169,14 +170,14 @@ class _Run:
         self.end(Status.FAILED, reason, next_step)
         if not self.dry_run:
             with contextlib.suppress(HoldfastError):
-                mark = dreamlog.mark(self.services.state)
-                dreamlog.set_mark(self.services.state, evolve(mark, tried=self.services.now()))
+                mark = held.mark(self.services.state)
+                held.set_mark(self.services.state, evolve(mark, tried=self.services.now()))
 
     def _go(self) -> None:
         services, settled = self.services, self.services.config.dream
         if self.days == 0:
             raise _Skip("It looks back at no day.")
-        mark = dreamlog.mark(services.state)
+        mark = held.mark(services.state)
         if self.if_due and not self.force and (why := _not_due(services, mark)):
             raise _Skip(why)
         notes = window(services, self.days)
@@ -186,7 +187,7 @@ class _Run:
         if not self.force:
             if digest == mark.digest:
                 raise _Skip("The notes are those of the last dream.", next_step="`--force` dreams of them again.")
-            waiting = dreamlog.proposal(services.state)
+            waiting = held.proposal(services.state)
             if waiting is not None and waiting.digest == digest:
                 raise _Skip(
                     "A dream of these notes waits for review.", next_step="Review it with `holdfast dream review`."
@@ -208,7 +209,7 @@ class _Run:
         if named and named not in names:
             raise NotApplied(
                 f"The plugin {named!r} of `[dream] plugin` is not loaded, or does not dream.",
-                next_step=f"Set one of these: {', '.join(names) or 'none is loaded'}.",
+                next_step=f"Loaded plugins that dream: {', '.join(names) or 'none'}.",
             )
         if not names:
             raise NotApplied("No plugin dreams.", next_step="Enable `[plugins.offline]`, or a model.")
@@ -221,7 +222,7 @@ class _Run:
         document = services.store.read(name)
         if document is not None and services.store.is_withheld(name):
             raise NotApplied(
-                f"{name} is withheld: this machine did not write it, so it may have come with a clone.",
+                f"{name} is withheld because this machine did not write it, so it may have come with a clone.",
                 next_step=provenance.NEXT_STEP,
             )
         old, rest = self._considered(name, document.text if document else "")
@@ -234,8 +235,8 @@ class _Run:
         del memory
         record = self._record(before.texts)
         days = {note.name: note.day for note in notes}
-        said, older = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
-        self._warn(f"{older:,} older statements of the notes were not compared.", older)
+        said, unread = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
+        self._warn(consolidate.unread_warning(unread), unread.total())
         report(1, _STAGES, f"Waiting for {self.result.plugin}")
         draft = services.dispatch.on_dream(
             DreamSources(memory=old, notes=sources[1:], confirmed=self._times(before.texts, record)),
@@ -250,7 +251,7 @@ class _Run:
             new = self._checked(draft.memory, name, title, before, sources, record, newest)
         except _Nothing:
             if not self.dry_run:
-                dreamlog.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
+                held.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
             raise
         report(3, _STAGES, "Comparing with the memory before")
         after = self._compare(before, new, sources)
@@ -259,7 +260,7 @@ class _Run:
         self._guard(before, after)
         story = self._story(draft.diary)
         if self.dry_run:
-            self.end(Status.PROPOSED, "This was a trial: nothing was written.")
+            self.end(Status.PROPOSED, "This was a trial. Nothing was written.")
             return
         base = document.revision if document else ABSENT
         again = services.store.read(name)
@@ -277,7 +278,7 @@ class _Run:
         )
         if services.config.dream.apply == "propose" and (self.result.diff or rest):
             self.end(Status.PROPOSED, "It waits for review.", "`holdfast dream review`")
-            dreamlog.propose(services.state, evolve(proposal, result=self.result))
+            held.propose(services.state, evolve(proposal, result=self.result))
             return
         try:
             self.result = apply(services, proposal)
@@ -301,7 +302,7 @@ class _Run:
         """The old items' confirmations. An item that the last dream did not see was written after it, by a user
         or an agent, so it is newer than that dream's notes."""
         record = confirmed.load(self.services.state)
-        last = dreamlog.mark(self.services.state).at
+        last = held.mark(self.services.state).at
         if last is not None and record:
             for text in items:
                 record.setdefault(confirmed.key_of(text), Confirmation(first=last, last=last + _AFTER))
@@ -381,7 +382,7 @@ class _Run:
         if not left.items:
             if not before and (wanted.items or (wanted.title and not wanted.prose)):
                 raise _Nothing("The notes hold no facts or decisions for the memory.")
-            raise NotApplied("Nothing of the draft can be used: no item is left.", next_step="See what was refused.")
+            raise NotApplied("None of the draft's items can be used.", next_step="See the refused items.")
         return left.render(title)
 
     def _sifted(
@@ -448,7 +449,7 @@ class _Run:
         return kept
 
     def _compare(self, before: consolidate.Before, new: str, sources: tuple[tuple[str, str], ...]) -> list[str]:
-        """Record the outcome of every line, with its evidence. Returns the items of the new memory."""
+        """Record every line's outcome, with its evidence. Returns the items of the new memory."""
         after = [item.text for item in memorytext.read(new).items]
         found = compare(before, new, after, sources, archived=self.result.archived, refused=self.result.refused)
         self.note(
@@ -467,7 +468,7 @@ class _Run:
         if len(before) >= GUARDED_ITEMS and lost * 2 > len(before) and not self.force:
             raise NotApplied(
                 f"It would lose {lost} of the {len(before)} items of MEMORY.md.",
-                next_step="If that is meant, `holdfast dream --force`.",
+                next_step="To drop them anyway, run `holdfast dream --force`.",
             )
 
     def _story(self, text: str) -> str:
@@ -477,10 +478,10 @@ class _Run:
         try:
             return self.services.gate.admit(paths.rewrite(text, self.services.root), surface=Surface.DIARY)
         except Refused as error:
-            self.note(warnings=(*self.result.warnings, f"What the dreamer told was left out: {error.message}"))
+            self.note(warnings=(*self.result.warnings, f"The dreamer's account was left out: {error.message}"))
             return ""
 
     def _admitted(self, gone: Sequence[Gone]) -> list[Gone]:
-        """Refused text, safe to record: it may be a secret."""
+        """Refused text in a form safe to record, because it may be a secret."""
         said = told_all(self.services, [text for one in gone for text in (one.text, one.reason)])
         return [Gone(text=text, reason=reason) for text, reason in zip(said[::2], said[1::2], strict=True)]

@@ -5,7 +5,7 @@
     quoted:  Elif reviews what Jonas writes
 
 A refused line is often true but worded too freely to be proven. Its nearest source lines say the same, and when the
-line is false they say what is true. So the dream keeps the subject without trusting the wording.
+line is false they state the truth. So the dream keeps the subject without trusting the wording.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MAX_CHARS: Final = 300
 #: Maximum number of source lines quoted for one draft line.
 _MOST: Final = 2
-#: Minimum share of a draft line that a source line must say: the first, and a further one.
+#: Minimum share of a draft line that a first and a further source line must say.
 _FIRST: Final = 0.55
 _MORE: Final = 0.45
 #: Labels of lines in a daily note that are never quoted, because they are open work and circumstances.
@@ -46,8 +46,8 @@ def instead(
 ) -> list[tuple[Item, str]]:
     """Quotations for the removed lines ``gone``, each as an item under the line's heading, with the line.
 
-    They are at most as many as the lines. A quotation that repeats or contradicts a ``kept`` item is left out, and so
-    is one that ``is_barred``.
+    They are at most as many as the lines. Quotations that repeat or contradict a ``kept`` item are left out, and so
+    are those that ``is_barred`` rejects.
     """
     refused = [line.removeprefix("- ") for line, finding in gone if _is_quotable(finding.rule)]
     headings = {item.text: item.heading for item in draft}

@@ -1,4 +1,4 @@
-"""Review of a waiting dream (``[dream] apply = "propose"``): a user accepts, rejects or edits it."""
+"""Review of a waiting dream (``[dream] apply = "propose"``), which a user accepts, rejects or edits."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from holdfast.config.layout import Surface
 from holdfast.errors import Refused
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import dreamlog
-from holdfast.flush.dreamlog import DreamResult, Mark, Proposal, Status, Supported
+from holdfast.flush.dreamlog import DreamResult, Status, Supported
 from holdfast.journal import witness
 from holdfast.session import memorytext
+from holdfast_dream import held
+from holdfast_dream.held import Mark, Proposal
 from holdfast_dream.write import apply, diff, lock
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 def waiting(services: Services) -> Proposal:
     """The waiting dream. Raises: Refused when there is none; Corrupt; Unavailable."""
-    found = dreamlog.proposal(services.state)
+    found = held.proposal(services.state)
     if found is None:
         raise Refused("No dream waits for review.", next_step="`holdfast dream` makes one when it is due.")
     return found
@@ -47,7 +49,7 @@ def accept(services: Services) -> DreamResult:
         result = evolve(found.result, at=services.now(), reason="", next_step="")
         result = apply(services, evolve(found, result=result, text=text, base=base))
         dreamlog.record(services.state, result)
-        dreamlog.clear_inbox(services.state)
+        held.clear_inbox(services.state)
         return result
 
 
@@ -57,9 +59,9 @@ def reject(services: Services) -> DreamResult:
         found = waiting(services)
         now = services.now()
         result = evolve(found.result, status=Status.REJECTED, at=now, reason="It was rejected in review.", next_step="")
-        dreamlog.set_mark(services.state, Mark(digest=found.digest, at=now, id=result.id))
+        held.set_mark(services.state, Mark(digest=found.digest, at=now, id=result.id))
         dreamlog.record(services.state, result)
-        dreamlog.clear_inbox(services.state)
+        held.clear_inbox(services.state)
         return result
 
 
@@ -98,5 +100,5 @@ def edit(services: Services, text: str) -> Proposal:
             diff="".join(diff(old, new, found.name)),
         )
         edited = evolve(found, result=result, text=new, edited=True)
-        dreamlog.propose(services.state, edited)
+        held.propose(services.state, edited)
         return edited

@@ -1,4 +1,4 @@
-"""The nightly dream on the system's scheduler: a systemd user timer, cron, launchd or a Windows task.
+"""The nightly dream on the system's scheduler, as a systemd user timer, cron job, launchd agent or Windows task.
 
 The entry starts ``holdfast dream --if-due`` once a day, without a holdfast daemon. Each project has its own entry,
 named by its folder name and a digest of its path. Only this user's own schedule is changed.
@@ -43,7 +43,7 @@ def _commands(value: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
 
 @frozen(kw_only=True)
 class Plan:
-    """The parts of an installation: ``files`` (path -> text) and the commands that register or remove it.
+    """An installation's ``files`` (path -> text), and the commands that register or remove it.
 
     For cron, ``line`` in the user's table is used instead, below ``mark``.
     """

@@ -16,11 +16,12 @@ from attrs import evolve
 from holdfast.config.layout import ARCHIVE, Surface
 from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
 from holdfast.flush import dreamlog
-from holdfast.flush.dreamlog import Backup, DreamResult, Mark, Proposal, Status
+from holdfast.flush.dreamlog import DreamResult, Status
 from holdfast.fs import durable, paths, private
 from holdfast.session import memorytext
 from holdfast.storage import ABSENT, block_marker, sha256
-from holdfast_dream import diary
+from holdfast_dream import diary, held
+from holdfast_dream.held import Backup, Mark, Proposal
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
@@ -48,7 +49,7 @@ def told(services: Services, text: str) -> str:
     except PluginError as error:  # its message was masked when it was made
         return f"Withheld, because it cannot be checked: {paths.rewrite(error.message, services.root)}"
     except HoldfastError:
-        return "Withheld: it may not be stored."
+        return "Withheld, because it may not be stored."
 
 
 def told_all(services: Services, texts: list[str]) -> list[str]:
@@ -73,7 +74,7 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
     changed = before != proposal.text
     if changed:
         backup = Backup(id=result.id, at=_utc(result.at), name=name, before=before, after=sha256(proposal.text))
-        result = evolve(result, backup=dreamlog.back_up(services.state, backup, keep=services.config.dream.backups))
+        result = evolve(result, backup=held.back_up(services.state, backup, keep=services.config.dream.backups))
     page = services.layout.name(Surface.DIARY, result.at.date())
     _tell(services, page, result, lambda block_id: diary.render(result, block_id, proposal.diary))
     if result.archived or proposal.overflow:
@@ -89,7 +90,7 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
                 _tell(services, page, result, lambda block_id: diary.not_applied(result, block_id, why))
             raise
     _confirm(services, proposal)
-    dreamlog.set_mark(services.state, Mark(digest=proposal.digest, at=services.now(), id=result.id))
+    held.set_mark(services.state, Mark(digest=proposal.digest, at=services.now(), id=result.id))
     logger.info("dreamt as %s", result.id)
     return evolve(result, next_step="`holdfast dream --undo` reverts it." if changed else "")
 
@@ -137,7 +138,7 @@ def undo(services: Services, *, force: bool = False) -> DreamResult:
             after=sha256(text),
             title="undo",
         )
-        named = dreamlog.back_up(services.state, backup, keep=services.config.dream.backups)
+        named = held.back_up(services.state, backup, keep=services.config.dream.backups)
         result = evolve(result, backup=named)
         _tell(services, page, result, lambda block_id: diary.undone(result, block_id))
         services.store.replace(Surface.MEMORY, kept.name, text, stored.revision if stored else ABSENT)
@@ -150,11 +151,11 @@ def _undoable(services: Services, current: str, *, force: bool) -> Backup:
 
     Backups decide, not the log, so a dream killed right after its write can be undone. Raises: Refused.
     """
-    backups = dreamlog.backups(services.state)
+    backups = held.backups(services.state)
     digest = sha256(current)
     found = next((b for b in reversed(backups) if b.after == digest), None)
     if found is None and not backups:
-        raise Refused("There is no dream to undo.", next_step="`holdfast dream --log` lists the runs.")
+        raise Refused("No dream can be undone.", next_step="`holdfast dream --log` lists the runs.")
     if found is None and not force:
         raise Refused(
             f"{backups[-1].name} was edited since the last {backups[-1].title}, and that would be lost.",
@@ -166,7 +167,7 @@ def _undoable(services: Services, current: str, *, force: bool) -> Backup:
 def _tell(
     services: Services, page: str, result: DreamResult, block: Callable[[str], str], header: str | None = None
 ) -> None:
-    """Append a block to the diary. ``block`` builds it from its id: the run's, numbered from the second block on."""
+    """Append a block to the diary. ``block`` builds it from its id (the run's, numbered from the second block on)."""
     stored = services.store.read(page)
     block_id, number = result.id, 1
     while stored is not None and block_marker(block_id) in stored.text:

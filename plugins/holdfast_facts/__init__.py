@@ -1,1 +1,1 @@
-"""Facts from the command line: ``holdfast remember``, ``extract``, ``facts`` and ``prompt``."""
+"""Facts for users and programs: their commands, extraction from a conversation, and the prompt block."""

@@ -32,7 +32,7 @@ def configure(parser: ArgumentParser) -> None:
         "--turns", action="store_true", help="extract the ended turns of every session not yet extracted"
     )
     parser.add_argument(
-        "--log", action="store_true", help="list the turns given up, with the reasons; they are not tried again"
+        "--log", action="store_true", help="list the turns given up (they are not retried), with the reasons"
     )
     add_json(parser)
     parser.epilog = (

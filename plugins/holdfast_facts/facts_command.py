@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: The command's help heading, and its summary line.
 HEADING = "Look after it"
-SUMMARY = "list, show, edit, forget, import and export facts; the log of what left"
+SUMMARY = "list, show, edit, forget, import and export facts, and show the log of removed facts"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -38,10 +38,10 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("names", metavar="ID or FILE", nargs="*", help="the facts or the file; `-` is stdin")
     chosen = parser.add_argument_group("list")
     chosen.add_argument("--order", choices=("created", "confidence"), default="created", help="created, confidence")
-    chosen.add_argument("--limit", metavar="N", type=positive("limit"), help="at most so many")
+    chosen.add_argument("--limit", metavar="N", type=positive("limit"), help="maximum number of facts to list")
     chosen.add_argument("--by", metavar="NAME", help="only facts of this person, machine or agent, where recorded")
     change = parser.add_argument_group("list and edit")
-    change.add_argument("--category", metavar="NAME", help="only this category; the new category")
+    change.add_argument("--category", metavar="NAME", help="list: only this category. edit: the new category")
     edit = parser.add_argument_group("edit")
     edit.add_argument("--content", metavar="TEXT", help="the new text; `-` reads it from stdin")
     add_confidence(edit)  # type: ignore[arg-type] # a group takes arguments as a parser does
@@ -91,7 +91,7 @@ def _check(args: Namespace) -> None:
 
 def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
     limit = None if args.by else args.limit
-    with memory.services.store.backend.reading():  # a server is asked once for all of this
+    with memory.services.store.backend.reading():  # a single round trip to a server
         facts = memory.facts.list(order=args.order, limit=limit, category=args.category)
         if args.by:
             wanted = args.by.casefold()
@@ -117,7 +117,7 @@ def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
 
 
 def _row(fact: Fact) -> dict[str, object]:
-    """A fact for ``--json``, with its origin where that is recorded."""
+    """A fact for ``--json``, with its origin if recorded."""
     from holdfast.config.serde import fact_out
 
     by = origins.of(fact.source)

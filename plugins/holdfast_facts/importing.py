@@ -1,4 +1,4 @@
-"""``holdfast facts import``: store the facts of a file and report skipped rows with the reasons."""
+"""``holdfast facts import``: store facts from a file and report skipped rows with the reasons."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RowsLeftOut(HoldfastError):
 
 
 def import_file(memory: Holdfast, args: Namespace, out: Term) -> int:
-    """Store the rows of a file. Returns 1 when some were left out."""
+    """Store rows from a file. Returns 1 when rows were skipped."""
     name = args.names[0]
     text = _text_of(name)
     before = _ids(memory)
@@ -64,7 +64,7 @@ def _ids(memory: Holdfast) -> set[str]:
 
 
 def _stored(memory: Holdfast, text: str, name: str, bar: progress.Bar | None) -> tuple[ImportReport, int]:
-    """What became of the rows, and how many they were."""
+    """The rows' outcomes, and their number."""
     from holdfast.facts.factfile import read_rows
 
     rows = list(read_rows(text, name))

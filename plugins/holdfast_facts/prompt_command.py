@@ -24,10 +24,10 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast.plugin.counters import counter
+    from holdfast_facts.counters import counter
 
     out = Term()
-    with Holdfast.open(args.root) as memory, memory.services.store.backend.reading():  # a server is asked once
+    with Holdfast.open(args.root) as memory, memory.services.store.backend.reading():  # one round trip
         text = memory.prompt(args.max_tokens, fenced=args.fenced)
         settled = memory.config.prompt
         shown = sum(line.startswith("- [") for line in text.rpartition("Facts:\n")[2].splitlines())
@@ -43,7 +43,7 @@ def run(args: Namespace) -> int:
     if left_out and not shown and not args.json:
         err = Term(sys.stderr)
         none = (
-            f"The block has no fact: the strongest of {left_out:,} is longer than the rest of {budget:,} tokens, or a"
+            f"The block has no fact, because the strongest of {left_out:,} exceeds the {budget:,} tokens, or a"
             " validator refuses it now. `holdfast facts list --order confidence --limit 1` shows it."
         )
         err.say(err.wrapped(none, first=f"{err.mark('warn')} ", rest="  "))

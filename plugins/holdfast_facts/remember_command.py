@@ -26,7 +26,7 @@ def configure(parser: ArgumentParser) -> None:
         "--category",
         metavar="NAME",
         default=DEFAULT_CATEGORY,
-        help=f"one of {', '.join(CATEGORIES)} (default: {DEFAULT_CATEGORY})",
+        help=f"{', '.join(CATEGORIES[:-1])} or {CATEGORIES[-1]} (default: {DEFAULT_CATEGORY})",
     )
     add_confidence(parser, default=DEFAULT_CONFIDENCE)
     parser.add_argument("--source", metavar="TEXT", default="", help="where it comes from")
@@ -94,7 +94,7 @@ def kind(fact: Fact) -> str:
 
 
 def as_table(result: AddResult) -> dict[str, object]:
-    """What became of a fact, for programs."""
+    """The outcome of storing a fact, as JSON data."""
     from holdfast.config.serde import fact_out
 
     return {

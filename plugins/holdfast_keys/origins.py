@@ -31,7 +31,7 @@ def of(url: str, what: str = "The address") -> str:
     """The origin of ``url`` like ``https://git.example.org:8443``, in lower case and without a scheme's usual port.
 
     ``what`` names the address in errors. Raises: ConfigError for anything but plain ``http://``, ``https://`` or
-    ``postgresql://`` addresses: no password, a name only for a database, no fragment, a host in ASCII.
+    ``postgresql://`` addresses, with an ASCII host, no password, no fragment, and a name only for a database.
     """
     if database := _DATABASE.fullmatch(url.strip()):
         hosts = database["hosts"].lower().split(",")
@@ -41,7 +41,7 @@ def of(url: str, what: str = "The address") -> str:
     if match is None or not _is_host(match["host"]) or (port is not None and not 0 < port < 65536):
         if "@" in url.partition("://")[2].partition("/")[0]:
             raise ConfigError(f"{what} holds a name or a password.", next_step="Remove it; keys are set by themselves.")
-        raise ConfigError(f"{what} is not the address of a server.", next_step='Write it like "https://example.org".')
+        raise ConfigError(f"{what} is not a server address.", next_step='Write it like "https://example.org".')
     scheme, host = match["scheme"].lower(), match["host"].lower()
     return f"{scheme}://{host}" + (f":{port}" if port not in (None, _PORTS[scheme]) else "")
 
@@ -66,7 +66,7 @@ def safe(url: str, what: str = "The address", *, insecure_http: bool = False) ->
     """
     origin = of(url, what)
     if not origin.startswith(("http://", "https://")):
-        raise ConfigError(f"{what} is not the address of a web server.", next_step='Write it like "https://a.example".')
+        raise ConfigError(f"{what} is not a web server address.", next_step='Write it like "https://a.example".')
     if origin.startswith("http://") and not insecure_http and not is_loopback(origin):
         raise ConfigError(
             f"{what} is plain HTTP to another machine, so others on the network could read the key.",
@@ -108,7 +108,7 @@ def named_by_user(
 ) -> list[str]:
     """The origins that the user names for ``settings`` (keys like ``storage.server``), in order of precedence.
 
-    The user's word is the environment, the user's own settings file, and the settings of this project that the user
+    The user's word is the environment, the user's own settings file, and this project's settings that the user
     trusted (:mod:`holdfast.config.trust`). Unusable addresses and files that cannot be read name nothing.
     """
     env = os.environ if env is None else env
@@ -122,7 +122,7 @@ def named_by_user(
 def only_project_names(
     origin: str, settings: Sequence[str], root: str | os.PathLike[str], env: Mapping[str, str] | None = None
 ) -> bool:
-    """Whether the project's own file names ``origin`` for one of ``settings`` and the user names it nowhere.
+    """Whether the project's own file names ``origin`` for any of ``settings`` and the user names it nowhere.
 
     False for an address that neither names, because the program that uses holdfast chose it.
     """

@@ -54,7 +54,7 @@ class AddressNotTrusted(KeyNotSent):
 def check_name(name: str) -> str:
     """Raises: BadValue for a name that cannot be part of a variable's."""
     if not 0 < len(name) <= 64 or name[0] in "_-" or not _NAME_CHARACTERS.issuperset(name):
-        raise BadValue("name", f"cannot be {name[:40]!r}", next_step="Use the name of a plugin, like `openai`.")
+        raise BadValue("name", f"cannot be {name[:40]!r}", next_step="Use a plugin's name, like `openai`.")
     return name
 
 
@@ -72,7 +72,7 @@ def variable_in_use(name: str, env: Mapping[str, str] | None = None) -> str | No
 
 
 def address_settings(name: str) -> Sequence[str]:
-    """The keys of the settings that name an address for this key."""
+    """Names of settings that hold an address for this key."""
     return ADDRESS_SETTINGS.get(name, (f"plugins.{name}.base_url",))
 
 
@@ -87,7 +87,7 @@ def get(
     """The key of ``name`` for ``origin``, or None when there is none. A machine without a keyring has no stored keys.
 
     ``origin`` is that of the address which gets the key, empty for the provider's own. A key from the environment is
-    for any address but one that only the project in ``root`` names, in one of ``settings`` (by default
+    for any address except one named only by the project in ``root``, in any of ``settings`` (by default
     :func:`address_settings`). A stored key is for its origin alone.
     Raises: AddressNotTrusted for an address that only the project names and that has no stored key; KeyNotSent when
     there is a stored key, but not for this address; KeyringUnusable when there is a keyring and it does not answer
@@ -110,8 +110,8 @@ def get(
         return keys[wanted]
     if distrusted:
         raise AddressNotTrusted(
-            f"Nothing is sent to {origin}: only this project's own settings name that address.",
-            next_step=f"See what they ask for with `holdfast trust`, or set a key for it: {command(name, origin)}.",
+            f"The key is not sent to {origin}, because only this project's own settings name that address.",
+            next_step=f"Review them with `holdfast trust`, or set a key for that address: {command(name, origin)}.",
         )
     if keys:
         others = ", ".join(sorted(filter(None, keys)))
@@ -141,7 +141,7 @@ def has_keyring() -> bool:
 def stored(name: str) -> dict[str, str]:
     """The keys in the keyring, by origin. Raises: KeyringUnusable.
 
-    A key from an earlier version has no origin. It counts for the provider's own address if that is known. Otherwise it
+    A key from an earlier version has no origin. It counts for the provider's own address, if known. Otherwise it
     is under the empty origin.
     """
     keys = _stored(name)

@@ -19,7 +19,7 @@ def configure(parser: ArgumentParser) -> None:
         "--session",
         metavar="ID",
         default="",
-        help="the session that `flush` writes (default: the session of the client's hooks)",
+        help="the session that `flush` writes (by default the session in which the client's hooks run)",
     )
     parser.epilog = (
         examples(
@@ -49,7 +49,7 @@ def run(args: Namespace) -> int:
 
 
 def _not_installed(error: ImportError) -> Exception:
-    """The error for a missing or outdated SDK. ``error`` itself when one of holdfast's own modules is missing."""
+    """The error for a missing or outdated SDK. ``error`` itself when a holdfast module is missing."""
     from importlib import metadata
 
     from holdfast.errors import PluginLoadFailed
@@ -58,7 +58,7 @@ def _not_installed(error: ImportError) -> Exception:
     if missing.startswith("holdfast"):
         return error
     try:
-        problem = f"version {metadata.version('mcp')} is installed, but {missing or 'one of its packages'} is missing"
+        problem = f"version {metadata.version('mcp')} is installed, but {missing or 'a package it needs'} is missing"
     except metadata.PackageNotFoundError:
         problem = "it is not installed"
     return PluginLoadFailed(

@@ -53,4 +53,4 @@ def read(root: str, uri: str) -> str:
 
 
 def _unknown(uri: str) -> NotFound:
-    return NotFound(f"There is no resource {uri[:200]!r}.", next_step="List the resources to see what is stored.")
+    return NotFound(f"There is no resource {uri[:200]!r}.", next_step="List the resources to find their names.")

@@ -16,7 +16,7 @@ _BEFORE: Final = timedelta(hours=1)
 
 
 def hook_client(name: str) -> str:
-    """The supported client that a client's MCP name refers to. Empty when there are no hooks for it."""
+    """The supported client that a client's MCP name refers to. Empty if holdfast has no hooks for it."""
     return next((known for known in ("claude-code", "opencode", "codex") if known in name.casefold()), "")
 
 
@@ -32,9 +32,9 @@ def unguarded(client: str) -> str:
     how = (
         f"To have it enforced, run `holdfast install {ours}`, then `holdfast doctor`."
         if ours
-        else "There are no hooks for this client, so nothing can enforce it."
+        else "holdfast has no hooks for this client, so nothing can enforce it."
     )
     return (
-        "Notice: no hook of this client was seen in this project during this session. MCP cannot block a compaction, "
+        "Notice: no hook from this client was seen in this project during this session. MCP cannot block a compaction, "
         f"so call `flush` yourself before context is compacted, cleared or handed over. {how}"
     )

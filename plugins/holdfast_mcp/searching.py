@@ -1,4 +1,4 @@
-"""The tools ``search`` and ``open``: short hits first, then the whole of one, with what is around it."""
+"""The tools ``search`` (short hits) and ``open`` (a hit in full, with its context)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def search(memory: Holdfast, arguments: Arguments) -> str:
         warning += f"\nSearched only up to the damage in {unread}. `holdfast doctor` checks it."
     if not hits:
         kept = memory.config.retention.of_turns
-        return f"Nothing that is stored matches. Try other words, or fewer conditions. {kept}{warning}"
+        return f"No stored content matches. Try other words, or fewer conditions. {kept}{warning}"
     instead = f"No exact match; showing results for {hits[0].corrected!r}. " if hits[0].corrected else ""
     return (
         f"{instead}{count(len(hits), 'hit')}, best first. `open` takes `name` and `place` and shows the whole.\n"

@@ -1,4 +1,4 @@
-"""The protocol: the SDK's server over stdio, with each blocking call in its own thread.
+"""The protocol, by the SDK's server over stdio, with each blocking call in its own thread.
 
 No error in a tool ends the server. A HoldfastError becomes the tool's error with its next step. Any other error is
 logged to stderr and reported as unforeseen. The SDK answers unknown methods (-32601), supports both the handshake and
@@ -94,7 +94,7 @@ class Desk:
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in tools.TOOLS:
             known = ", ".join(tools.TOOLS)
-            raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name[:60]!r}. Use one of: {known}.")
+            raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name[:60]!r}. Known tools: {known}.")
         caller = tools.Caller(client=_client(context), started=self._started, session=self._session)
         text, failed = await self._aside(self._told, params.name, params.arguments or {}, caller)
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
@@ -115,7 +115,7 @@ class Desk:
     def _guarded(self, caller: tools.Caller) -> bool:
         try:
             layout = inforce.load(self._root).layout.preset
-        except HoldfastError:  # the settings are broken; the reply reports it, and no hook could have run
+        except HoldfastError:  # the reply reports broken settings, with which no hook could have run
             return False
         state = os.path.join(self._root, settings.STATE_FOLDERS[layout])
         return notice.latest(state, caller.client, caller.started) is not None

@@ -22,7 +22,7 @@ _CLIP: Final = 80
 
 
 def choose(memory: Holdfast, *, given: str, configured: str, client: str, beat: Beat | None) -> str:
-    """The session id: the caller's, or the server's ``--session``, or the session of the client's hooks if no other is
+    """The session id, from the caller, or the server's ``--session``, or the hooks' session if no other is
     active. A client without hooks has one session per project, named after itself.
 
     Raises: BadValue for an unknown id, because a mistyped session would be reported as safe while the real one is not;

@@ -30,7 +30,7 @@ _LINE_CHARS: Final = 1_000
 
 @frozen(kw_only=True)
 class Caller:
-    """The caller: the client's MCP name, the server's start time, and its ``--session`` (may be empty)."""
+    """The caller's MCP client name, the server's start time, and its ``--session`` (may be empty)."""
 
     client: str
     started: datetime

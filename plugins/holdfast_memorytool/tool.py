@@ -2,8 +2,8 @@
 
 A model sees files under ``/memories``. They are documents of the surface ``memories``, so every backend holds them and
 a purge finds them. Input passes the gate, output is masked, and an edit is a compare-and-swap. Commands and messages
-are those that the tool documents: a dict in, a string out, for every provider.
-Source: the documented commands view, create, str_replace, insert, delete and rename, with their results and errors.
+are those that the tool documents, with a dict in and a string out, for every provider.
+Source: documented commands view, create, str_replace, insert, delete and rename, with their results and errors.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class MemoryToolError(HoldfastError):
 
 @frozen(kw_only=True)
 class Answer:
-    """The content of the tool's result, and whether it is an error."""
+    """The tool result's content, and whether it is an error."""
 
     text: str
     failed: bool = False
@@ -75,13 +75,13 @@ class MemoryTool:
             return Answer(text=f"Error: {error}", failed=True)
 
     def run(self, command: Mapping[str, object]) -> str:
-        """The result of one command, like ``{"command": "view", "path": "/memories"}``.
+        """Run one command, like ``{"command": "view", "path": "/memories"}``.
 
         Raises: MemoryToolError; Refused and PluginError from the gate; Conflict, Corrupt, Unavailable from the store.
         """
         name = command.get("command")
         if not isinstance(name, str) or name not in self._commands:
-            raise MemoryToolError(f"Error: Unknown command: {str(name)[:60]}. Use one of: {', '.join(self._commands)}.")
+            raise MemoryToolError(f"Error: Unknown command: {str(name)[:60]}. Commands: {', '.join(self._commands)}.")
         return self._commands[name](command)
 
     # the commands
@@ -206,9 +206,9 @@ class MemoryTool:
         except Refused as error:
             raise MemoryToolError(f"Error: The path {path[:200]} is not allowed. {error.message}") from error
         if any(part.startswith(".") for part in inner.split("/")):
-            raise MemoryToolError(f"Error: The path {path[:200]} is not allowed: a part of it begins with a dot")
+            raise MemoryToolError(f"Error: The path {path[:200]} is not allowed, because part of it begins with a dot")
         if self._services.layout.surface_of(name) is not _SURFACE:  # a layout may keep others in the same folder
-            raise MemoryToolError(f"Error: The path {path[:200]} is not one of this tool's files")
+            raise MemoryToolError(f"Error: The path {path[:200]} does not belong to this tool")
         return name
 
     def _file_name(self, path: str) -> str:
@@ -254,8 +254,8 @@ class MemoryTool:
         """Raises: MemoryToolError for a file from a clone, which the model may neither read nor pass on."""
         if self._store.is_withheld(name) and self._is_file(name):
             raise MemoryToolError(
-                f"Error: The file {path} is withheld: this machine did not write it, and the user does not trust the "
-                "memory of this project yet. The user can read it with `holdfast show` and run `holdfast trust`."
+                f"Error: The file {path} is withheld because this machine did not write it, and the user does not "
+                "trust this project's memory yet. The user can read it with `holdfast show` and run `holdfast trust`."
             )
 
     def _size(self, name: str) -> int:
@@ -285,7 +285,7 @@ class MemoryTool:
     def _admitted(self, text: str, path: str, name: str, previous: str | None) -> str:
         if len(text) > MAX_CHARS:
             raise MemoryToolError(
-                f"Error: File {path} would have {len(text):,} characters; the limit is {MAX_CHARS:,}. Split it."
+                f"Error: File {path} would have {len(text):,} characters, over the limit of {MAX_CHARS:,}. Split it."
             )
         return self._services.gate.admit(text, surface=_SURFACE, name=name, previous=previous)
 

@@ -27,7 +27,7 @@ FACTS: Final = "facts.jsonl"
 EVENTS: Final = "fact-log.jsonl"
 JOURNALS: Final = "journals/"
 PRIVATE: Final = "private.jsonl"
-#: The kinds of its rows: the project's settings, a waiting comment, a copy that a dream kept, an archived message.
+#: Row kinds for the project's settings, a waiting comment, a copy kept by a dream, and an archived message.
 SETTINGS, OUTBOX, BACKUP, MESSAGE = "settings", "outbox", "backup", "message"
 #: Limits against archives that unpack to more than any project holds: bytes of a line, of the manifest, of all members
 #: together, and the number of members.

@@ -14,10 +14,10 @@ from holdfast.config import settings
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, structure, unstructure
 from holdfast.errors import Corrupt
-from holdfast.flush import dreamlog
 from holdfast.fs import durable, safeopen
 from holdfast.journal import archive as archived
 from holdfast.text import untrusted
+from holdfast_dream import held
 from holdfast_migrate import archive
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ SETTINGS_FILE = "holdfast.toml"
 
 
 def private_rows(memory: Holdfast) -> Iterator[dict[str, object]]:
-    """The rows of the archive's member, masked: ``kind``, ``name`` and ``text``. Raises: Corrupt, Unavailable."""
+    """Masked rows (``kind``, ``name`` and ``text``) from the archive's member. Raises: Corrupt, Unavailable."""
     services = memory.services
 
     def row(kind: str, name: str, text: str) -> dict[str, object]:
@@ -39,7 +39,7 @@ def private_rows(memory: Holdfast) -> Iterator[dict[str, object]]:
     for item in memory.outbox.items():
         if not item.is_damaged:
             yield row(archive.OUTBOX, item.id, json.dumps(unstructure(item), ensure_ascii=False))
-    for backup in dreamlog.backups(services.state):
+    for backup in held.backups(services.state):
         yield row(archive.BACKUP, backup.id, json.dumps(unstructure(backup), ensure_ascii=False))
     for file in archived.files(services.state):
         for message in archived.read(file):
@@ -52,7 +52,7 @@ def restore(memory: Holdfast, rows: Iterable[dict[str, Any]], *, with_settings: 
     services = memory.services
     added = unchanged = waiting = 0
     left: list[str] = []
-    known = {one.id for one in dreamlog.backups(services.state)}
+    known = {one.id for one in held.backups(services.state)}
     for row in rows:
         kind, text = row["kind"], services.gate.outgoing(row["text"], surface=str(Surface.JOURNAL))
         if kind == archive.SETTINGS:
@@ -61,11 +61,11 @@ def restore(memory: Holdfast, rows: Iterable[dict[str, Any]], *, with_settings: 
         elif kind == archive.OUTBOX:
             waiting += 1
         elif kind == archive.BACKUP:
-            backup = structure(untrusted.from_json(text), dreamlog.Backup, what="A dream's copy", error=Corrupt)
+            backup = structure(untrusted.from_json(text), held.Backup, what="A dream's copy", error=Corrupt)
             if backup.id in known:
                 unchanged += 1
             else:
-                dreamlog.back_up(services.state, backup, keep=services.config.dream.backups)
+                held.back_up(services.state, backup, keep=services.config.dream.backups)
                 added += 1
         elif kind == archive.MESSAGE:
             message = untrusted.from_json(text)

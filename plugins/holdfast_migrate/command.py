@@ -11,7 +11,7 @@ from holdfast.cli.terminal import Term
 
 #: The help heading for the command, and its summary line.
 HEADING = "Look after it"
-SUMMARY = "copy the store to another backend and verify it; the source is only read"
+SUMMARY = "copy the store to another backend and verify it, without changing the source"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -20,7 +20,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.epilog = (
         examples("holdfast migrate --to sqlite", "holdfast migrate --to file --json")
         + "\n\nThe store in use is only read. Run the same command again to continue after an interruption."
-        + "\nWithout --to: make or upgrade what the store in use needs, like the tables of a database."
+        + "\nWithout --to, create or upgrade whatever the current store needs, like database tables."
     )
 
 

@@ -1,4 +1,4 @@
-"""Writing everything into one archive. Text is masked on its way out, as anywhere else."""
+"""Writes everything into one archive. Text is masked, as in all output."""
 
 from __future__ import annotations
 

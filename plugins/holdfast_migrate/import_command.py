@@ -16,7 +16,7 @@ SUMMARY = "add an archive's content to this project"
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="an archive that `holdfast export` wrote")
-    parser.add_argument("--replace", action="store_true", help="replace documents that exist with other text")
+    parser.add_argument("--replace", action="store_true", help="replace existing documents that differ")
     parser.add_argument("--settings", action="store_true", help="write the archive's settings where there are none")
     add_json(parser)
     parser.epilog = (

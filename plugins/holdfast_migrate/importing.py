@@ -26,7 +26,7 @@ Progress = Callable[[int, int], object]
 
 @frozen
 class Left:
-    """Something that was not imported, and the reason."""
+    """Data left out of an import, and the reason."""
 
     name: str
     why: str
@@ -45,8 +45,8 @@ class Counts:
 
 @define
 class Imported:
-    """An import's result. ``different`` names documents and facts that exist with other text and were left alone;
-    ``replaced`` the documents that were replaced; ``left`` sentences about settings and waiting comments."""
+    """An import's result. ``different`` names existing documents and facts that differ and were left alone;
+    ``replaced`` names replaced documents; ``left`` has sentences about settings and waiting comments."""
 
     added: Counts = field(factory=Counts)
     unchanged: Counts = field(factory=Counts)
@@ -62,7 +62,7 @@ def import_archive(
 ) -> Imported:
     """Check the archive, then add missing items. Raises: ConfigError for a damaged or unknown archive, before
     anything is written; Unavailable; PluginError. Calling it again continues. ``settings`` writes the archive's
-    settings to a project without a settings file; they still need the user's trust."""
+    settings to a project without a settings file. They still need the user's trust."""
     with Archive(path) as given:
         given.check()
         services = memory.services

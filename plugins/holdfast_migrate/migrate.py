@@ -36,7 +36,7 @@ class Migration:
     """A migration's result. ``sha256`` is the digest of everything, read back from the target.
 
     ``unchanged`` is true when the target already held all of it. ``skipped`` names duplicate facts in a manually edited
-    source, of which the first was kept.
+    source, where the first was kept.
     """
 
     source: str
@@ -90,7 +90,7 @@ def migrate(
 ) -> Migration:
     """Copy all facts and the documents under ``prefixes``, then read both and compare.
 
-    ``record`` is the path of a file for the digests of written items; keep it for the next run. Facts keep ids, times
+    ``record`` is a path to a file for digests of written items. Keep it for the next run. Facts keep ids, times
     and order. Raises: Conflict before anything is written when the target holds data that is neither in the source nor
     from an earlier run, and when source or target changed meanwhile. Calling it again continues from there.
     """
@@ -277,7 +277,7 @@ class _Run:
 
     def _moving(self) -> Conflict:
         return Conflict(
-            "One of the two stores changed during the copy.",
+            "A store changed during the copy.",
             next_step="Stop the other writers, then run it again to continue.",
         )
 

@@ -29,7 +29,7 @@ _PROFILE = {
 
 
 def text_of(content: object) -> str:
-    """The text of an answer: the string itself, or the text of a list of blocks (type ``text``, and plain strings).
+    """An answer's text, which is the string itself, or the text in a list of blocks (type ``text``, and plain strings).
 
     Consecutive strings are chunks of one string and may split a word. Each block starts on a new line.
     """
@@ -57,7 +57,7 @@ def extraction(content: object) -> Extraction:
     """The facts, profile and summary of an answer in the format that :mod:`holdfast_models.base` requests.
 
     The last of several objects with ``facts`` counts, because examples and drafts come first. Values are not checked
-    here; core does that (:meth:`holdfast.facts.lifecycle.Facts.offer`). Raises: AnswerUnusable when there is no such
+    here; core does that (:meth:`holdfast.facts.lifecycle.Facts.offer`). Raises: AnswerUnusable without such an
     object, or when another one was started and cut off.
     """
     text = text_of(content)
@@ -84,7 +84,7 @@ def extraction(content: object) -> Extraction:
 def last_object(content: object, key: str, *, max_chars: int = MAX_CHARS) -> Mapping[str, Any]:
     """The last JSON object in an answer with a list ``key``; prose, fences and thoughts around it are skipped.
 
-    Raises: AnswerUnusable when there is no such object, another one was cut off, or the answer is too long.
+    Raises: AnswerUnusable without such an object, when another one was cut off, or the answer is too long.
     """
     text = text_of(content)
     if len(text) > max_chars:

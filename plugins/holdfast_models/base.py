@@ -79,7 +79,7 @@ it. When nothing is worth remembering, answer {"facts": [], "profile": {}, "summ
 
 #: User account names, needed only by the provider.
 _ACCOUNT_HEADERS: Final = ("openai-organization", "openai-project")
-#: Stop reasons of providers for an answer that reached its limit. Source: the pages on finish_reason and stop_reason.
+#: Stop reasons of providers for an answer that reached its limit. Source: pages on finish_reason and stop_reason.
 CUT_OFF: Final = ("length", "max_tokens", "model_context_window_exceeded")
 #: A single long message is shortened in its middle. Of a long conversation the oldest messages are left out.
 MAX_MESSAGE_CHARS: Final = 8_000
@@ -97,7 +97,7 @@ def conversation(turns: Sequence[Turn]) -> str:
             continue
         room -= len(text)
         if room < 0:
-            logger.warning("a stretch of conversation is too long for one question: its beginning is left out")
+            logger.warning("a span of conversation is too long for one request, so its beginning is left out")
             break
         parts.append(f"{message.role.capitalize()}: {text}")
     return "\n\n".join(reversed(parts))
@@ -151,7 +151,7 @@ _LEAST = {
 def read_settings(name: str, table: Mapping[str, object], provider: str = "") -> Settings:
     """Settings from the table ``[plugins.NAME]``. Raises: ConfigError naming the key.
 
-    ``provider`` names the API key (default: the plugin's name).
+    ``provider`` names the API key (by default the plugin's name).
     """
     from holdfast.config.keyless import check_table
 
@@ -183,7 +183,7 @@ class ModelPlugin(ABC):
 
     #: Name for the key and the endpoint in messages.
     provider: ClassVar[str]
-    #: The provider's own address, used without ``base_url``. Empty: the SDK's default.
+    #: The provider's own address, used without ``base_url``. If empty, the SDK's default.
     address: ClassVar[str] = ""
     #: Settings that only the user may set, because they decide which server reads the conversations and at what cost.
     known_settings: ClassVar[tuple[str, ...]] = Settings._fields
@@ -270,7 +270,7 @@ class ModelPlugin(ABC):
 
         return ModelFailed(
             f"The server at the {self.provider} endpoint does not speak its API.",
-            next_step="Check `base_url`; a proxy or a sign-in page may answer in its place.",
+            next_step="Check `base_url`; a proxy or a sign-in page may answer instead.",
         )
 
     def ask(self, system: str, user: str, *, dream: bool = False) -> Completion:

@@ -60,7 +60,7 @@ def question(sources: DreamSources) -> str:
 
 
 def parse(answer: object) -> DreamDraft:
-    """The sections of an answer. A tag counts when it is alone on a line, in any case, order and formatting. Fences
+    """An answer's sections. A tag counts when it is alone on a line, in any case, order and formatting. Fences
     around it are skipped, and a thinking model's thoughts are left out.
 
     ``diary`` is empty when there is no ``[DREAM]``. Raises: AnswerUnusable if ``[MEMORY]`` is missing or empty, or if

@@ -129,7 +129,7 @@ def persist(
     """Call ``attempt`` with its time limit in seconds, and retry temporary failures.
 
     Pauses double and are jittered, or follow the server's request. If a pause would exceed the budget, there is no
-    further attempt. Raises: the last ModelFailed.
+    further attempt. Raises: ModelFailed, the last one.
     """
     end = clock() + patience.budget_s
     for number in range(patience.max_retries + 1):

@@ -52,7 +52,7 @@ _WE = r"(?:we|i)"
 #: A name in the rest of the sentence: code, a path, a number, a capital, or the rejected alternative.
 _NAMED: Final = (
     r"\b(?! (?:your|my|this|that|these|it|option|approach|plan)\b)"
-    r"(?=.*(?:`|\w[./_-]\w|\w*\d\w|\binstead of\b|\brather than\b|(?-i:\b[A-Z]\w)))"
+    r"(?=.*(?:`|\w[./_]\w|\w*\d\w|\binstead of\b|\brather than\b|(?-i:\b[A-Z]\w)))"
 )
 _LABEL_END = r"\s*(?:[:—–]|\s-(?=\s))[*_]*\s*"
 
@@ -60,8 +60,9 @@ CUES: Final = (
     Cue(Kind.FACT, rf"correction{_LABEL_END}", user_only=True, category=Category.CORRECTION, confidence=EXPLICIT),
     Cue(
         Kind.FACT,
-        r"(?:please )?(?:remember|don['’]?t forget)(?:,? that\b|[*_]*\s*[:,—–])[*_]*\s*|(?:please )?note that\b\s*"
-        r"|for the record\b[,:]?\s*|(?:please )?remember (?=(?:we|our|i|my)\b)"
+        r"(?:please )?remember[*_]*\s*[:—–][*_]*\s*|for the record\b[,:]?\s*"
+        # Without a label it is more often a hint for the request, unless it names its subject.
+        rf"|(?:please )?(?:remember(?:,? that|(?=,))|note that){_NAMED},?\s*"
         r"|(?:[^.!?]{0,120}[,;] (?:so |and )?)?for (?:future|later|your) reference\b[,:]?\s*",
         user_only=True,
         category=Category.KNOWLEDGE,
@@ -71,15 +72,13 @@ CUES: Final = (
         Kind.DECISION,
         rf"{_WE}(?:['’]ve| have)? decided (?:against|not)\b|decided (?:against|not)\b"
         # A choice counts if it has a name of its own. "Let's go with the second approach" needs the talk before it.
-        rf"|(?:{_WE}(?:['’]ll| will| shall) (?:use|go with|stick with|keep using)"
-        r"|let['’]?s (?:use|go with|stick (?:with|to))|(?:we['’]re |we are )?going with"
-        rf"|(?:no,? )?(?:we should|i would|i['’]d) (?:not \w+|use|avoid)){_NAMED}"
-        rf"|(?:no,? )?{_WE} (?:do not|don['’]?t) (?:think (?:we|you) )?need{_NAMED}(?! to\b)(?!.*\.\.)"
-        # What never holds is a rule. What "should be bigger" is a task.
+        rf"|(?:{_WE}(?:['’]ll| will| shall)|let['’]?s) (?:use|go with|stick (?:with|to)|switch to){_NAMED}"
+        # A limit is a rule. "X should be bigger" is a task.
         r"|(?!(?:maybe|perhaps|the should|the (?:first|last|second|next|other)|this|that|it|they|there|these|those"
         r"|which|what|you|he|she|we|i|who|how|where|when|why)\b)"
         r"(?:[\w'’`/.-]+ ){1,5}(?<!\bthe )(?<!\bthis )(?<!\bthat )(?<!\bit )(?<!\bthere )should"
-        r" (?:not|never|only|always|no longer)\b(?=(?:\W+\w+){2})",
+        # "Should not be showing" reports a fault.
+        r" (?:not|never|only|always|no longer)\b(?! be \w+ing\b)(?=(?:\W+\w+){2})",
         whole=True,
         user_only=True,
     ),
@@ -98,8 +97,8 @@ CUES: Final = (
     ),
     Cue(
         Kind.FACT,
-        rf"{_WE}['’]?d? (?:really |strongly |would |much )?prefer\b(?=(?:\W+\w+){{2}}|.*(?:`|\b(?-i:[A-Z])\w))"
-        r"|my preference is\b",
+        # Plurals and comparisons express a habit. "I'd prefer a smaller button" is a request.
+        rf"{_WE} (?:really |strongly |much |always )?prefer\b(?=.*\b(?:over|to|rather than|instead of|\w{{2,}}s)\b)",
         whole=True,
         user_only=True,
         category=Category.PREFERENCE,
@@ -108,7 +107,10 @@ CUES: Final = (
     Cue(
         Kind.FACT,
         rf"(?:from now on,? |please )?(?:{_WE} )?(?:always|never)\b"
-        r"(?!\s*mind\b|\s+(?!need|feed|seed|embed|proceed)\w+ed\b)(?=(?:\W+\w+){2})|from now on\b,?",
+        # "We never see the dialog" reports a fault, "always returns" describes, and "never more than 3" has no verb.
+        r"(?!\s*mind\b|\s+\w+[^\W_su]s\b|\s+(?:more|less|than|the|an?|in|on|at|to|for|when|if)\b"
+        r"|\s+(?:get|see|saw|got|had|have|know|knew|said|find|found)\b"
+        r"|\s+(?!need|feed|seed|embed|proceed)\w+ed\b)(?=(?:\W+\w+){2})|from now on\b,?",
         whole=True,
         user_only=True,
         category=Category.BEHAVIOR,
@@ -116,8 +118,9 @@ CUES: Final = (
     ),
     Cue(
         Kind.FACT,
-        r"(?!(?:this|that|it|they|there|these|those|which|you|he|she)\b)(?:[\w'’/.-]+ ){1,7}(?:is|are|must|should)"
-        r" (?:always|never)\b(?=(?:\W+\w+){2})",
+        # Not "is always" and "is never", which report faults as often as rules.
+        r"(?!(?:this|that|it|they|there|these|those|which|you|he|she|so|if)\b)(?:[\w'’/.-]+ ){1,7}"
+        r"(?:must|should) (?:always|never)\b(?=(?:\W+\w+){2})",
         whole=True,
         user_only=True,
         category=Category.BEHAVIOR,
@@ -148,9 +151,9 @@ _LEAD: Final = (
 
 #: Every line with a cue contains at least one of these words.
 _HINTS: Final = (
-    "remember", "note", "keep in mind", "forget", "for the record", "deci", "agreed", "l use", "l go", "l stick",
-    "l keep", "let", "going with", "prefer", "always", "never", "from now on", "correct", "next", "todo", "to-do",
-    "follow", "remind", "block", "waiting", "question", "reference", "should", "need", "would", "’d ", "'d ", "not",
+    "remember", "note", "for the record", "deci", "agreed", "l use", "l go", "l stick",
+    "l switch", "let", "prefer", "always", "never", "from now on", "correct", "next", "todo", "to-do",
+    "follow", "remind", "block", "waiting", "question", "reference", "should", "not",
 )  # fmt: skip
 
 
@@ -202,6 +205,8 @@ def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
         # Compiled on first use and cached by `re`: few conversations need many, and a flush waits for the import.
         pattern = re.compile(f"{_LEAD}(?P<cue>{cue.pattern})", re.IGNORECASE)
         if not (cue.agent_only if user else cue.user_only) and (found := pattern.match(sentence)):
+            if any(found[0].count(mark) % 2 for mark in '`"'):
+                return None  # inside code or a quotation
             return cue, found.start("cue") if cue.whole else found.end()
     return None
 

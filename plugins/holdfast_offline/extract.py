@@ -16,13 +16,13 @@ from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Category, Extraction, Message, Payload, Turn
 from holdfast.text import asked, tasks
 from holdfast.text.lazy import Lazy
-from holdfast.text.rows.reading import SUMMARY
 from holdfast_offline import echoes, quotes, replies
 from holdfast_offline.changes import Changes, changes
 from holdfast_offline.checks import failing
 from holdfast_offline.quotes import Quote
 from holdfast_offline.speech import clip
 from holdfast_offline.statements import MAX_ITEM_CHARS, MAX_ITEMS, Statements
+from holdfast_rows.reading import SUMMARY
 
 __all__ = ["MAX_FILES", "MAX_ITEMS", "MAX_ITEM_CHARS", "extract"]
 
@@ -62,8 +62,9 @@ def extract(turns: Sequence[Turn]) -> Extraction:
     found = Statements()
     ends = {id(message) for message in answers}
     for message in said:
-        if message.role in ("user", "tool") or (message.role == "assistant" and not message.tool):
-            found.read(message, point=message.role == "user" or id(message) in ends)
+        # Between tool calls the agent weighs what it later drops, so only its answers count.
+        if message.role in ("user", "tool") or id(message) in ends:
+            found.read(message)
     done = changes(said)
     listed = tasks.of(said)
     draft = Payload(

@@ -35,7 +35,7 @@ _BOX: Final = Lazy(r"\[([ xX])\]\s+")
 _ASKS_AFTER: Final = Lazy(r"\s*[,;] (?:so )?(?:can|could|would|will) you\b[^,;]*\?$", re.IGNORECASE)
 #: A decision that only refers to an earlier statement.
 _POINTS_BACK: Final = Lazy(
-    r".*\(\d\)|(?:\S+ ){1,3}(?:it|this|that|them)$"
+    r".*\(\d\)|.*\b(?:it|this|that|them|these|those|here|there)$"
     r"|(?:\S+ ){1,5}(?:this|that|the|your) (?:fix|solution|approach|plan|idea|option|suggestion|recommendation|one|way"
     r"|proposal|changes?|implementation)$",
     re.IGNORECASE,
@@ -49,10 +49,10 @@ _OF_THE_TALK: Final = Lazy(
 )
 #: A fact that only refers to something shown or done: "never do that again", "this is the command I ran".
 _POINTS_AT: Final = Lazy(
-    r"you\b(?! (?:must|should|can|may) (?:always|never|only|not)\b)"
+    r"for\b|you\b(?! (?:must|should|can|may) (?:always|never|only|not)\b)"
     r"|(?:this|that|these|those|it|here)(?:['’]s| is| are| was| were)\b"
     r"|(?:please )?(?:never|always|do not|don['’]t) (?:ever )?(?:do|say|use|try|run|make|change|touch) (?:this"
-    r"|that|it|these|those|so)\b|(?:\S+ ){1,6}(?:it|this|that|them|these|those)$"
+    r"|that|it|these|those|so)\b|.*\b(?:it|this|that|them|these|those|here|there)$"
     r"|from now on,? (?:i|we)(?: am|['’]m| are|['’]re) (?!always|never)",
     re.IGNORECASE,
 )
@@ -60,6 +60,8 @@ _POINTS_AT: Final = Lazy(
 _OF_A_PROMPT: Final = Lazy(
     r"(?:never|always) (?:start|begin|end|include|respond|reply|answer|say|write)\b.*[\"“]", re.IGNORECASE
 )
+#: A pasted prompt for another agent.
+_PROMPT: Final = Lazy(r"\W*you are (?:a|an|the|now)\b", re.IGNORECASE)
 #: Minimum number of words of a fact; fewer are a fragment.
 _LEAST_WORDS: Final = 3
 
@@ -101,7 +103,8 @@ class Statements:
     _asked: list[str] = field(factory=list)  # the agent's questions and blockers since the user last spoke
 
     def read(self, message: Message, *, point: bool = True) -> None:
-        """Read a message. ``point``: also collect pointers. Of a tool result only the user's reply is read."""
+        """Read a message of the user, an answer of the agent, or the user's reply in a tool result, whose pointers are
+        left out (``point``)."""
         if message.role == "tool":
             self._replied(message)
             return
@@ -221,8 +224,8 @@ def _states_nothing(cue: Cue, text: str) -> bool:
 
 
 def _is_document(text: str) -> bool:
-    """Whether a user message is a plan or another document, recognised by its headings, rather than conversation."""
-    return len(_HEADINGS.findall(text)) > 1
+    """Whether a user message is a pasted prompt, a plan or another document rather than conversation."""
+    return len(_HEADINGS.findall(text)) > 1 or _PROMPT.match(text) is not None
 
 
 def _announced(line: str, listed: int, *, user: bool, hinted: bool) -> str:

@@ -36,7 +36,7 @@ KINDS = ("subject", "session", "before", "all")
 
 @frozen(kw_only=True)
 class What:
-    """The data to forget: exactly one of a string, a session id, a day (older data goes), or everything."""
+    """The data to forget, which is either a string, a session id, a day (older data goes), or everything."""
 
     subject: str | None = field(default=None, repr=False)
     session: str | None = None
@@ -52,7 +52,7 @@ class What:
 
     @property
     def kind(self) -> str:
-        """One of :data:`KINDS`."""
+        """A member of :data:`KINDS`."""
         given = (self.subject is not None, self.session is not None, self.before is not None, True)
         return next(kind for kind, is_it in zip(KINDS, given, strict=True) if is_it)
 

@@ -1,7 +1,7 @@
 """Removing data past its ``[retention]`` limit, unless it is still needed.
 
 Never removed: journals with unflushed turns or whose session is UNSAFE or has not ended, today's documents, a
-document that open work in the handoff points to, and the proof of the last flush of a session still in progress.
+document that open work in the handoff points to, and the proof for the last flush of any session still in progress.
 """
 
 from __future__ import annotations

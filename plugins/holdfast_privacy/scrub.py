@@ -67,7 +67,7 @@ class ScrubReport:
 
 def scrub(services: Services, *, dry_run: bool = False) -> ScrubReport:
     """See :meth:`holdfast.engine.Holdfast.scrub`."""
-    services.gate.findings(Subject(Surface.JOURNAL, "", "a text"))  # report a broken validator once, not once per place
+    services.gate.findings(Subject(Surface.JOURNAL, "", "a sample"))  # report a broken validator once, not per place
     if dry_run or not os.path.isdir(services.state):
         return _scrubbed(services, dry_run=dry_run)
     private.make(services.state)

@@ -100,7 +100,7 @@ class BySubject(Edit):
         new = edit_bytes(data, self._lines)
         if not self._needle.in_bytes(new):
             return new
-        # Not line-based. A private leftover is removed; a user's file in the store is kept.
+        # Not line-based. A private leftover is removed, but a user's file in the store stays.
         ours = not path or path.startswith(self._private) or is_temporary(path)
         return None if ours else new
 

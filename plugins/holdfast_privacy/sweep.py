@@ -52,7 +52,7 @@ _ROUNDS: Final = 3
 
 @frozen(kw_only=True)
 class Outcome:
-    """The outcome of an edit: ``left`` lists places that still hold the data; ``foreign`` lists third-party files that
+    """An edit's outcome. ``left`` lists places that still hold the data; ``foreign`` lists third-party files that
     hold it; ``files`` and ``size`` (bytes) measure the last search."""
 
     changed: tuple[Changed, ...]
@@ -424,7 +424,7 @@ def forget_derived(state: str) -> None:
 
 
 def last_said(one: Journal) -> datetime | None:
-    """The time of the journal's newest dated record, or of the file when the journal cannot be read."""
+    """The journal's newest record time, or the file's time when the journal cannot be read."""
     from datetime import UTC
 
     last: datetime | None = None

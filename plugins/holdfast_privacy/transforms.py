@@ -26,7 +26,7 @@ class Edit:
         """Collect information before anything is changed."""
 
     def session(self, session_id: str, last: datetime | None) -> bool:
-        """Whether to remove the whole session. Its last record was written at ``last``."""
+        """Whether to remove the whole session. ``last`` is the time of its last record."""
         return False
 
     def record(self, record: dict[str, Any]) -> dict[str, Any]:
@@ -60,8 +60,8 @@ class Edit:
 
 @frozen(kw_only=True)
 class Changed:
-    """``count`` items changed or removed in one place. ``kind`` is one of journals, archived journals, markers,
-    documents, facts, private files, log lines. ``name`` is only shown, never stored: it may hold purged text."""
+    """``count`` items changed or removed in one place. ``kind`` is journals, archived journals, markers,
+    documents, facts, private files or log lines. ``name`` is only shown, not stored, as it may hold purged text."""
 
     kind: str
     name: str

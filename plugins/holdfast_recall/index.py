@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 #: The file, in the private folder. Every purge removes that folder's ``derived``.
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
-#: Changes with the tables, the tokens and the marks. A file with another version is rebuilt.
-VERSION: Final = 6
+#: Changes with the tables, the tokens, the marks and the size of a page. A file with another version is rebuilt.
+VERSION: Final = 7
 _TABLES: Final = f"""
 CREATE TABLE source (
     id INTEGER PRIMARY KEY, kind TEXT, name TEXT, stamp TEXT, origin TEXT, place INTEGER, texts INTEGER,
@@ -44,6 +44,8 @@ CREATE VIRTUAL TABLE term USING fts5vocab(found, row);
 #: Bits of ``marks``.
 QUESTION, SELF, TIME, NUMBER = 1, 2, 4, 8
 _WAIT_S: Final = 60.0
+#: Bytes per page. A search opens the file anew, and reads less than half as often as with SQLite's 4,096.
+_PAGE: Final = 16_384
 #: Number of rows inserted per call.
 _BATCH: Final = 1_000
 #: Sources that are read in one transaction.
@@ -137,6 +139,7 @@ def _connect(path: str) -> sqlite3.Connection:
         db.execute("PRAGMA secure_delete=ON")
         db.execute("PRAGMA locking_mode=EXCLUSIVE")  # one lock for all statements; other searches wait anyway
         if not db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+            db.execute(f"PRAGMA page_size={_PAGE}")
             db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={VERSION}; COMMIT;")
     except BaseException:
         db.close()
@@ -173,16 +176,19 @@ def size(db: sqlite3.Connection) -> int:
 
 def _update(db: sqlite3.Connection, memory: Holdfast) -> tuple[str, ...]:
     """Returns the names of damaged sources."""
-    known = {(kind, name): row for kind, name, *row in db.execute("SELECT kind, name, id, stamp FROM source")}
-    current = {(one.kind, one.name): one for one in texts.sources(memory)}
-    gone = known.keys() - current.keys()
-    changed = [one for key, one in current.items() if key not in known or known[key][1] != one.stamp]
+    known = {row[1:]: row[0] for row in db.execute("SELECT id, kind, name, stamp FROM source")}
+    current = list(texts.sources(memory))
+    changed = [one for one in current if one not in known]
+    if not changed and len(current) == len(known):
+        return ()
+    names = {(one.kind, one.name) for one in current}
+    gone = [source for (kind, name, _), source in known.items() if (kind, name) not in names]
     before = size(db)
     if gone:
         with _transaction(db):
-            for key in gone:
-                _forget(db, known[key][0])
-                db.execute("DELETE FROM source WHERE id = ?", (known[key][0],))
+            for source in gone:
+                _forget(db, source)
+                db.execute("DELETE FROM source WHERE id = ?", (source,))
             _merge(db)
     unread = []
     for start in range(0, len(changed), _TOGETHER):

@@ -118,8 +118,7 @@ def traits(text: str) -> Traits:
     """The traits that ranking uses. Called for every indexed text, so it splits it into words once."""
     written = set(_words(text))
     found = {word.lower() for word in written}
-    stems = {word[:STEM] for word in found - STOP}
-    stems.update(_wide(text))
+    stems = _stems(found, text)
     digit = _DIGIT.search(text) is not None
     time = not _TIME.isdisjoint(found) or (digit and any(map(str.isdecimal, found)))
     number = digit or not _NUMBER.isdisjoint(found)
@@ -128,7 +127,13 @@ def traits(text: str) -> Traits:
 
 def stems(text: str) -> set[str]:
     """The stems among the traits."""
-    return traits(text).stems
+    return _stems({word.lower() for word in _words(text)}, text)
+
+
+def _stems(found: set[str], text: str) -> set[str]:
+    stems = {word[:STEM] for word in found - STOP}
+    stems.update(_wide(text))
+    return stems
 
 
 def stem(word: str) -> str:

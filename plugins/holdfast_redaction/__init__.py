@@ -1,4 +1,4 @@
-"""Keeps secrets and personal data out of memory: an ``on_validate`` plugin, and ``redact`` for anything else.
+"""Keeps secrets and personal data out of memory. An ``on_validate`` plugin, and ``redact`` for anything else.
 
 >>> from holdfast_redaction import redact
 >>> redact("nothing to hide")

@@ -69,7 +69,7 @@ class Scanner:
     def search(
         self, text: str, areas: list[tuple[int, int]] | None, keywords: Keywords | None
     ) -> tuple[list[Hit], Keywords | None]:
-        """Hits that begin in one of ``areas``, or everywhere with None. ``keywords`` are those that may occur, if
+        """Hits that begin in any of ``areas``, or everywhere with None. ``keywords`` are those that may occur, if
         known. They are returned for the search after masking, which adds none. Raises: like ``find``."""
         hits, keywords = self._searched_for(text, areas, keywords)
         return self._judged(text, hits), keywords

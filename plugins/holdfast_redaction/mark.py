@@ -1,6 +1,6 @@
 """The placeholder ``[REDACTED:rule:xxxx]``. Equal secrets in a store share a placeholder, which does not reveal them.
 
-``xxxx`` is the start of a hash with a key from the store's private folder. With a plain hash, any reader of the memory
+``xxxx`` is a shortened hash with a key from the store's private folder. With a plain hash, any reader of the memory
 could test a guess.
 """
 

@@ -13,7 +13,7 @@ KINDS = ("secret", "email", "phone", "card", "iban", "government", "ip", "mac")
 class Rule:
     """A format in the table. The comment at the top of ``rules.toml`` describes the fields.
 
-    ``check`` is one of "", "check", "random" and "secretlike".
+    ``check`` is "", "check", "random" or "secretlike".
     """
 
     __slots__ = ("after", "before", "before_max", "check", "entropy", "group", "id", "min_word", "overrides", "regex")
@@ -44,7 +44,7 @@ class Rule:
 
 
 class Hit:
-    """A string to mask: its offsets and the rule that found it. Overlapping hits take the name of the lowest
+    """A string to mask, with its offsets and the rule that found it. Overlapping hits take the name with the lowest
     ``rank``."""
 
     __slots__ = ("end", "kind", "rank", "rule", "start")

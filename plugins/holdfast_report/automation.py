@@ -60,7 +60,7 @@ class Entry:
 
 
 def entries(name: str, text: str) -> list[Entry]:
-    """The entries of the document ``name``, oldest first where they have times, otherwise in document order."""
+    """Entries from the document ``name``, oldest first where they have times, otherwise in document order."""
     found = list(_of_json(text) if name.endswith((".json", ".jsonl", ".ndjson")) else _of_lines(text))
     if all(entry.at for entry in found):
         found.sort(key=lambda entry: entry.at)
@@ -72,7 +72,7 @@ def summary(found: Sequence[Entry]) -> list[str]:
     if not found:
         return []
     newest = found[-1]
-    worst = max(reversed(found), key=lambda entry: entry.level)  # the newest of the worst
+    worst = max(reversed(found), key=lambda entry: entry.level)  # the newest among the worst
     if worst.level <= newest.level:
         return [newest.text]
     return [f"{worst.text} (the worst of {len(found)})", f"{newest.text} (the newest of {len(found)})"]

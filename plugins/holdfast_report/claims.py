@@ -1,6 +1,6 @@
-"""Claims in the notes against the forge: a flush that says "merged #7" while #7 is open there.
+"""Compare claims in the notes with the forge, such as a flush that says "merged #7" while #7 is open there.
 
-Only plain claims are checked: that something is merged or closed. Each named target costs the forge one request.
+Checks only plain claims that a target is merged or closed. Each target costs the forge one request.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def findings(forges: Iterable[Forge], files: Report) -> Iterator[Line]:
             states = forge.states(targets)
         except HoldfastError:
             continue
-        except Exception:  # noqa: BLE001, S112 - a guard: a plugin's fault must not cost the report
+        except Exception:  # noqa: BLE001, S112 - a plugin's fault must not cost the report
             continue
         for (verb, target), line in claimed.items():
             state = states.get(target)

@@ -15,10 +15,10 @@ from attrs import frozen
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.flush.publish.forge import Forge
-from holdfast.flush.validation import unsupported
 from holdfast.models import Severity
 from holdfast_report import claims
 from holdfast_report.report import SECTIONS, Line, Report, report
+from holdfast_validation.validation import unsupported
 
 if TYPE_CHECKING:
     from holdfast.flush.publish.forge import Activity
@@ -74,7 +74,7 @@ def morning(services: Services) -> Morning:
 
 
 def _listed(files: Report, happened: list[tuple[Activity, Line]]) -> tuple[Line, ...]:
-    """The lines of the forge, grouped by target in the order of each target's first event. Lines that another section
+    """The forge's lines, grouped by target, ordered by each target's first event. Lines that another section
     shows are left out, and so are holdfast's own comments about changes that the notes hold."""
     noted = "\n".join(line.text for line in files.sections[SECTIONS[1]])
     first: dict[str, int] = {}
@@ -95,8 +95,8 @@ def _of(services: Services, forge: Forge, since: datetime, now: datetime) -> tup
         texts = _masked(services, [_told(one, now) for one in activity])
     except HoldfastError as error:
         return [], f"{forge.title} could not be reached, so this report uses files alone: {error}"
-    except Exception as error:  # noqa: BLE001 - a guard: a plugin's fault must not cost the report
-        return [], f"{forge.title} could not be read: the plugin {forge.name!r} failed ({type(error).__name__})."
+    except Exception as error:  # noqa: BLE001 - a plugin's fault must not cost the report
+        return [], f"{forge.title} could not be read, because plugin {forge.name!r} failed ({type(error).__name__})."
     lines = (Line(text=text, pointer=one.pointer) for text, one in zip(texts, activity, strict=True))
     return list(zip(activity, lines, strict=True)), ""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 HEADING = "Look after it"
 SUMMARY = "what waits to be published on a forge; send it now, drop it, or change its target"
 
-#: Characters of an id that are shown.
+#: Characters of an id to show.
 _ID_CHARS = 16
 
 
@@ -39,7 +39,7 @@ def configure(parser: ArgumentParser) -> None:
             'holdfast outbox drop ID --reason "the issue is gone"',
             "holdfast outbox retarget owner/old owner/new",
         )
-        + "\n\nWhat waits is sent by itself at the next flush and when a session starts."
+        + "\n\nWaiting items are sent automatically at the next flush and when a session starts."
         "\nExit code 1 when something still waits after `send`."
     )
 
@@ -146,7 +146,7 @@ def _table(item: Item) -> dict[str, Any]:
 
 
 def _show(out: Term, item: Item, now: datetime) -> None:
-    """An item with its id, what became of the last try, and what to do."""
+    """An item with its id, the last try's outcome, and the next step."""
     target = out.bold(out.plain(item.target or "?"))
     tried = f", tried {count(item.attempts, 'time')}" if item.attempts else ""
     since = "" if item.is_damaged else out.dim(f"  {ago(item.at, now)}{tried}")

@@ -18,8 +18,8 @@ from itertools import islice
 from typing import BinaryIO, Final, Protocol
 
 from holdfast.errors import ConfigError, Corrupt
-from holdfast.text.rows import messages
-from holdfast.text.rows.reading import Reading, Transcript
+from holdfast_rows import messages
+from holdfast_rows.reading import Reading, Transcript
 from holdfast_transcripts import claude_code, codex, opencode
 from holdfast_transcripts.rows import BAD, Row, elements, is_document, lines
 
@@ -64,7 +64,7 @@ def read(path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> T
 
     Raises:
         ConfigError: ``path`` is missing, not a regular file, or cannot be read.
-        Corrupt: the file is empty, or in an unknown format.
+        Corrupt: file is empty, or in an unknown format.
     """
     with _opened(path) as stream:
         form, document = _told(stream, path)
@@ -84,7 +84,7 @@ def detect(path: str | os.PathLike[str]) -> str:
 
     Raises:
         ConfigError: ``path`` is missing, not a regular file, or cannot be read.
-        Corrupt: the file is empty, or in an unknown format.
+        Corrupt: file is empty, or in an unknown format.
     """
     with _opened(path) as stream:
         return _told(stream, path)[0].NAME

@@ -2,7 +2,7 @@
 
 Source: observed with 2.1.330 and 2.1.197, except prompts typed while the model works: ``queued_command`` attachments
 are read as in published descriptions. Earlier versions record such a prompt only in ``queue-operation`` rows, unless it
-waits for the end of the turn and follows as its own row.
+waits until the turn ends and follows as its own row.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast.text.excerpts import BACKGROUND, background_result, clean, without_injected
-from holdfast.text.leaves import readable, says
-from holdfast.text.rows.blocks import take_content, text_of
-from holdfast.text.rows.reading import Reading, mapping, row_key
+from holdfast_rows.blocks import take_content, text_of
+from holdfast_rows.excerpts import BACKGROUND, background_result, clean, without_injected
+from holdfast_rows.leaves import readable, says
+from holdfast_rows.reading import Reading, mapping, row_key
 
 NAME: Final = "claude-code"
 APPENDED: Final = True

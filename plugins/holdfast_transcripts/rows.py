@@ -1,4 +1,4 @@
-"""JSON values from a file one by one: lines (JSONL) or the elements of one array, in bounded memory."""
+"""Read JSON values from a file one by one, as lines (JSONL) or elements of one array, in bounded memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BLANK: Final = re.compile(r"[ \t\r\n]*")
 class Row(NamedTuple):
     """``value`` is the decoded row, or :data:`BAD`. ``position`` is its byte offset (lines) or index (elements);
     ``end`` the byte after it, 0 for elements, which cannot be resumed. ``cut``: the file ends inside the row. ``raw``
-    is the text of a BAD line; for a line over :data:`MAX_ROW_BYTES` its beginning, length and digest."""
+    is a BAD line's text; for a line over :data:`MAX_ROW_BYTES` its beginning, length and digest."""
 
     value: object
     position: int
@@ -47,7 +47,7 @@ _DECODER: Final = json.JSONDecoder(parse_int=_integer, strict=False)
 
 
 def lines(stream: BinaryIO, offset: int = 0) -> Iterator[Row]:
-    """The rows of a JSONL file from byte ``offset``. Blank lines are skipped. An unfinished last line is ``cut`` and
+    """Rows in a JSONL file from byte ``offset``. Blank lines are skipped. An unfinished last line is ``cut`` and
     its
     ``end`` is its own start, so the next reading reads it again when finished."""
     stream.seek(offset)
@@ -77,7 +77,7 @@ def lines(stream: BinaryIO, offset: int = 0) -> Iterator[Row]:
 
 
 def elements(stream: BinaryIO) -> Iterator[Row]:
-    """The elements of a file that is one JSON array, or one object that holds it under :data:`CONTAINERS`.
+    """Elements from a file that is one JSON array, or one object that holds it under :data:`CONTAINERS`.
 
     After an element that cannot be decoded the rest is unreadable. That element is ``BAD``, ``cut`` and the last.
     """
@@ -111,7 +111,7 @@ def _decoded(text: str) -> object:
 
 
 class _Feed:
-    """Decodes values from a stream, holding no more text than the value at hand."""
+    """Decodes values from a stream, holding only the current value's text."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -120,7 +120,7 @@ class _Feed:
         self._at = 0
 
     def peek(self) -> str:
-        """The next character that is not blank; empty at the end of the file."""
+        """The next character that is not blank, or empty at the file's end."""
         while True:
             match = _BLANK.match(self._text, self._at)
             self._at = match.end() if match else self._at
@@ -130,7 +130,7 @@ class _Feed:
                 return ""
 
     def skip(self) -> None:
-        """Pass over the character that :meth:`peek` told."""
+        """Skip the character that :meth:`peek` returned."""
         self._at += 1
 
     def value(self) -> object:
@@ -145,7 +145,7 @@ class _Feed:
             except RecursionError:
                 return BAD
             else:
-                # A number that ends with the buffer may go on in the next chunk.
+                # A number that ends with the buffer may continue in the next chunk.
                 if end < len(self._text) or not isinstance(value, int | float) or not self._more():
                     self._at = end
                     return value

@@ -22,7 +22,7 @@ from holdfast.plugin import discovery
 
 _SESSIONS = "sessions"
 #: Not adopted, because they are meaningless elsewhere, rebuilt on demand, or unsafe. An intent to append may name any
-#: document and any position; the register of written documents would vouch for a clone's documents.
+#: document and any position, and the register of written documents would vouch for a clone's documents.
 _OF_ITS_PLACE = frozenset(
     {".gitignore", private.MARK, private.INDEX_SEEN, "append.intent", "facts.mark", "safe.jsonl", provenance.REGISTER}
 )
@@ -53,7 +53,7 @@ class Adopted:
 
 
 def contents(aside: str) -> Held:
-    """List the contents of the folder ``aside``, without following links or changing anything."""
+    """List everything in the folder ``aside``, without following links or changing anything."""
     try:
         found = list(_files(aside, ""))
         sizes = [safeopen.stat(os.path.join(aside, name)).st_size for name in found]
@@ -132,7 +132,7 @@ def _take(state: str, aside: str, name: str) -> str:
         with private.lock(target):
             durable.replace(target, b"".join(line + b"\n" for line in lines) + safeopen.read(target))
     elif not _is_rebuilt(name):
-        return "This user's state has one of its own"
+        return "This user's state already has its own"
     return ""
 
 

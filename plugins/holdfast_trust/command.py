@@ -30,7 +30,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="trust the project without being asked")
     parser.add_argument("--list", action="store_true", help="list the trusted projects")
     parser.add_argument(
-        "--revoke", metavar="PATH", nargs="?", const="", help="no longer trust the project at PATH (default: this one)"
+        "--revoke", metavar="PATH", nargs="?", const="", help="no longer trust the project at PATH (default: here)"
     )
     parser.add_argument("--digest", action="store_true", help="print the digest for HOLDFAST_TRUST, as CI needs it")
     parser.add_argument(

@@ -18,7 +18,7 @@ _REASONS = {
     "storage": "decides where memory is kept",
     "storage.spool": "lets context go before the server has the flush",
     "layout": "decides which files memory is written to",
-    "retention": "decides what is deleted",
+    "retention": "decides which data is deleted",
     "identity": "decides whose name a flush carries",
     "facts.max_facts": "deletes the facts above that number",
     "facts.supersede": "decides which parts of deleted facts are kept",

@@ -1,4 +1,4 @@
-"""The history of a project, day by day: sessions, flushes, refused flushes, dreams, and facts that came and left."""
+"""A project's history by day, with sessions, flushes, refused flushes, dreams, and new and removed facts."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def total(days: Sequence[DayEvents]) -> DayEvents:
 
 
 def since_first(days: Iterable[DayEvents], *, least: int) -> list[DayEvents]:
-    """The days from the first one with an event, at least the last ``least``."""
+    """The days since the first event, at least the last ``least``."""
     listed = list(days)
     first = next((number for number, day in enumerate(listed) if not day.is_quiet), len(listed))
     return listed[max(0, min(first, len(listed) - least)) :]

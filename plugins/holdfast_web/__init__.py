@@ -2,7 +2,7 @@
 
 - ``command``: ``holdfast web``
 - ``server``: the HTTP server: loopback only, GET and HEAD only, stops when idle
-- ``access``: the link's token, the cookie, and the check of the Host header
+- ``access``: the link's token, the cookie, and the Host header check
 - ``site``: a path to a response: routes, error pages, response headers
 - ``rendering``: Jinja2 with escaping, visible control characters, dates and numbers
 - ``markdown``: Markdown to a safe subset of HTML

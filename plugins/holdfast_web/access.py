@@ -1,4 +1,4 @@
-"""Who may read the page: the token in the link, the cookie it is exchanged for, and the Host header.
+"""Access to the page, by the token in the link, the cookie that replaces it, and the Host header.
 
 The page has a random path prefix, and the cookie is limited to it. Cookies ignore ports, so without the prefix a
 browser would send ours to every other server on this machine.
@@ -19,7 +19,7 @@ _LONGEST: Final = 4_096
 
 
 class Access:
-    """The secrets of one server run. ``prefix`` is the path under which the pages are, with slashes around it."""
+    """One server run's secrets. ``prefix`` is the pages' common path, with slashes around it."""
 
     def __init__(self, port: int) -> None:
         self._port = port

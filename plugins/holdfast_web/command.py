@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 #: The command's help heading, and its summary line.
 HEADING = "Look after it"
-SUMMARY = "show the memory in a browser: a read-only page on this machine"
+SUMMARY = "show the memory in a browser, as a read-only page on this machine"
 
 _IDLE_MINUTES: Final = 30
 _HIGHEST_PORT: Final = 65_535
@@ -20,7 +20,7 @@ _HIGHEST_PORT: Final = 65_535
 def configure(parser: ArgumentParser) -> None:
     from holdfast.cli.args import examples, positive
 
-    parser.add_argument("--port", metavar="N", type=positive("port"), default=0, help="port (default: a free one)")
+    parser.add_argument("--port", metavar="N", type=positive("port"), default=0, help="port (default: any free port)")
     parser.add_argument("--no-open", action="store_true", help="only print the link; do not start a browser")
     parser.add_argument(
         "--idle",
@@ -99,7 +99,7 @@ def _open(link: str) -> None:
 
 
 def _not_installed(error: ImportError) -> Exception:
-    """The error for a missing package; ``error`` itself for a module of ours."""
+    """The error for a missing package; ``error`` itself for a holdfast module."""
     import shlex
     import sys
 
@@ -110,6 +110,6 @@ def _not_installed(error: ImportError) -> Exception:
         return error
     python = shlex.quote(sys.executable) if sys.platform != "win32" else f'"{sys.executable}"'
     return PluginLoadFailed(
-        f"`holdfast web` needs the package {missing or 'jinja2'}, which is not installed.",
+        f"`holdfast web` needs the missing package {missing or 'jinja2'}.",
         next_step=f'Install it for the Python that runs holdfast: `{python} -m pip install "holdfast[web]"`.',
     )

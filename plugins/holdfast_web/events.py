@@ -1,4 +1,4 @@
-"""The events of each day: sessions, flushes, compactions, refused flushes, overrides and dreams."""
+"""Each day's events (sessions, flushes, compactions, refused flushes, overrides and dreams)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holdfast.session.status import Status
     from holdfast_web.project import Flushed, Project
 
-#: The reason of a flush that a compaction asked for.
+#: The reason of flushes made for a compaction.
 _COMPACTION: Final = "compaction"
 
 
@@ -33,7 +33,7 @@ class Interruption(NamedTuple):
 
 
 def totals(shown: Iterable[Day]) -> Day:
-    """The sum of the days, with the last day's date. ``shown`` has at least one day."""
+    """The sum over all days, with the last day's date. ``shown`` has at least one day."""
     listed = list(shown)
     return Day(
         day=listed[-1].day,
@@ -95,7 +95,7 @@ def _flushes(project: Project, first: date) -> Iterator[tuple[str, Flushed]]:
 
 def incidents(project: Project, now: Status, first: date) -> list[Incident]:
     """The refused flushes and overrides since ``first`` that the journals record, newest first, with those of sessions
-    that became UNSAFE before journals recorded them. Their texts are as stored."""
+    that became UNSAFE before journals recorded them. Their text is as stored."""
     found: list[Incident] = []
     for one in now.sessions:
         if one.last_turn_at is not None and one.last_turn_at.astimezone(project.zone).date() >= first:

@@ -147,7 +147,7 @@ class Journals:
         return str(found)[:_OPENING]
 
     def check(self, passage: Passage, *, is_last: bool) -> tuple[list[str], str]:
-        """The state of each document of the receipt, in order: stored, replaced or missing; and
+        """The state (stored, replaced or missing) of each document in the receipt, in order, and
         a sentence when that cannot be checked. ``is_last``: no later flush replaced the session's handoff entry."""
         written = passage.receipt.written
         try:
@@ -234,7 +234,7 @@ def _position(starts: list[int], offset: int) -> int:
 
 
 def _add(passages: list[Passage], row: dict[str, Any], dropped: range, kept: int, override: str) -> bool:
-    """Add a checkpoint: a new flush, or the drop that follows the last one. False for a checkpoint without a flush."""
+    """Add a checkpoint, for a new flush or the drop after the last one. False for a checkpoint without a flush."""
     from attrs import evolve
 
     try:
@@ -269,7 +269,7 @@ def items(payload: Payload) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def quoted(payload: Payload, said: Sequence[Said]) -> list[tuple[str, ...]]:
-    """The labels of the payload fields that quote each message."""
+    """Labels of payload fields that quote each message."""
     keys = [(label, key) for label, listed in items(payload) for text in listed if (key := _key(text))]
     labels = dict(FIELDS)
     pairs = (source.partition(" ") for source in payload.sources)

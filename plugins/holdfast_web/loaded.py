@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: A placeholder for the next session's id, as long as Claude Code's ids, because the brief
 #: is cut to a fixed size that includes it.
 NEXT_SESSION: Final = "claude-code-00000000-0000-0000-0000-000000000000"
-_HEAD: Final = "holdfast names the session and what is UNSAFE"
+_HEAD: Final = "holdfast names the session and anything UNSAFE"
 _RESUME: Final = "open work and warnings always come first"
 
 

@@ -44,7 +44,7 @@ class Line:
 class Origins:
     """The origins of items, from the record of confirmations, the dream's runs and the notes.
 
-    ``memory`` is the memory's own name, ``note_of`` names the note of a day, and ``read`` returns a document's text,
+    ``memory`` is the memory's own name, ``note_of`` names a day's note, and ``read`` returns a document's text,
     empty when there is none.
     """
 

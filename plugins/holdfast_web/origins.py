@@ -50,7 +50,7 @@ class Turn:
 @frozen(kw_only=True)
 class Source:
     """A note line, the flush that wrote it, and the turns it quotes. ``at`` is None for a note without a stamp. ``by``
-    is ``person@machine agent``, where that is recorded."""
+    is ``person@machine agent``, if recorded."""
 
     place: str
     text: str
@@ -141,7 +141,7 @@ def _named(project: Project, name: str, number: int) -> tuple[str, int, str]:
             f"{shown.name} came with a clone and is withheld.", next_step="Read it, then run `holdfast trust`."
         )
     if number > len(lines) or not lines[number - 1].strip():
-        raise NotFound(f"{shown.name} has no text in line {number}.", next_step=f"See `holdfast show {shown.name}`.")
+        raise NotFound(f"{shown.name} has nothing in line {number}.", next_step=f"See `holdfast show {shown.name}`.")
     return shown.name, number, lines[number - 1]
 
 
@@ -275,7 +275,7 @@ def _history(project: Project) -> Iterator[Change]:
 
 
 def _fact_sources(project: Project, fact: Fact) -> Iterator[Source]:
-    """The note line with the fact on the day it was stored, or the turns of its source session.
+    """The note line with the fact on the day it was stored, or its source session's turns.
 
     ``fact.source`` is a flush, a session or a message, by the way in which it was stored.
     """

@@ -29,7 +29,7 @@ class Page(Generic[T]):
 
 
 def page(items: Sequence[T], wanted: str, *, size: int = SIZE) -> Page[T]:
-    """Page ``wanted`` of ``items``. A number that does not exist gives the nearest page, other text the first."""
+    """Page ``wanted`` of ``items``. A number out of range gives the nearest page, anything else the first."""
     pages = max(1, -(-len(items) // size))
     number = min(max(int(wanted), 1), pages) if wanted.isascii() and wanted.isdigit() and len(wanted) < 10 else 1
     start = (number - 1) * size

@@ -45,7 +45,7 @@ class Flushed(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """The flushes of a note as read at ``at``, in seconds of the monotonic clock."""
+    """A note's flushes as read at ``at``, in seconds of the monotonic clock."""
 
     at: float
     revision: str
@@ -71,7 +71,7 @@ class Shown:
 
 
 class Project:
-    """One opened project. Not safe for threads: the site makes one page at a time."""
+    """One opened project. Not safe for threads, because the site makes one page at a time."""
 
     def __init__(self, memory: Holdfast) -> None:
         self.memory = memory
@@ -216,7 +216,7 @@ class Project:
 
     @property
     def facts_withheld(self) -> bool:
-        """Whether the stored facts came with a clone that is not trusted. Raises: Unavailable."""
+        """Whether the stored facts came with an untrusted clone. Raises: Unavailable."""
         return self.services.store.is_withheld(provenance.FACTS)
 
     def facts(self) -> list[Fact]:

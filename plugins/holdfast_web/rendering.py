@@ -1,4 +1,4 @@
-"""Jinja2 with escaping and visible control characters by construction, and the filters of the templates."""
+"""Jinja2 with escaping and visible control characters by construction, and template filters."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Renderer:
             self._environment.get_template(name)
 
     def page(self, template: str, *, here: str, title: str, **values: Any) -> str:
-        """A page. ``here`` is the path of its entry in the menu."""
+        """A page. ``here`` is the path in its menu entry."""
         project = self._project
         return self._environment.get_template(template).render(
             here=here,
@@ -88,7 +88,7 @@ class Renderer:
         )
 
     def url(self, *parts: str, **query: object) -> str:
-        """The address of a page: each part is one segment. Empty values are left out of the query."""
+        """A page's address, with one segment for each part. Empty values are left out of the query."""
         path = self._prefix + "/".join(quote(part, safe="") for part in parts)
         given = {name: value for name, value in query.items() if value not in ("", None)}
         return f"{path}?{urlencode(given)}" if given else path

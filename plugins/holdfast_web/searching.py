@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 #: Seconds a request waits for its search before it shows how far the search has got.
 _WAIT_S: Final = 0.4
-#: Searches that are remembered until their page asks again.
+#: Searches to remember until their page asks again.
 _KEPT: Final = 8
 
 
 class Pending(NamedTuple):
-    """A search that is not finished: ``done`` of ``total`` parts of the index, 0 of 0 before the first."""
+    """An unfinished search, with ``done`` of ``total`` index parts read, 0 of 0 before the first."""
 
     done: int
     total: int
@@ -35,7 +35,7 @@ class Searches:
     def result(self, key: tuple[str, str], search: Callable[[], Sequence[SearchHit]]) -> Sequence[SearchHit] | Pending:
         """The hits of ``search``, started unless ``key`` is under way, or how far it has got.
 
-        Raises: the error of the search.
+        Raises: the search's error.
         """
         with self._lock:
             one = self._running.get(key)

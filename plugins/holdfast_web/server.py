@@ -66,7 +66,7 @@ class Server(ThreadingHTTPServer):
         self.serve_forever(poll_interval=_CHECK_S)
 
     def stop(self) -> None:
-        """Make :meth:`run` return. May be called from any thread but the one that runs."""
+        """Make :meth:`run` return. May be called from any thread except the running one."""
         self.shutdown()
 
     def interrupt(self) -> None:
@@ -122,7 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(site.answer(self.path, host=host[0] if len(host) == 1 else None, cookie="; ".join(cookie)), body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Errors that the base class finds: a malformed or too long request, and every other method."""
+        """Errors that the base class finds, such as a malformed or too long request, and every other method."""
         if self.server.site is not None:
             code = 405 if code == 501 else code
             self._send(self.server.site.refusal(code), body=getattr(self, "command", "") != "HEAD")

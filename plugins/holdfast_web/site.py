@@ -76,7 +76,7 @@ class Site:
         except HoldfastError as error:
             message, step = self._project.masked(error.message, error.next_step)
             return self._error(_status_of(error), message, step, home=self.access.prefix)
-        except Exception:  # a gate for the browser: it gets a page, never a traceback
+        except Exception:  # the browser gets a page, never a traceback
             logger.exception("a page could not be made")
             return self.refusal(HTTPStatus.INTERNAL_SERVER_ERROR, home=self.access.prefix)
 
@@ -113,7 +113,7 @@ class Site:
         return _response(HTTPStatus.OK, _HTML, text.encode("utf-8", "replace"))
 
     def _static_file(self, name: str) -> Response:
-        """The stylesheet and the script are for everyone: they hold nothing of the project, and an error page must not
+        """Everyone may read the stylesheet and the script. They hold nothing of the project, and an error page must not
         show the prefix to a reader without the cookie."""
         found = self._static.get(name)
         if found is None:
@@ -168,9 +168,9 @@ def _status_of(error: HoldfastError) -> HTTPStatus:
 _REFUSALS: Final = {
     HTTPStatus.BAD_REQUEST: ("The address cannot be read.", "Go back and follow a link of the page."),
     HTTPStatus.FORBIDDEN: ("This page needs the link with its token.", _AGAIN),
-    HTTPStatus.NOT_FOUND: ("There is no such page.", "Choose one from the menu."),
+    HTTPStatus.NOT_FOUND: ("This page does not exist.", "Choose one from the menu."),
     HTTPStatus.METHOD_NOT_ALLOWED: (
-        "The page is read-only: it answers GET and HEAD.",
+        "The page is read-only and answers only GET and HEAD.",
         "Use a command to change memory.",
     ),
     HTTPStatus.MISDIRECTED_REQUEST: ("This server answers only under its address on this machine.", _AGAIN),

@@ -31,7 +31,7 @@ _FEWEST: Final = 21
 
 @define(kw_only=True)
 class Day:
-    """The events of one day. ``saved`` counts flushes, and ``compactions`` those of them that a compaction asked for.
+    """One day's events. ``saved`` counts all flushes, and ``compactions`` the flushes made for a compaction.
     ``overridden`` counts operators' overrides, ``failed`` failed dreams."""
 
     day: date
@@ -67,7 +67,7 @@ class Tick:
 
 @frozen(kw_only=True)
 class Picture:
-    """Geometry for the template, in units of the view box. ``lanes`` are labels with the height of their base line."""
+    """Geometry for the template, in units of the view box. ``lanes`` are labels with their base line's height."""
 
     width: int
     height: int
@@ -117,7 +117,7 @@ def _floor(row: int) -> float:
 
 
 def without_quiet_start(shown: Sequence[Day]) -> list[Day]:
-    """The days from the first one with an event, at least three weeks."""
+    """The days since the first event, at least three weeks."""
     first = next((number for number, day in enumerate(shown) if not day.is_quiet), len(shown))
     return list(shown[max(0, min(first - 1, len(shown) - _FEWEST)) :])
 

@@ -1,1 +1,1 @@
-"""The open work of all sessions: ``holdfast work``."""
+"""The work of all sessions: ``memory.work`` and ``holdfast work``."""

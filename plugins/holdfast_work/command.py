@@ -29,7 +29,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "action", nargs="?", choices=("list", "show", "close", "reopen"), default="list", help="default: list"
     )
-    parser.add_argument("id", nargs="?", metavar="ID", help="a session, or the beginning of its id")
+    parser.add_argument("id", nargs="?", metavar="ID", help="a session's id, or its first characters")
     parser.add_argument("--because", metavar="TEXT", help="reason for closing or reopening, for the daily note")
     parser.add_argument("--all", action="store_true", help="with list: work that ended, too")
     add_json(parser)
@@ -41,9 +41,9 @@ def configure(parser: ArgumentParser) -> None:
             'holdfast work close fix-login --because "merged in #12"',
             "holdfast work reopen fix-login",
         )
-        + "\n\nopen: something is left to do.  finished: it was done.  answered: a question was answered and nothing"
-        "\nchanged.  closed: by this command. Closing changes no session and drops nothing; the next flush of the"
-        "\nsession says again whether its work is open."
+        + "\n\nopen: work remains.  finished: the work is done.  answered: a question was answered without any"
+        "\nchange.  closed: by this command. Closing changes no session and drops nothing. The session's next flush"
+        "\ndecides again whether its work is open."
     )
 
 

@@ -1,7 +1,7 @@
 """Validation of a document with anchors.
 
 Errors refuse the document: missing or repeated required anchors, an unclosed construct that swallows the text after it,
-excessive size. Warnings are only reported: a required anchor in different case, which does not satisfy it (reading
+excessive size. Warnings are only reported, for a required anchor in different case, which does not satisfy it (reading
 A52), other repeated headings (A53), and empty sections (A54).
 """
 
@@ -64,7 +64,7 @@ def _anchors(subject: Subject, found: Outline, anchors: Sequence[str]) -> Iterat
 
 
 def _repeats(subject: Subject, found: Outline, anchors: Sequence[str]) -> Iterator[Finding]:
-    """Repeated headings that are not required, and headings that resemble an existing anchor."""
+    """Repeated optional headings, and headings that resemble an existing anchor."""
     required = {heading_of(anchor) for anchor in anchors}
     have = required & {(h.level, h.text) for h in found.headings}
     first: dict[tuple[int, str], int] = {}

@@ -64,8 +64,8 @@ def prepared(services: Services, record: Record, *, session: str = "") -> Prepar
 
 
 def stopped(services: Services, session_id: str, *, final: bool) -> list[str]:
-    """Handle the end of an agent's turn or, with ``final``, of its session: end the workflows whose conditions were
-    observed, and at the session's end record failing checks. Returns one sentence for each, for the user.
+    """End workflows whose conditions were observed, after an agent's turn or, with ``final``, its session. After the
+    session also record failing checks. Returns one sentence for each, for the user.
 
     Raises: HoldfastError from the files. The workflow then stays open.
     """
@@ -95,7 +95,7 @@ def stopped(services: Services, session_id: str, *, final: bool) -> list[str]:
 
 
 def _last_request(session: Session) -> datetime:
-    """The time of the user's last message."""
+    """When the user sent the last message."""
     times = (message.at for message in reversed(session.messages) if message.role == "user" and message.at)
     return next(times, datetime.max.replace(tzinfo=UTC))
 

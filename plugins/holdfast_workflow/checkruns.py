@@ -169,7 +169,7 @@ _NO_RUN: Final = frozenset(
 _PRINTING: Final = frozenset(["-q", "-qq", "-v", "-vv", "-vvv", "-s", "-x", "--quiet", "--verbose", "--silent"])
 #: A message read from a here-document, as agents pass it to ``git commit -m``. It does not change the exit status.
 _MESSAGE: Final = re.compile(r"""\"\$\(cat <<-?[ \t]*(['\"]?)(\w+)\1\n.*?\n[ \t]*\2[ \t]*\n?[ \t]*\)\"""", re.DOTALL)
-#: Here-documents in one line. Each unclosed one costs a pass over the rest of the line.
+#: Here-documents in one line. Each unclosed one costs a pass over the remaining line.
 _MOST_MESSAGES: Final = 8
 _OPERATORS: Final = "();<>|&\n"
 _ENDS: Final = frozenset(";\n")
@@ -232,7 +232,7 @@ def _parts(line: str, more: Collection[str], depth: int) -> list[Part]:
 
 
 def _last_chain(line: str) -> list[list[str]] | None:
-    """The commands joined by ``&&`` at the end of the line, which all passed if the status is 0. None when the status
+    """The commands joined by ``&&`` that end the line, which all passed if the status is 0. None when the status
     belongs to another command or is unclear."""
     if line.count("<<") <= _MOST_MESSAGES:
         line = _MESSAGE.sub("message", line)

@@ -57,7 +57,7 @@ _CONTINUES: Final = ("fence", "html")
 
 class Heading(NamedTuple):
     """A heading of the document itself. ``text`` has no hashes and single spaces. ``line`` is 1-based. ``start`` and
-    ``end`` are the offsets of its first character and of the first character after its line(s)."""
+    ``end`` are its first character's offset and the offset after its line(s)."""
 
     level: int
     text: str
@@ -90,7 +90,7 @@ def outline(text: str) -> Outline:
 def _lines(text: str) -> Iterator[tuple[int, int, int, str]]:
     """Number, start, end and text of each line, with tabs expanded to spaces."""
     at = len(BOM) if text.startswith(BOM) else 0
-    # Not splitlines(): it breaks at form feeds and other characters that do not end a line in Markdown.
+    # Not splitlines(), which breaks at form feeds and other characters that do not end a line in Markdown.
     pieces = _BREAKS.split(text[at:]) if "\r" in text else text[at:].split("\n")
     for number, line in enumerate(pieces, 1):
         end = at + len(line)
@@ -170,7 +170,7 @@ class _Scanner:
         self._take_rest(line[at:], matched, number, start, lazy=lazy)
 
     def _take_rest(self, rest: str, matched: int, number: int, start: int, *, lazy: bool) -> None:
-        """The rest of a line, text or nothing, once every block that it begins is open."""
+        """Handle a line's remainder, text or nothing, once every block that it begins is open."""
         blank = not rest.strip(" ")
         if lazy and not blank:
             return  # a lazy continuation line inside containers; its content does not matter

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from holdfast import Holdfast
-    from holdfast.flush.validation import Repair
+    from holdfast_validation.validation import Repair
     from holdfast_workflow.observations import Captured
     from holdfast_workflow.three import MemoryUpdate
     from holdfast_workflow.update import Updated

@@ -75,7 +75,7 @@ class Sighting:
 
 @frozen(kw_only=True)
 class Captured:
-    """The result of a capture, with the number of sightings, the trigger that fired (now or before), and whether it is
+    """A capture's result, with the number of sightings, the trigger that fired (now or before), and whether it is
     in patterns.md. ``waiting`` counts the throttled entries."""
 
     sighting: Sighting

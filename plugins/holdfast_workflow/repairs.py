@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from holdfast.errors import Corrupt, Refused
-from holdfast.flush.validation import Repair, three_files
+from holdfast_validation.validation import Repair, three_files
 from holdfast_workflow import update
 
 if TYPE_CHECKING:

@@ -165,7 +165,7 @@ class _Change:
             return
         if len(self._items) + len(self._lines) >= self._limits.max_items:
             raise Refused(
-                f"{self._where} is full: it holds {self._limits.max_items} items.",
+                f"{self._where} is full. It holds {self._limits.max_items} items.",
                 next_step="Remove or merge old ones, or let the new entry replace one.",
             )
         self._lines.append(line)
@@ -193,7 +193,7 @@ class _Change:
 
 
 def _ending(text: str, at: int) -> str:
-    """The rest of the line at ``at``: spaces and its line end."""
+    """The spaces and line end at ``at``."""
     match = re.compile(r"[ \t]*(?:\r\n|\r|\n)?").match(text, at)
     return match[0] if match else ""
 

@@ -105,7 +105,7 @@ class Deliverable:
 
 @frozen(kw_only=True)
 class MemoryUpdate:
-    """Entries for the three files, each for the anchor of the same name. ``no_change`` names files explicitly left
+    """Entries for the three files, each for the anchor with that name. ``no_change`` names files explicitly left
     without entries. An entry may be a string or a :class:`CuratedEntry` that replaces an older one."""
 
     current_focus: tuple[CuratedEntry, ...] = field(default=(), converter=_entries)
@@ -168,12 +168,12 @@ def update_from(data: object, source: str = "The update") -> MemoryUpdate:
 
 
 def is_link(text: str) -> bool:
-    """Whether ``text`` is a reference: a URL, ``owner/repo#12``, ``#12``, a commit, or a path in the project."""
+    """Whether ``text`` is a reference (URL, ``owner/repo#12``, ``#12``, commit, or path in the project)."""
     return is_reference(text) or bool(path_of(text))
 
 
 def is_reference(text: str) -> bool:
-    """Whether ``text`` is a link recognisable by form alone: a URL, ``owner/repo#12``, ``#12`` or a commit."""
+    """Whether ``text`` is a link recognisable by form alone (URL, ``owner/repo#12``, ``#12`` or commit)."""
     return bool(_REFERENCE.fullmatch(text.strip()))
 
 

@@ -1,5 +1,5 @@
-"""Reading and updating the three files of document 004: checked before anything is written, entries placed only under
-their anchors, all other text kept, through the same gate and store as other documents."""
+"""Reading and updating the three files of document 004. Checks precede all writes, entries go only under their anchors,
+all existing text stays, and the files use the same gate and store as other documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LOAD at the start of a workflow, UPDATE at its end, and nothing in between (document 004, FR-2 to FR-4).
+"""LOAD when a workflow starts, UPDATE when it ends, and nothing in between (document 004, FR-2 to FR-4).
 
     (none)  --start-->  open    the three files were read, in order; only the record was written
     open    --start-->  open    read again
@@ -78,7 +78,7 @@ class Start:
 
 
 class Workflow:
-    """One of the five workflows of a project. Raises: ValueError for another name."""
+    """One of a project's five workflows. Raises: ValueError for another name."""
 
     def __init__(self, services: Services, name: str) -> None:
         if name not in WORKFLOWS:
@@ -125,14 +125,14 @@ class Workflow:
             repeated = record is not None and record.state == "ended" and record.key == key
             if record is None or (record.state != "open" and not repeated):
                 raise Refused(
-                    f"The workflow {self.name} cannot end: it was not started, so the memory was not loaded.",
+                    f"The workflow {self.name} cannot end, because it was not started and the memory was not loaded.",
                     next_step=f"Run `holdfast workflow start {self.name}` and read its output.",
                 )
             given = _with_evidence(given, seen)
             if given.unsaid:
                 names = ", ".join(f"{s}.md" for s in given.unsaid)
                 raise Refused(
-                    f"The workflow {self.name} cannot end: no entry for {names}.",
+                    f"The workflow {self.name} cannot end without an entry for {names}.",
                     next_step="Pass an entry for each of the three files, or `--no-change FILE`.",
                 )
             now = self._services.now()
@@ -181,7 +181,7 @@ class Workflow:
         services = self._services
         if services.store.is_withheld(loaded.name):
             raise Refused(
-                f"{loaded.name} is withheld: this machine did not write it, so it may have come with a clone.",
+                f"{loaded.name} is withheld because this machine did not write it, so it may have come with a clone.",
                 next_step=provenance.NEXT_STEP,
             )
         return evolve(loaded, text=services.gate.outgoing(loaded.text, surface=loaded.surface, name=loaded.name))
@@ -200,7 +200,7 @@ class Workflow:
 
 
 def observed_conditions(name: str, seen: Observed) -> tuple[str, ...]:
-    """The conditions of the workflow ``name`` that ``seen`` proves: tests ran, and all of them pass. A regression test
+    """The conditions that ``seen`` proves for the workflow ``name``. Tests ran, and all of them pass. A regression test
     is a test that failed before."""
     if observed.tests(seen.failing):
         return ()

@@ -492,7 +492,7 @@ def test_load__turns_that_were_never_flushed__says_so_and_what_to_do(opened):
     memory.session("s").add("user", "Fix the login")
     text = str(memory.load())
     assert "No work is open" not in text
-    assert "1 session has journalled turns that are not flushed yet" in text
+    assert "1 session has journalled turns that still need a flush" in text
     assert "holdfast flush" in text
 
 

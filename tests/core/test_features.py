@@ -40,6 +40,19 @@ def test_method__of_an_installed_distribution__gets_the_opened_project(
     assert memory.greet(word="hi") == (memory, "hi")  # type: ignore[attr-defined]
 
 
+def test_value_of_a_session__of_an_installed_distribution__is_made_once_from_services_and_session(
+    install: Install, opened: Callable[..., Holdfast]
+) -> None:
+    source = "def words(services, session): return [services, session]"
+    install("sess", "holdfast.methods", "session.words = sess_module:words", source)
+    memory = opened()
+    session = memory.session("s")
+    assert session.words == [memory.services, session]  # type: ignore[attr-defined]
+    assert session.words is session.words  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="'Session' object has no attribute 'word'"):
+        _ = session.word  # type: ignore[attr-defined]
+
+
 def test_method__offered_by_two_distributions__is_an_error_that_names_both(
     install: Install, opened: Callable[..., Holdfast]
 ) -> None:

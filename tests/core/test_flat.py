@@ -46,6 +46,8 @@ def by_cattrs(row: object, cls: type[Any]) -> object:
         return converter.structure(row, cls)
     except converter.INVALID:
         return None
+
+
 STATED = {"digest": "d", "at": AT, "payload": {"objective": "o"}, "why": "", "waived": False}
 MARKER = st.fixed_dictionaries(
     {"session": TEXT, "at": TEXT, "reason": TEXT},

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.errors import FlushRefused
-from holdfast.session.mirror import parse
 from holdfast.testing.rows import FORMS, kept, messages, strings, values
-from holdfast.text.leaves import call_text, leaves, readable, result_text
-from holdfast.text.rows.reading import Reading
+from holdfast_loops.mirror import parse
+from holdfast_rows.leaves import call_text, leaves, readable, result_text
+from holdfast_rows.reading import Reading
 from holdfast_transcripts import claude_code, codex, opencode, read
 
 READERS: dict[str, Any] = {"claude-code": claude_code, "codex": codex, "opencode": opencode}

@@ -156,7 +156,7 @@ def test_losses__curated_document_removed__decided_lines_come_back(flushed, open
     [loss] = losses.every(opened().services)
     assert loss.message == "MEMORY.md is missing."
     [done] = mending.mend(opened().services, [loss])
-    assert "1 decided line; other lines are lost" in done.message
+    assert "1 decided line. Other lines are lost" in done.message
     assert "- Use UTC" in (flushed / "MEMORY.md").read_text()
 
 

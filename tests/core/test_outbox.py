@@ -600,7 +600,7 @@ def test_flush__an_earlier_item_of_the_target_fails__the_later_one_says_that_it_
     session.add("user", "more")
     [evidence] = session.flush(mutating("second")).evidence
     first, second = opened(board).outbox.items()
-    assert evidence.note.startswith(f"It waits behind an earlier item on the same target, {first.id[:16]}.")
+    assert evidence.note.startswith(f"It waits for an earlier item on the same target, {first.id[:16]}.")
     assert "The issue is locked." in evidence.note
     assert (second.error, second.next_step) == (evidence.note.removesuffix(" Unlock it."), "Unlock it.")
 

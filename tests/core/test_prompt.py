@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.config.values import Config, FactsConfig, PromptConfig, StorageConfig
 from holdfast.errors import ConfigError
-from holdfast.facts import prompt
 from holdfast.gate import clean
 from holdfast.hooks import hookimpl
 from holdfast.models import Fact, Finding, Message, Profile, Turn
 from holdfast.plugin import discovery
-from holdfast.plugin.counters import counter
 from holdfast.testing import strategies
 from holdfast.text import recall, tokens
+from holdfast_facts import prompt
+from holdfast_facts.counters import counter
 
 BACKENDS = [f.name for f in discovery.scan() if f.group == discovery.BACKENDS and f.name in ("file", "sqlite")]
 SECTIONS = ("work", "personal", "top_of_mind", "recent", "earlier", "background")

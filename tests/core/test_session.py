@@ -1,4 +1,4 @@
-"""The context tier: messages, tokens, the running summary, and the ways out that all lead through the flush."""
+"""The context tier. messages, tokens, the running summary, and the ways out that all lead through the flush."""
 
 from __future__ import annotations
 

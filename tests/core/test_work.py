@@ -194,7 +194,7 @@ def test_close__twice__changes_nothing_more(many, note):
 
 def test_close__killed_before_the_note__is_completed_by_the_next_call(many, note, monkeypatch):
     memory = many(1)()
-    monkeypatch.setattr("holdfast.session.work.WorkList._note", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr("holdfast_work.worklist.WorkList._note", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         memory.work.close("session-00", "done")
     monkeypatch.undo()
@@ -251,7 +251,7 @@ def test_close__session_wrote_meanwhile__is_refused_and_the_new_work_stays(many,
         memory.session("session-00").flush(payload(next_step="newer", state_mutations=[]))
         return found
 
-    monkeypatch.setattr("holdfast.session.work.WorkList.get", late)
+    monkeypatch.setattr("holdfast_work.worklist.WorkList.get", late)
     with pytest.raises(Conflict, match="meanwhile"):
         memory.work.close("session-00")
     monkeypatch.undo()

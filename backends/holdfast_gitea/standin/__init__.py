@@ -11,9 +11,9 @@ Gitea 1.26, Gitea 1.25 or Forgejo::
         gitea.make_repo("agent/memory")
         client = MyClient(gitea.url, token=gitea.token)
         ...
-        assert gitea.bodies("agent/memory", 1) == ["what the client wrote"]
+        assert gitea.bodies("agent/memory", 1) == ["the client's text"]
 
-Or as a process of its own, which prints its address and a token::
+Or as a separate process, which prints its address and a token::
 
     python -m holdfast_gitea.standin --repo agent/memory
 """

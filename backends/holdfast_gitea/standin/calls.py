@@ -1,5 +1,5 @@
-"""A request and its answer, and the checks before every handler, in the real server's order: a wrong token, the scope,
-the repository, a missing token, the archive, the body."""
+"""A request and its answer, and the checks before every handler, in the real server's order: wrong token, scope,
+repository, missing token, archive, body."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Stop(Exception):
 
 @dataclass
 class Call:
-    """A request on its way through the checks."""
+    """A request being checked."""
 
     world: World
     method: str
@@ -119,7 +119,7 @@ class Call:
     def caller(self) -> User | None:
         return self.token.user if self.token else None
 
-    # --- what is called --------------------------------------------------------------------------------------------
+    # --- the interface ---------------------------------------------------------------------------------------------
 
     @property
     def repo(self) -> Repository:
@@ -175,7 +175,7 @@ class Call:
         text = self.params[name]
         return int(text) if text.isdecimal() else 0
 
-    # --- what comes along ------------------------------------------------------------------------------------------
+    # --- side effects ---------------------------------------------------------------------------------------------
 
     def form(self, *required: str) -> dict[str, Any]:
         """The JSON body. Raises: Stop 422 for invalid JSON, a field of the wrong type, or a missing or empty required

@@ -49,7 +49,7 @@ def happen(world: World, issue: Issue, kind: str, by: str, **more: Any) -> Comme
 
 
 def review(world: World, issue: Issue, by: str, state: str, body: str, lines: int) -> None:
-    """Review a pull request: a timeline row and the review itself."""
+    """Review a pull request, which adds a timeline row and the review itself."""
     row = world.new_row(issue, world.user(by), body, "review")
     at = shapes.moment(row.created)
     row.more = {"review_id": row.id}

@@ -1,4 +1,4 @@
-"""Issues and pull requests, with their quirks: an unfiltered list, cut titles, the only compare-and-swap."""
+"""Issues and pull requests, with the server's quirks (unfiltered lists, cut titles, a single compare-and-swap)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .titles import stored
 
 def listing(call: Call) -> Answer:
     """By default open issues and pull requests, newest first, in pages; ``state`` and ``type`` change that. A missing
-    label is dropped from the filter, and without labels there is no filter."""
+    label is dropped from the filter; without labels the list is unfiltered."""
     found = [i for i in call.repo.issues.values() if _wanted(call, i)]
     found.sort(key=lambda i: (i.created, i.id), reverse=True)
     return _paged(call, found, [shapes.issue(call.world, i, call.caller) for i in _slice(call, found)])

@@ -1,4 +1,4 @@
-"""The JSON of a repository and a pull request: long, and mostly settings that no test changes."""
+"""JSON for repositories and pull requests. It is long, and mostly settings that no test changes."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def repository(world: World, one: Repository, caller: User | None) -> dict[str, 
 
 
 def pull(world: World, one: Issue, caller: User | None) -> dict[str, Any]:
-    """A pull request: the fields shared with issues, and made-up branches."""
+    """A pull request, with the fields shared with issues and with made-up branches."""
     own = shapes.issue(world, one, caller)
     page = shapes.page_of(world, one)
     value = {name: own[name] for name in ("id", "number", "user", "title", "body", "labels", "milestone", "assignee")}

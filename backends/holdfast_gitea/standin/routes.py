@@ -36,7 +36,7 @@ def repository(call: Call) -> Answer:
 
 
 def collaborators(call: Call) -> Answer:
-    """Everyone with a right of their own, the owner left out."""
+    """Everyone with their own access rights, without the owner."""
     logins = [login for login in sorted(call.repo.rights) if login != call.repo.owner.login]
     return Answer(200, [shapes.user(call.world, call.world.user(login), call.caller) for login in logins])
 

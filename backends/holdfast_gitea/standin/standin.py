@@ -1,4 +1,4 @@
-"""The interface for tests: a running stand-in, its address and token, and actions of people on the server."""
+"""The interface for tests, with a running stand-in, its address and token, and actions of people on the server."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class StandIn:
     # --- accounts and repositories ---------------------------------------------------------------------------------
 
     def make_token(self, user: str = "agent", scopes: Iterable[str] = LEAST) -> str:
-        """A token of that user, who is made if need be. Scopes as Gitea names them; ``all`` is everything."""
+        """A token for that user, who is created if missing. Scopes have Gitea's names; ``all`` is everything."""
         with self.world.lock:
             return self.world.token(user, tuple(scopes)).value
 
@@ -184,7 +184,7 @@ class StandIn:
             del self.world.repo(full_name).issues[number]
 
     def edit_issue(self, full_name: str, number: int, *, title: str | None = None, body: str | None = None) -> None:
-        """As somebody does in the browser."""
+        """As a user does in the browser."""
         with self.world.lock:
             issue = self._issue(full_name, number)
             issue.title = issue.title if title is None else stored(title)
@@ -193,7 +193,7 @@ class StandIn:
             issue.updated = self.world.now()
 
     def edit_comment(self, full_name: str, comment_id: int, body: str) -> None:
-        """As in the browser: only the time of the last change shows it."""
+        """As in the browser. Only the last change's time shows it."""
         with self.world.lock:
             row = self._row(full_name, comment_id)
             row.body, row.version, row.updated = body, row.version + 1, self.world.now()
@@ -219,7 +219,7 @@ class StandIn:
                 for issue in repo.issues.values():
                     issue.indexed = True
 
-    # --- what is there ---------------------------------------------------------------------------------------------
+    # --- stored content --------------------------------------------------------------------------------------------
 
     def titles(self, full_name: str) -> dict[int, str]:
         """Number to title of every issue and pull request, closed ones too."""

@@ -7,7 +7,7 @@ import unicodedata
 #: In estimated columns: Latin letters take one, most others two.
 WIDEST = 255
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
-#: The ellipsis is reckoned as three columns, and the last few characters are kept when they fit in its place.
+#: The ellipsis counts as three columns, and the last few characters are kept if they fit instead of it.
 _ROOM = 3
 #: Marks, formatting characters and spaces take one column, wherever they are from.
 _NARROW = ("Mn", "Mc", "Me", "Cf", "Cs", "Zs", "Zl", "Zp")

@@ -1,7 +1,7 @@
 """A small client of Gitea and Forgejo: issues, comments and labels of one repository.
 
-It handles undocumented behaviour of these servers: an issue's comments are never paginated, a missing issue answers
-500 there, an unknown label name unfilters a list, ``since`` is inclusive in whole seconds. Reads are retried after
+It handles undocumented behaviour of these servers. They never paginate an issue's comments and answer 500 there for a
+missing issue, an unknown label name unfilters a list, ``since`` is inclusive in whole seconds. Reads are retried after
 transient errors. A write is tried once, except by :meth:`Repo.publish`, which is safe to repeat because it searches
 for its record before every try. Redirects are never followed.
 """
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: How far back to list when searching for the result of a lost try. Servers that share an address may have different
+#: How far back to list when searching for a lost try's result. Servers that share an address may have different
 #: clocks, and a write may still be in progress after its answer timed out.
 MARGIN: Final = timedelta(minutes=2)
 #: The kind of comment on the work itself.
@@ -50,7 +50,7 @@ class Posted:
 class Gitea:
     """A server. ``timeout_s`` bounds one wait for it, ``patience_s`` one call with its tries, both in seconds.
 
-    ``token`` goes with every request, so plain HTTP is refused but for this machine, unless ``insecure_http``.
+    ``token`` goes with every request, so plain HTTP is refused except to this machine, unless ``insecure_http``.
     Raises: ConfigError for an address or token that cannot be one; PluginLoadFailed without ``holdfast[gitea]``.
     """
 
@@ -138,7 +138,7 @@ class Repo:
         return f"{self._transport.server}/{self.name}"
 
     def check_write(self) -> None:
-        """Raises: Closed when the token may not write issues. Nothing is written: the request lacks the title."""
+        """Raises: Closed when the token may not write issues. Writes nothing, because the request lacks the title."""
         try:
             self._transport.patiently(lambda: self._once("POST", "/issues", {"title": ""}))
         except Closed as error:
@@ -228,7 +228,7 @@ class Repo:
     ) -> list[Issue]:
         """All issues, by ascending number; with ``since`` those changed at or after that second.
 
-        There is no filter by label, because the server ignores an unknown name and sends everything.
+        Labels are not filtered on the server, which ignores an unknown name and sends everything.
         """
         return self.issues_at(state=state, kind=kind, since=since)[0]
 
@@ -351,8 +351,8 @@ class Repo:
     def publish(self, number: int, body: str, record_id: str) -> Comment:
         """Add a comment once, however often this is called, and return it after reading it back whole.
 
-        ``record_id`` is the ``id`` in the marker on the body's last line; create it before the first call. Before every
-        try the issue is searched for that id, and the first comment with it counts. An existing comment is returned in
+        ``record_id`` is the ``id`` in the marker on the body's last line; create it before the first call. Every try
+        first searches the issue for that id, and the first comment with it counts. An existing comment is returned in
         its current state, even if edited by a person: compare the body.
         Raises: NotFound when the issue does not exist; Passing after ``patience_s``, when another call is safe; Closed,
         Refused; Unavailable when the server stored a different text.
@@ -366,8 +366,8 @@ class Repo:
         return found
 
     def _remove_doubles(self, listed: Comments) -> None:
-        """Delete all but the first of the comments with the same id, text and author. The others are writes that
-        arrived late, after a retry. Errors are only logged, because readers use the first anyway."""
+        """Keep the first of several comments with the same id, text and author and delete the others, which are
+        writes that arrived late, after a retry. Errors are only logged, because readers use the first anyway."""
         first: dict[str, Comment] = {}
         for comment in listed.values:
             found = marker.fields(comment.body) or {}
@@ -396,7 +396,7 @@ class Repo:
         came in between as well. ``counts`` says of a comment and its issue's number whether its author counts.
         """
         if (marker.fields(body) or {}).get("id") != record_id:
-            raise ValueError("the body does not end with the marker of the record")
+            raise ValueError("the body does not end with the record's marker")
         since = listed.at - MARGIN if listed.at else None
         tries = 0
 

@@ -16,7 +16,7 @@ from holdfast.errors import ConfigError, Conflict, HoldfastError, Refused, Unava
 from holdfast.plugin.http import seconds
 from holdfast_keys import origins
 
-#: Answers that a retry may improve. The request may have been carried out nevertheless.
+#: Answers that a retry may improve. The request may still have been carried out.
 PASSING: Final = frozenset({408, 425, 429, *range(500, 600)})
 _MOVED_TO: Final = re.compile(r"/api/v1/repos/([A-Za-z0-9._-]+/[A-Za-z0-9._-]+)")
 
@@ -55,7 +55,7 @@ def level(error: Exception) -> int:
 def of_status(
     status: int, headers: Mapping[str, str], message: str, *, repository: str, is_json: bool
 ) -> HoldfastError:
-    """The error for an unsuccessful answer. ``message`` is the server's text, which is examined and never quoted."""
+    """The error for an unsuccessful answer. ``message`` is the server's text, which this examines and never quotes."""
     if status in PASSING or (status == 404 and not is_json):
         return _passing(status, headers, is_json=is_json)
     if 300 <= status < 400:
@@ -64,7 +64,7 @@ def of_status(
     if status == 401:
         return Closed(
             "The Gitea server does not know the token.",
-            next_step="Make a new one with the scope `write:issue`, then `holdfast auth set gitea`.",
+            next_step="Create a token with the scope `write:issue`, then run `holdfast auth set gitea`.",
         )
     if status == 403:
         return _forbidden(said, repository)
@@ -80,12 +80,12 @@ def of_status(
         )
     if status == 413:
         return Refused(
-            "The Gitea server, or a proxy before it, refuses a text of this size.",
+            "The Gitea server, or a proxy in front of it, refuses content of this size.",
             next_step="Raise the proxy's request limit, or store a shorter text.",
         )
     if status == 423:
         return Closed(
-            f"The repository {repository} is archived: nothing can be written to it.",
+            f"The repository {repository} is archived and cannot be written to.",
             next_step="Unarchive it in its settings on the server, or name another in `[storage]`.",
         )
     return Closed(
@@ -99,7 +99,7 @@ def unreachable(reason: str) -> Passing:
     """The error for no answer at all; ``reason`` is a phrase like "took too long to answer"."""
     return Passing(
         f"The Gitea server {reason}.",
-        next_step="Check the server's address and the network, then try again; it is safe to repeat.",
+        next_step="Check the server's address and the network, then try again. Repeating is safe.",
     )
 
 
@@ -107,16 +107,16 @@ def overdue(requests: int) -> Passing:
     """The error when a caller's time limit is over, after ``requests`` requests."""
     many = "its answer to 1 request" if requests == 1 else f"its answers to {requests} requests"
     return Passing(
-        f"The Gitea server does not answer in time: {many} took all the time there was.",
-        next_step="Check the server and the network, then try again; nothing is written twice.",
+        f"The Gitea server does not answer in time: {many} used up the time limit.",
+        next_step="Check the server and the network, then try again. Repeating never writes twice.",
     )
 
 
 def untrusted() -> Closed:
     """The error for a certificate without a trusted signature."""
     return Closed(
-        "The certificate of the Gitea server is not trusted.",
-        next_step="Name the file of the authority that signed it in SSL_CERT_FILE, or give the server a valid one.",
+        "The Gitea server's certificate is not trusted.",
+        next_step="Set SSL_CERT_FILE to the signing authority's file, or give the server a valid certificate.",
     )
 
 
@@ -140,14 +140,14 @@ def _passing(status: int, headers: Mapping[str, str], *, is_json: bool) -> Passi
         )
     if status == 404:
         return Passing(
-            "There is no Gitea interface at that address: the server, or a proxy before it, sends a page (HTTP 404).",
+            "That address does not answer as Gitea. The server, or a proxy in front of it, sends a page (HTTP 404).",
             next_step="Set `server` to the whole address, with the path if Gitea is below one: https://HOST/PATH.",
             status=status,
         )
     who = "The Gitea server" if is_json else "The Gitea server, or a proxy before it,"
     return Passing(
         f"{who} cannot answer now (HTTP {status}).",
-        next_step="Try again later; it is safe to repeat.",
+        next_step="Try again later. Repeating is safe.",
         status=status,
         retry_after_s=wait,
     )
@@ -159,7 +159,7 @@ def _moved(location: str, repository: str) -> Closed:
     found = _MOVED_TO.search(location.partition("?")[0])
     if found and found[1] != repository:
         return Closed(
-            f"The repository {repository} was renamed: it is {found[1]} now.",
+            f"The repository {repository} was renamed to {found[1]}.",
             next_step=f'Set `repository = "{found[1]}"` in `[storage]`.',
         )
     try:
@@ -167,7 +167,7 @@ def _moved(location: str, repository: str) -> Closed:
     except ConfigError:
         place = "another address"
     return Closed(
-        f"The Gitea server redirects every request to {place}, and that is not followed, because the token belongs to "
+        f"The Gitea server redirects every request to {place}. holdfast does not follow, because the token belongs to "
         "this server alone.",
         next_step="Set `server` to the final address yourself, and a token for it with "
         "`holdfast auth set gitea --origin URL`.",
@@ -177,12 +177,12 @@ def _moved(location: str, repository: str) -> Closed:
 def _forbidden(said: str, repository: str) -> Closed:
     if "scope" in said:
         return Closed(
-            "The token may not do that: it lacks a scope.",
-            next_step="Make one with the scope `write:issue`, then `holdfast auth set gitea`.",
+            "The token lacks a scope for that.",
+            next_step="Create a token with the scope `write:issue`, then run `holdfast auth set gitea`.",
         )
     if "locked" in said:
         return Closed(
-            f"The issue in {repository} is locked: no comment can be added.",
+            f"The issue in {repository} is locked and takes no comments.",
             next_step="Unlock the conversation on the server, or give the token's user write access.",
         )
     return Closed(

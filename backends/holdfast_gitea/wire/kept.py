@@ -1,10 +1,10 @@
-"""An issue's comments as this machine last read them, so that a later process asks only for what is new.
+"""An issue's comments as this machine last read them, so that a later process requests only new ones.
 
-``state/derived/gitea-facts.jsonl``, mode 0600: a line that describes the file, then one comment a line. Every purge
-removes it. A file that is damaged, or of another repository or issue, is not used and made anew.
+``state/derived/gitea-facts.jsonl``, mode 0600, has a line that describes the file, then one comment per line. Every
+purge removes it. A file that is damaged, or for another repository or issue, is ignored and rebuilt.
 
-The server lists what was added or edited since, but never what was deleted. So the issue's own count is compared, and
-when it differs, everything is read again. The result is always the same as without the file.
+The server lists later additions and edits, but never deletions. So this compares the issue's own count and reads
+everything again when it differs. The result is always the same as without the file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _WAIT_S: Final = 10.0
 
 
 class Kept:
-    """The file of one store, in its private folder ``state``."""
+    """One store's file, in its private folder ``state``."""
 
     def __init__(self, state: str, repo: Repo) -> None:
         self._state = state
@@ -68,8 +68,8 @@ class Kept:
                 durable.remove(self._path)
 
     def _caught_up(self, number: int, old: Comments) -> tuple[Comments | None, bool]:
-        """The comments with what is new, and whether the file is good enough for the next time. None when some were
-        deleted, or when the count changed meanwhile."""
+        """All comments including the new ones, and whether the file will do for the next time. None when comments
+        were deleted, or when the count changed meanwhile."""
         assert old.at is not None
         issue = self._repo.issue(number)
         if issue is None:
@@ -113,7 +113,7 @@ class Kept:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            logger.warning("the kept facts are of no use and are read anew (%s)", type(error).__name__)
+            logger.warning("the kept facts are unusable and are read again (%s)", type(error).__name__)
             return None
 
     def _keep(self, number: int, found: Comments) -> None:

@@ -109,7 +109,7 @@ class Comment:
 
     @property
     def was_edited(self) -> bool:
-        """Whether its text was changed on the server. An edit in the second of the creation does not show."""
+        """Whether its text was changed on the server. An edit within the same second as the creation does not show."""
         return self.updated_at - self.created_at > _AT_ONCE
 
 
@@ -267,7 +267,7 @@ def login(user: object) -> str:
 
 
 def user_id(value: object) -> int:
-    """The id of a user or repository; 0 without one, and for the server's stand-ins for deleted users."""
+    """A user's or repository's id. 0 without one, and for the server's stand-ins for deleted users."""
     found = cast("Mapping[str, object]", value).get("id") if isinstance(value, Mapping) else 0
     return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
 

@@ -1,4 +1,4 @@
-"""The token for one Gitea server: from the environment, else from the system's keyring, never from a file."""
+"""The token for one Gitea server, from the environment, otherwise from the system's keyring, never from a file."""
 
 from __future__ import annotations
 

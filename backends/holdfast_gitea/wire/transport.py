@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Larger than any answer within the backend's own limits. The rest of a longer answer is not read.
+#: Larger than any answer within the backend's own limits. A longer answer is read only up to here.
 MAX_ANSWER_BYTES: Final = 64 << 20
 _FIRST_PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 5.0
@@ -54,7 +54,7 @@ class Transport:
         if not _TOKEN.fullmatch(token):
             raise ConfigError(
                 "The Gitea token is blank or holds a character that no token has.",
-                next_step="Set it anew: `holdfast auth set gitea`.",
+                next_step="Set it again with `holdfast auth set gitea`.",
             )
         self._token = token
         self._timeout_s = timeout_s
@@ -66,7 +66,7 @@ class Transport:
         self._asked = 0
         if importlib.util.find_spec("httpx2") is None:
             raise PluginLoadFailed(
-                "Talking to a Gitea server needs the library httpx2, which is not installed.",
+                "The library httpx2, which a Gitea server needs, is not installed.",
                 next_step='Install it with `pip install "holdfast[gitea]"`.',
             )
 
@@ -90,11 +90,11 @@ class Transport:
         repository: str = "",
         public: bool = False,
     ) -> Answer:
-        """One try of one request. ``path`` begins after ``/api/v1``; a ``public`` request goes without the token.
+        """Send one request once. ``path`` begins after ``/api/v1``; a ``public`` request goes without the token.
 
-        Raises: Passing when another try may succeed, whatever became of this one; Absent, Closed, Conflict, Refused.
+        Raises: Passing when a retry may succeed, even if this request took effect; Absent, Closed, Conflict, Refused.
         """
-        import httpx2  # takes longer than all else that an agent's event needs, and many ask the server nothing
+        import httpx2  # slower than everything else in an agent's event, and many events need no request
 
         end = time.monotonic() + max(self._timeout_s, self._patience_s)
         timeout = self._timeout_s
@@ -140,7 +140,7 @@ class Transport:
     def patiently(self, attempt: Callable[[], T]) -> T:
         """Call ``attempt`` until it stops raising Passing, with growing pauses or those the server requests.
 
-        Raises: the last Passing, when the next pause would end after ``patience_s``.
+        Raises: Passing, the last one, when the next pause would end after ``patience_s``.
         """
         end = time.monotonic() + self._patience_s
         if self._until is not None:

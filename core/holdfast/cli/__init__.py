@@ -1,7 +1,7 @@
 """The command line: ``holdfast COMMAND ...``. Thin commands over the engine, each imported only when it is called.
 
 Exit codes: 0 done, 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable; 130 when
-interrupted, 141 when the reader of the output has closed it. Errors are reported on stderr in two lines,
+interrupted, 141 when the output's reader has closed it. Errors are reported on stderr in two lines,
 ``holdfast: MESSAGE`` and ``  next: NEXT STEP``. With ``--json`` stdout holds exactly one JSON value, which for an error
 is
 ``{"ok": false, "error": {"kind", "message", "next_step", "exit_code"}}``.

@@ -1,4 +1,4 @@
-"""``holdfast`` alone: where you are, whether anything is about to be lost, where to go on. Writes nothing."""
+"""``holdfast`` without arguments shows the project, data at risk, and the next step. Writes nothing."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _begun(is_set_up: bool, now: Status) -> bool:
 
 
 def _known(memory: Holdfast, now: Status) -> Iterator[tuple[str, str]]:
-    """Labels and values: the last flush, the last dream, the number of facts. A part that cannot be read is left out,
+    """Labels and values for the last flush, the last dream and the number of facts. An unreadable part is left out,
     because the errors above report it."""
     last = max(
         (one for one in now.sessions if one.last_flush_at), key=lambda one: one.last_flush_at or now.at, default=None
@@ -109,7 +109,7 @@ def _known(memory: Holdfast, now: Status) -> Iterator[tuple[str, str]]:
 
 
 def _due(memory: Holdfast, now: Status, brief: Brief | None) -> Iterator[tuple[str, str]]:
-    """Tasks for the user: a sentence, and the command that settles it."""
+    """Tasks for the user, each a sentence and the command that settles it."""
     dirty = [one for one in now.sessions if one.state is State.DIRTY]
     if dirty:
         turns = count(sum(one.unflushed_turns for one in dirty), "turn")

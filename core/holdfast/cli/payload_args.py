@@ -1,4 +1,4 @@
-"""The payload from the command line. Flags override the fields of a file or of stdin."""
+"""The payload from the command line. Flags override fields from a file or stdin."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--mutation",
         metavar="KIND:TARGET:SUMMARY",
         action="append",
-        help="changed state, KIND one of status, review, assignment, merge, decision",
+        help="changed state; KIND is status, review, assignment, merge or decision",
     )
     state = fields.add_mutually_exclusive_group()
     state.add_argument("--open", dest="work_open", action="store_true", default=None, help="work goes on")
@@ -127,7 +127,7 @@ def _mutation(text: str) -> dict[str, str]:
 
 
 def _merged(data: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
-    """Merge field by field. Missing handoff fields follow from the rest of the payload."""
+    """Merge field by field. Missing handoff fields are derived from the other fields."""
     merged = {**data, **flags}
     handoff = flags.get("handoff")
     if handoff:
@@ -161,5 +161,5 @@ def _read_file(path: str) -> str:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(
             f"The payload {path!r} cannot be read: {reason}.",
-            next_step="Give the path of a JSON file, or `-` for stdin.",
+            next_step="Pass a JSON file's path, or `-` for stdin.",
         ) from error

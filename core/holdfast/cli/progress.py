@@ -45,7 +45,7 @@ class Bar:
 
 @contextmanager
 def shown(*, quiet: bool = False) -> Iterator[Bar | None]:
-    """Draw the progress of the work in the block, if stderr is a terminal and the command is not ``quiet``.
+    """Draw progress inside the block, if stderr is a terminal and the command is not ``quiet``.
 
     Yields the bar, for work that takes a callback, or None.
     """

@@ -29,7 +29,7 @@ def show(out: Term, receipt: Receipt, *, now: datetime) -> None:
     session = out.bold(out.plain(receipt.session_id))
     if receipt.overridden:
         out.say(
-            f"{out.mark('fail')} {out.red('not saved', bold=True)}: session {session} goes on by an operator's override"
+            f"{out.mark('fail')} {out.red('not saved', bold=True)}: session {session} continues by operator's override"
         )
         out.say(out.wrapped(receipt.overridden, first="    reason: "))
     elif receipt.repeated:

@@ -26,15 +26,15 @@ _TITLE: Final = 80
 
 
 def require_session(memory: Holdfast, session_id: str) -> None:
-    """Raises: NotFound when the session has neither a journal nor an UNSAFE marker: a slip of the hand must not look
-    like a flush that succeeded."""
+    """Raises: NotFound when the session has neither a journal nor an UNSAFE marker, because a mistyped id must not look
+    like a successful flush."""
     session_id = memory.services.gate.identifier(session_id)
     if not has_begun(memory, session_id):
         raise NotFound(f"There is no session {session_id!r}.", next_step=_which(memory, session_id))
 
 
 def require_source(memory: Holdfast, session_id: str, payload: Payload) -> None:
-    """Raises: FlushRefused when the payload is incomplete and there is no session from which the rest could be derived.
+    """Raises: FlushRefused when the payload is incomplete and no session exists to derive the rest from.
 
     Checked before the flush begins, so that a session that never existed does not remain as UNSAFE.
     """
@@ -45,7 +45,7 @@ def require_source(memory: Holdfast, session_id: str, payload: Payload) -> None:
     if missing and not has_begun(memory, session_id):
         names = ", ".join(f"`{name}`" for name in missing)
         raise FlushRefused(
-            f"The payload lacks {names}, and there is no session {session_id!r} to derive that from.",
+            f"The payload lacks {names}, and session {session_id!r} does not exist, so nothing can be derived.",
             next_step=_give(missing) if len(missing) <= _FEW else _which(memory, session_id),
             missing=missing,
             target="payload",
@@ -90,7 +90,7 @@ def resolve(memory: Holdfast, given: str) -> str:
 
 
 def short(session: str) -> str:
-    """The beginning of a UUID. Other ids are names and stay whole."""
+    """A UUID's first characters. Other ids are names and stay whole."""
     found = _UUID.fullmatch(session)
     if not found:
         return session
@@ -124,7 +124,7 @@ def _first(memory: Holdfast, session: str) -> str:
 
 
 def _archived(memory: Holdfast) -> Iterator[str]:
-    """The sessions of the archive files that can be read."""
+    """The sessions in readable archive files."""
     from holdfast.journal import archive
 
     for path in archive.files(memory.services.state):
@@ -133,7 +133,7 @@ def _archived(memory: Holdfast) -> Iterator[str]:
 
 
 def messages(memory: Holdfast, session: str, *, around: str | None = None, span: int = 0) -> list[dict[str, Any]]:
-    """The records of a session's messages, in order, as stored. Mask them before showing them.
+    """A session's message records, in order, as stored. Mask them before showing them.
 
     With ``around``, only the message with that id, or the only one whose id begins with it, and ``span`` messages
     before and after it. Raises: NotFound; Unavailable.

@@ -1,4 +1,4 @@
-"""How flushes that are kept on this machine are shown."""
+"""Display of flushes kept on this machine."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def told_of(items: Sequence[Kept]) -> str:
 
 
 def told_of_copy(kept: lastbrief.Kept | None, now: datetime) -> str:
-    """The age of the last brief, in one sentence."""
+    """The last brief's age, in one sentence."""
     if kept is None:
         return "No earlier brief is kept on this machine."
     return f"The last brief that this machine has read is from {ago(kept.at, now)}."
 
 
 def say_kept(out: Term, items: Sequence[Kept]) -> None:
-    """The sentence and the next step; nothing when nothing waits."""
+    """Print the sentence and the next step, or nothing if no flush waits."""
     if told := told_of(items):
         out.say(out.wrapped(told, first=f"\n{out.mark('warn')} ", rest="  "))
-        out.say(f"  {out.dim('next:')} `holdfast spool send` writes them now; the next flush and start do too")
+        out.say(f"  {out.dim('next:')} `holdfast spool send` writes them now. The next flush and start also do")
 
 
 def show(out: Term, one: Kept, now: datetime) -> None:

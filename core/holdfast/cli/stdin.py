@@ -22,8 +22,8 @@ def read_text() -> str:
 def read_if_any() -> str | None:
     """Optional input from a pipe; None without any.
 
-    A pipe that is open and silent (a parent that never closes it) is given up after five seconds without a byte;
-    None then too. Raises: UsageError when it is not text.
+    After five seconds without a byte from an open pipe (a parent that never closes it), the answer is
+    None too. Raises: UsageError when it is not text.
     """
     if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
         return None
@@ -46,8 +46,8 @@ def _nothing_done() -> Iterator[None]:
 
 
 def _read_descriptor(number: int) -> bytes:
-    """Everything up to the end, as long as the first byte comes in time. In a thread, since Windows cannot wait for a
-    pipe; it reads the bare descriptor, so that leaving it behind at exit harms nothing."""
+    """Everything up to the end, if the first byte arrives in time. Reads in a thread, since Windows cannot wait for a
+    pipe, and from the bare descriptor, so abandoning the thread at exit does no harm."""
     import threading
 
     chunks: list[bytes] = []
@@ -67,7 +67,7 @@ def _read_descriptor(number: int) -> bytes:
     if begun.wait(_FIRST_BYTE_S):
         worker.join()
         return b"".join(chunks)
-    sys.stderr.write("holdfast: nothing came on stdin for 5 s; going on without it (`--payload -` waits)\n")
+    sys.stderr.write("holdfast: no input on stdin for 5 s. Continuing without it (`--payload -` waits)\n")
     return b""
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from holdfast.plugin.discovery import Found
 
     class CommandModule(Protocol):
-        """The interface of a command's module."""
+        """A command module's interface."""
 
         def configure(self, parser: ArgumentParser, /) -> None:
             """Declare the command's arguments."""
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
 #: The commands of core by help heading, each with its summary line. The headings are in order.
 GROUPS: Mapping[str, Mapping[str, str]] = {
-    "Begin": {
-        "init": "set up holdfast in this project",
-    },
+    "Begin": {},
     "Guard a client": {},
     "Keep what must survive": {
         "add": "journal one message of a session",
@@ -42,7 +40,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "override": "let context go once although the flush fails, with a reason",
     },
     "Go on": {
-        "load": "where to go on, from files alone: the brief for an agent",
+        "load": "an agent's brief for resuming work, from files alone",
         "show": "print stored documents, or list them",
     },
     "See it": {},
@@ -50,9 +48,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "The three files": {},
     "Look after it": {
         "status": "which sessions are safe; exit code 1 when one is not",
-        "sessions": "every session that has a journal; show what was said in one",
+        "sessions": "list every session that has a journal, or show one conversation",
         "spool": "flushes kept on this machine while the store's server was away; send them now",
-        "config": "the settings in force and where each comes from; change one",
         "layers": "where each kind of memory lives, who owns it, who reads it",
     },
 }
@@ -111,7 +108,7 @@ def _provided() -> dict[str, Found]:
     from holdfast.plugin import discovery
 
     found = [f for f in discovery.scan() if f.group == discovery.COMMANDS and f.name not in _CORE]
-    return {f.name: f for f in sorted(found, key=lambda f: f.distribution == discovery.OWN)}  # our own last: it counts
+    return {f.name: f for f in sorted(found, key=lambda f: f.distribution == discovery.OWN)}  # ours last, so it wins
 
 
 def _described(found: Found) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """The terminal's abilities, and the shapes that commands print: lines, wrapped text, tables, JSON.
 
-Everything that a command prints passes :class:`Term`, which shows control characters as escapes: what was stored, or
-came with a clone, cannot steer the terminal. Our own colours are told from others by a key that each process draws.
+All command output passes through :class:`Term`, which shows control characters as escapes, so stored or cloned text
+cannot control the terminal. A random key in each process distinguishes holdfast's own colours from others.
 
 Colour only where a person looks: on a terminal, unless ``NO_COLOR`` is set; ``FORCE_COLOR`` forces it. Marks fall back
 to ASCII where the encoding has no others. Source: no-color.org, force-color.org.
@@ -44,7 +44,7 @@ class Term:
         self.unicode = _can_encode(self.stream)
         self.width = _width(self.stream, self.is_tty)
 
-    # output; what is printed raises OutputLost, or BrokenPipeError when the reader has left
+    # output; printing raises OutputLost, or BrokenPipeError when the reader has left
 
     def say(self, text: str = "") -> None:
         """Print a line. Characters outside the encoding are shown as ``?``."""
@@ -110,7 +110,7 @@ class Term:
         return self.style(text, "red", "bold" if bold else "")
 
     def mark(self, kind: str) -> str:
-        """One of the marks ok, warn, fail, dirty, dot; one cell wide."""
+        """The mark for ok, warn, fail, dirty or dot, one cell wide."""
         return self.style(_MARKS[kind][0 if self.unicode else 1], _MARK_STYLES[kind])
 
     def mark_cell(self, kind: str) -> Cell:
@@ -122,8 +122,8 @@ class Term:
         return "…" if self.unicode else "..."
 
     def plain(self, text: str) -> str:
-        """``text`` on one line, with control characters as escapes: nothing stored can steer the terminal or forge a
-        line of ours."""
+        """``text`` on one line, with control characters as escapes, so stored text can neither control the terminal nor
+        forge output lines."""
         return in_one_line(text)
 
     def clip(self, text: str, width: int) -> str:
@@ -171,8 +171,8 @@ class Term:
         right: Sequence[int] = (),
         clipped: int | None = None,
     ) -> str:
-        """Aligned columns. The last one is wrapped under itself; the columns in ``right`` are flush right; the column
-        ``clipped`` gives way when a line would be too long.
+        """Aligned columns. The last one wraps under itself, columns in ``right`` are flush right, and column
+        ``clipped`` is shortened when a line would be too long.
         """
         body = [[cell if isinstance(cell, tuple) else (cell, "") for cell in row] for row in rows]
         body = [[(self.plain(text), style) for text, style in row] for row in body]

@@ -85,8 +85,8 @@ def run_command(command: str, arguments: list[str], root: str | None) -> int:
 
 
 def _parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
-    """The arguments. argparse takes the value of an unknown option for a word of its own, and complains of that; so
-    an unknown option is looked for first when there is anything to complain of. Raises: UsageError."""
+    """The arguments. argparse reads an unknown option's value as a separate argument and reports that instead, so after
+    any error this searches for an unknown option first. Raises: UsageError."""
     try:
         return parser.parse_args(arguments)
     except UsageError as error:

@@ -32,7 +32,7 @@ INVALID = (cattrs.BaseValidationError, ValueError, TypeError, KeyError, Attribut
 
 
 def structure(value: object, cls: type[T]) -> T:
-    """``value`` as a ``cls``. Raises: one of :data:`INVALID`."""
+    """``value`` as a ``cls``. Raises: any error in :data:`INVALID`."""
     return _converter().structure(value, cls)
 
 

@@ -1,5 +1,5 @@
-"""The settings in force: the user's file, overridden by the project file's permitted settings, overridden by the
-environment.
+"""The settings in force. The project file's permitted settings override the user's file, and the environment overrides
+both.
 
 A project's setting that is not harmless (:mod:`holdfast.config.harmless`) counts only when the user trusts the project
 for exactly these settings (:mod:`holdfast.config.trust`). Until then it is *withheld*: it counts as not set, and
@@ -32,10 +32,10 @@ _PLACES = ("storage", "layout")
 class InForce(NamedTuple):
     """``data`` holds the settings in force as nested tables; ``source`` names the project's file.
 
-    ``user`` are the tables of the user's file, ``written`` those of the project's file, and ``project`` those of the
+    ``user`` are the user file's tables, ``written`` the project file's, and ``project`` the part of the
     latter in force. ``withheld`` maps dotted keys to values for project settings that need trust but lack it;
     ``trusted`` does so for those with trust. ``strange`` are unknown dotted keys in the project's file. ``foreign``
-    names another user's settings file, which is ignored.
+    names another user's settings file, which holdfast ignores.
     """
 
     data: dict[str, Any]
@@ -52,7 +52,7 @@ class InForce(NamedTuple):
 def resolve(
     root: str, env: Mapping[str, str] | None = None, *, lenient: bool = False, obey_others: bool = False
 ) -> InForce:
-    """The settings of the project at ``root``.
+    """Read the project's settings from ``root``.
 
     Unknown keys stay in ``data``, so that converting it to values reports them; ``lenient`` leaves them out.
     ``obey_others`` also reads another user's file, to show the effect of trusting it. Raises: ConfigError when a file
@@ -153,7 +153,7 @@ def portable(root: str, env: Mapping[str, str] | None = None) -> dict[str, objec
 def is_memory_trusted(root: str, env: Mapping[str, str] | None = None) -> bool:
     """Whether documents that came with the project at ``root`` may reach an agent.
 
-    True with a trust record for them, or when ``HOLDFAST_TRUST`` holds the digest of the project's settings that need
+    True with a trust record for them, or when ``HOLDFAST_TRUST`` holds the digest of all project settings that need
     trust. For a project without such settings, that is the digest of ``{}``. Never raises because of a project's
     contents.
     """
@@ -267,7 +267,7 @@ def part(written: Mapping[str, Any], outside: Mapping[str, Any]) -> Parted:
 
 
 def leaves(table: Mapping[str, object], path: str = "") -> Iterator[tuple[str, object]]:
-    """Dotted keys and values, with parts quoted where TOML requires it; an empty table below the top is a value."""
+    """Dotted keys and values, with parts quoted where TOML requires it. Empty tables below the top are values."""
     for key, value in table.items():
         bare = key.replace("_", "").replace("-", "").isalnum() and key.isascii()
         here = (f"{path}." if path else "") + (key if bare else _quoted(key))
@@ -325,7 +325,7 @@ def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object
 
 
 def _outside(env: Mapping[str, str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The settings in force without a project: the user's file overridden by the environment. Then the file alone."""
+    """The settings in force without a project (the user's file, overridden by the environment), then the file's."""
     user = settings.user_raw(env)[0]
     outside = _merged(user, {})
     settings.apply_overrides(outside, env)

@@ -48,7 +48,7 @@ CURATED: Final = (Surface.MEMORY, Surface.USER)
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Layer(Value):
-    """One row of the continuity doctrine: a surface's owner, first reader and purpose. Source: R089-R095."""
+    """One row of the continuity doctrine, with a surface's owner, first reader and purpose. Source: R089-R095."""
 
     surface: Surface
     name: str
@@ -60,7 +60,7 @@ class Layer(Value):
 @frozen(kw_only=True, eq=False, repr=False)
 class Preset(Value):
     """``path`` is the store's folder under the project; ``roots`` names the logical roots. If other programs also keep
-    files in that folder, it is ``shared``, and only the folders of the preset's documents are read."""
+    files in that folder, it is ``shared``, and holdfast reads only folders with the preset's documents."""
 
     path: str
     shared: bool = False
@@ -111,7 +111,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
         },
         facts="{curated}/memories/facts.jsonl",
     ),
-    # Document 004: everything under .opencode/, including the settings; the rest of that folder belongs to other
+    # Document 004: everything under .opencode/, including the settings. Everything else there belongs to other
     # programs.
     "opencode": Preset(
         path=".opencode",
@@ -225,12 +225,12 @@ class Layout(Value):
     def __attrs_post_init__(self) -> None:
         if self.preset not in PRESETS:
             raise ConfigError(
-                f"layout.preset {self.preset!r} is unknown.", next_step=f"Use one of: {', '.join(sorted(PRESETS))}."
+                f"layout.preset {self.preset!r} is unknown.", next_step=f"Known presets: {', '.join(sorted(PRESETS))}."
             )
         for surface in self.documents:
             if surface not in set(Surface):
                 raise ConfigError(
-                    f"layout.documents.{surface} is not a surface.", next_step=f"Use one of: {', '.join(Surface)}."
+                    f"layout.documents.{surface} is not a surface.", next_step=f"Known surfaces: {', '.join(Surface)}."
                 )
         for surface in (Surface.DAILY, Surface.DIARY, Surface.TRAIL, Surface.REPORT):
             if "{date}" not in self._template(surface):
@@ -255,7 +255,7 @@ class Layout(Value):
 
     @property
     def facts(self) -> str:
-        """The name of the facts file, for backends that keep one."""
+        """The facts file's name, for backends that keep one."""
         return self.base.facts.format(**self._roots)
 
     @property
@@ -322,7 +322,7 @@ class Layout(Value):
         return sorted({self.prefix(s).split("/", 1)[0] + "/" for s in self.base.documents})
 
     def layers(self) -> tuple[Layer, ...]:
-        """The doctrine's table of surfaces, with the names of this layout."""
+        """The doctrine's table of surfaces, with this layout's names."""
         owners = {"curated": self._roots.get("curated", "curated"), "home": self._roots.get("home", "home")}
         return tuple(
             Layer(

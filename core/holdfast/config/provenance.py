@@ -29,7 +29,7 @@ _DELETED: Final = "*deleted "
 
 
 class Provenance:
-    """The register of one project. Safe for several processes and threads.
+    """One project's register. Safe for several processes and threads.
 
     ``remote``: the store keeps its documents on a server, so they cannot come with a clone and are not withheld.
     """
@@ -76,7 +76,7 @@ class Provenance:
             durable.append(self._stored.path, f"\n{_DELETED}{name}\n".encode())
 
     def is_withheld(self, name: str) -> bool:
-        """Whether the document is withheld from agents: this machine did not create it, the project is in a git
+        """Whether the document is withheld from agents because this machine did not create it, the project is in a git
         repository, and the user does not trust its memory. Raises: Unavailable."""
         return not self.is_ours(name) and self.withholds()
 
@@ -90,7 +90,7 @@ class Provenance:
 
 
 class _Lines:
-    """The lines of an append-only file, each with its last position; reread when the file changed."""
+    """An append-only file's lines, each with its last position; reread when the file changed."""
 
     def __init__(self, path: str) -> None:
         self.path = path

@@ -1,7 +1,7 @@
 """Convert external data to values and back, through :mod:`holdfast.config.flat` and
 :mod:`holdfast.config.converter`.
 
-Unknown keys and wrong types are errors with the key's path; nothing is coerced ("5" is not 5).
+Unknown keys and wrong types are errors with the key's path. Values are never coerced ("5" is not 5).
 """
 
 from __future__ import annotations

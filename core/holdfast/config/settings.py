@@ -11,7 +11,7 @@ from holdfast.errors import ConfigError
 from holdfast.fs import userdir
 from holdfast.text import untrusted
 
-#: Possible settings files in search order; the first existing one wins.
+#: Possible settings files in search order. The first existing file wins.
 CONFIG_FILES = ("holdfast.toml", ".opencode/holdfast.toml", "pyproject.toml")
 #: Each layout preset's private folder, under the project.
 STATE_FOLDERS = {"default": ".holdfast/state", "timmy": ".holdfast/state", "opencode": ".opencode/state"}
@@ -81,7 +81,7 @@ def is_marked(folder: str, env: Mapping[str, str] | None = None) -> bool:
 
 
 def repository(start: str, env: Mapping[str, str] | None = None) -> str:
-    """The top of the git repository or worktree around ``start``; empty when there is none, or when its ``.git``
+    """The top folder of ``start``'s git repository or worktree; empty when there is none, or when its ``.git``
     belongs to another user."""
     for folder in _upwards(start):
         git = os.path.join(folder, ".git")
@@ -177,7 +177,7 @@ def _regular(path: str, name: str, most: int) -> tuple[bytes, int]:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             raise ConfigError(
-                f"{name} cannot be read: it is not a regular file.",
+                f"{name} cannot be read because it is not a regular file.",
                 next_step="Move it away, or replace it with a file.",
             )
         with open(fd, "rb", closefd=False) as file:
@@ -197,7 +197,7 @@ def overrides(env: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def apply_overrides(data: dict[str, Any], env: Mapping[str, str] | None = None) -> list[str]:
-    """Put the environment's values into ``data``; returns the paths of the keys set."""
+    """Put the environment's values into ``data``; returns the paths of keys it set."""
     found = overrides(env)
     for path, text in found.items():
         _put(data, path, text)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-#: The environment variable with the digest of one project's settings, for trust without a user, as in CI.
+#: Environment variable with a digest of one project's settings, for trust without a user, as in CI.
 VARIABLE = "HOLDFAST_TRUST"
 _VERSION = 1
 _MAX_BYTES = 16 * 1024 * 1024
@@ -52,7 +52,7 @@ def records(env: Mapping[str, str] | None = None) -> dict[str, Record]:
 
 
 def record_of(root: str, env: Mapping[str, str] | None = None) -> Record | None:
-    """The record of the project at ``root``, or None. A damaged file counts as no trust; see :func:`records`."""
+    """The trust record for the project at ``root``, or None. A damaged file counts as no trust; see :func:`records`."""
     from holdfast.errors import HoldfastError
 
     try:

@@ -152,7 +152,7 @@ class RetentionConfig(Value):
     """Retention in days for each kind of data, counted from its own date; 0 keeps it indefinitely. Source: R244.
 
     Written or flushed data is kept unless a limit is set here. By default only private leftovers are limited:
-    ``journal`` holds the messages of an ended and flushed session, which ``turns = "forever"`` keeps compressed in an
+    ``journal`` is for messages of ended and flushed sessions, which ``turns = "forever"`` keeps compressed in an
     archive (:mod:`holdfast.journal.archive`) instead of removing them; ``damaged`` is a journal put aside by a repair;
     ``backup`` a copy of overwritten data; ``log`` the lines of private logs. Only ``holdfast retention run`` removes
     data.
@@ -192,8 +192,8 @@ def _check_time(_: object, __: Attribute[str], value: str) -> None:
 class DreamConfig(Value):
     """When and how the daily notes are consolidated into MEMORY.md.
 
-    ``lookback_days`` calendar days are read, today included; a dream is due ``every_hours`` after the last; ``at`` is
-    the local time of the scheduled one. ``apply``: ``auto``, or ``propose``, which leaves the result for review.
+    A dream reads ``lookback_days`` calendar days including today and is due ``every_hours`` after the last. ``at`` is
+    the local time for scheduled dreams. ``apply``: ``auto``, or ``propose``, which leaves the result for review.
     ``plugin`` names the dream plugin; by default a plugin enabled by a table (a model) precedes those on by default.
     ``judge`` names the model plugin that checks lines without verbatim proof; by default there is none. Notes with
     fewer characters than ``min_chars`` do not start a dream; if notes and MEMORY.md exceed ``max_chars``, the oldest

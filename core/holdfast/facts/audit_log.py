@@ -26,7 +26,7 @@ _FILE = "facts.log.jsonl"
 @frozen(kw_only=True)
 class Departure:
     """``event`` is evicted, deleted, updated or replaced, or kept after an update that did not happen. ``by`` is the
-    replacing fact's id, ``source`` the source of a replaced fact."""
+    replacing fact's id, ``source`` a replaced fact's source."""
 
     at: datetime
     event: str
@@ -117,7 +117,7 @@ class FactTrail:
 
 
 def _event(row: Mapping[str, Any]) -> Departure | None:
-    """The event of a row, None when it cannot be read."""
+    """The row's event, None for an unreadable row."""
     try:
         return Departure(**{**row, "at": moment(row["at"])})
     except (ValueError, TypeError, KeyError):

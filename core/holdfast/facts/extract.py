@@ -6,7 +6,7 @@ before any extractor, and so any model, sees them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -18,26 +18,20 @@ from holdfast.facts import profile
 from holdfast.facts.queue import GivenUp, Queue
 from holdfast.fs import paths
 from holdfast.journal.witness import REASON
-from holdfast.models import AddOutcome, AddResult, Extraction, FactCandidate, Message, Profile, Turn, turns_of
+from holdfast.models import AddOutcome, AddResult, Extraction, FactCandidate, Profile, Turn
 from holdfast.text import hostile, recall
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
     from holdfast.errors import HookFailed
     from holdfast.facts.newer import Value
     from holdfast.models import Fact
     from holdfast.session.services import Services
 
-    #: The conversation: holdfast values, or a message of the Chat Completions or Messages interface.
-    Said: TypeAlias = Turn | Message | Mapping[str, object]
-
 logger = log(__name__)
 
-_GIVE: Final = 'Give rows like {"role": "user", "content": "..."}, or Message and Turn objects of holdfast.models.'
-_AGAIN: Final = "It is tried again by itself, or now with `holdfast extract --queued`."
-#: HTTP status (None: no response) -> the next step besides waiting.
+_AGAIN: Final = "It is retried automatically, or now with `holdfast extract --queued`."
+#: HTTP status (None without a response) -> the next step besides waiting.
 _PASSING: Final[Mapping[int | None, str]] = {
     None: "Check `base_url` and the network.",
     429: "The quota is used up for now.",
@@ -71,8 +65,8 @@ class Judged:
 @frozen(kw_only=True)
 class ExtractResult:
     """``judged`` in order of proposal. ``failures`` describe extractor errors; ``queued`` counts the pieces
-    to be retried, ``retried`` the waiting pieces that were tried now; ``given_up`` are pieces that are
-    no longer tried; ``profile`` is true when the profile changed; ``summaries`` are of flushes, by their ids, from
+    to be retried, ``retried`` the waiting pieces that were tried now; ``given_up`` counts pieces that
+    will not be retried; ``profile`` is true when the profile changed; ``summaries`` are of flushes, by their ids, from
     waiting turns."""
 
     judged: tuple[Judged, ...] = field(default=(), converter=tuple[Judged, ...])
@@ -136,7 +130,7 @@ class _Trouble(NamedTuple):
 
 
 def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[_Trouble]]:
-    """Call the extractors, only the plugins in ``only`` if given: their results, and the failures of others."""
+    """Call the extractors, or only the plugins in ``only``. Returns results, and failures."""
     if not said:
         return Gathered(), []
     quick = services.dispatch.extractors()
@@ -267,35 +261,6 @@ _HOSTILE: Final = AddResult(outcome=AddOutcome.REFUSED, reason=REASON)
 def queue_of(services: Services) -> Queue:
     """The project's queue of turns."""
     return Queue(services.state, services.config.extract)
-
-
-def turns_given(said: Said | Iterable[Said]) -> tuple[Turn, ...]:
-    """A caller's value, as turns. Raises: BadValue."""
-    from holdfast.text.rows import messages as plain
-    from holdfast.text.rows.reading import Reading
-
-    if isinstance(said, Turn | Message | Mapping):
-        said = (said,)
-    if isinstance(said, str | bytes) or not isinstance(said, Iterable):
-        raise BadValue("messages", f"cannot be of type {type(said).__name__}", next_step=_GIVE)
-    turns: list[Turn] = []
-    loose: list[Message] = []
-    reading = Reading()  # pairs the calls of tools with their results
-    for number, item in enumerate(said):
-        if isinstance(item, Turn):
-            turns += (*turns_of(loose), item)
-            loose = []
-        elif isinstance(item, Message):
-            loose.append(item)
-        elif isinstance(item, Mapping) and plain.take(
-            {**item, "id": None}, number, reading
-        ):  # equal ids would merge two messages
-            loose += reading.messages
-            reading.messages.clear()
-        else:
-            what = "a row without role and content" if isinstance(item, Mapping) else f"a {type(item).__name__}"
-            raise BadValue("messages", f"holds {what} at position {number}", next_step=_GIVE)
-    return (*turns, *turns_of(loose))
 
 
 def redacted(services: Services, turns: Sequence[Turn]) -> list[Turn]:

@@ -14,11 +14,11 @@ from holdfast.fs import durable, safeopen
 from holdfast.fs.records import decode
 from holdfast.journal.journal import Journal
 
-_LINE: Final = b'{"kind":"extracted",'  # how its line begins: the kind is the first key
+_LINE: Final = b'{"kind":"extracted",'  # how its line begins, since the kind is the first key
 
 
 class Extracted(NamedTuple):
-    """One piece: the messages with the ids ``covers`` were extracted for ``plugin``, with its redacted summary
+    """One extracted piece, with message ids ``covers``, extracted for ``plugin`` with its redacted summary
     ``summary``. ``given_up`` is true when they will not be tried again."""
 
     plugin: str

@@ -73,7 +73,7 @@ class _Good(NamedTuple):
 
 
 def read_rows(text: str, name: str = "The file") -> Iterator[Row]:
-    """The rows of a JSON array, of a JSON object with a list ``facts``, or of JSON lines.
+    """Rows from a JSON array, a JSON object with a list ``facts``, or JSON lines.
 
     A line that is not JSON is a bad row. Raises: ConfigError when a JSON array or object as a whole cannot be read.
     """

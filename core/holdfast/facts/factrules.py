@@ -1,4 +1,4 @@
-"""A fact's valid values, the test for duplicates, the form of an id, and rules that all stores share."""
+"""A fact's valid values and id format, the test for duplicates, and rules that all stores share."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def draw_id() -> str:
 
 
 def is_id(text: object) -> bool:
-    """Whether ``text`` has the form of an id."""
+    """Whether ``text`` is formatted like an id."""
     return isinstance(text, str) and _ID.fullmatch(text) is not None
 
 
@@ -78,10 +78,10 @@ def finite(confidence: float) -> float:
 
 
 def duplicate_of(twin_id: str, fact_id: str) -> DuplicateFact:
-    """The error for a change of ``fact_id`` to what the fact ``twin_id`` says."""
+    """The error for changing ``fact_id`` to the content of the fact ``twin_id``."""
     return DuplicateFact(
         f"Fact {twin_id} already says the same as the new content of {fact_id}.",
-        next_step=f"Delete one of them, or update {twin_id} instead.",
+        next_step=f"Delete either fact, or update {twin_id} instead.",
     )
 
 
@@ -98,7 +98,7 @@ def check_content(value: object) -> str:
 
 
 def check_category(value: object) -> str:
-    """One of the six categories; case and outer whitespace are ignored.
+    """Normalise a category's name. Case and outer whitespace are ignored.
 
     Raises: BadValue. Source: R037, R038, reading A08.
     """
@@ -118,7 +118,7 @@ def check_confidence(value: object) -> float:
 def check_source(value: object) -> str:
     """``value`` without surrounding whitespace, possibly empty. Raises: BadValue when it is not a string."""
     if not isinstance(value, str):
-        raise BadValue("source", f"cannot be {abbreviated(value)}", next_step="Use a string; it may be empty.")
+        raise BadValue("source", f"cannot be {abbreviated(value)}", next_step="Use a string, which may be empty.")
     return value.strip()
 
 

@@ -102,7 +102,7 @@ def speaks(text: str) -> bool:
 
 
 def subject(text: str) -> str:
-    """The subject of a fact that can replace another one, in lower case without article; empty for other facts."""
+    """The subject of facts that can replace another one, in lower case without article; empty for other facts."""
     plain = " ".join(text.split()).rstrip(".!")
     for form in (_CHANGED, _MOVED):
         if moved := form.match(plain):

@@ -126,7 +126,7 @@ class Facts:
         confidence: float = DEFAULT_CONFIDENCE,
         source: str = "",
     ) -> AddResult:
-        """Store a stated fact. The threshold does not apply; a duplicate changes nothing.
+        """Store a stated fact. The threshold does not apply, and duplicates change nothing.
 
         The outcome is ADDED, with the ids evicted for it, or DUPLICATE with the existing fact's id.
         Raises: BadValue (a ValueError) for content, category, confidence or source, checked in this order; Refused
@@ -164,7 +164,7 @@ class Facts:
         return self.store([self.proposed(candidate)])[0]
 
     def proposed(self, candidate: FactCandidate) -> Value | AddResult:
-        """The values of a valid candidate, for :meth:`store`; the result for an invalid one. Raises: PluginError."""
+        """A valid candidate's values, for :meth:`store`; the result for an invalid one. Raises: PluginError."""
         from holdfast.facts.newer import Value
         from holdfast.models import AddOutcome, AddResult
 
@@ -199,13 +199,13 @@ class Facts:
     def stated(
         self, content: str, category: str, confidence: float, source: str = "", *, at: datetime | None = None
     ) -> Value:
-        """The values of a stated fact, for :meth:`store`. Raises: BadValue, Refused, PluginError."""
+        """A stated fact's values, for :meth:`store`. Raises: BadValue, Refused, PluginError."""
         from holdfast.facts.newer import Value
 
         return Value(*self._checked(content, category, confidence, source), at or self._services.clock())
 
     def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> ResultList:
-        """Store values, of which newer ones replace older ones; see :func:`holdfast.facts.newer.store`."""
+        """Store values. Newer ones replace older ones; see :func:`holdfast.facts.newer.store`."""
         from holdfast.facts import newer
 
         return newer.store(self, values, stored)
@@ -354,7 +354,7 @@ class Facts:
 
     def import_(self, rows: Iterable[object], *, progress: Callable[[int], object] | None = None) -> ImportReport:
         """Store rows as :meth:`export` gives them (``id``, ``createdAt`` and ``source`` may be missing). Bad rows are
-        skipped and reported by number; the threshold does not apply. ``progress`` gets the number of rows done.
+        skipped and reported by number. The threshold does not apply. ``progress`` gets the number of processed rows.
         """
         from holdfast.facts.factfile import import_rows
 
@@ -415,7 +415,7 @@ class Facts:
     def delete(self, fact_id: str) -> Fact:
         """Forget the fact; returns it. The trail keeps its id, never its content.
 
-        Raises: NotFound (a KeyError) carrying the id; then nothing changed.
+        Raises: NotFound (a KeyError) carrying the id, having changed nothing.
         """
         self.get(fact_id)
         fact = self._services.store.backend.delete_fact(fact_id)

@@ -18,7 +18,7 @@ _OUTRANKED: Final = 0.3
 
 
 class Value(NamedTuple):
-    """The values of a fact, checked and admitted. ``at`` is the instant at which it was stated, aware."""
+    """A fact's values, checked and admitted. ``at`` is the instant at which it was stated, aware."""
 
     content: str
     category: str
@@ -28,7 +28,7 @@ class Value(NamedTuple):
 
 
 def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> list[AddResult]:
-    """The result for each value, in order; a result among the values stays as it is.
+    """The result for each value, in order. Results among the values stay unchanged.
 
     A new value is stored first and then replaces older ones, which go to the trail with their content, so that a crash
     leaves both and the next try replaces. It is not stored when a newer one is. Values of another person or machine
@@ -38,7 +38,7 @@ def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fa
     results: dict[int, AddResult] = {}
     waiting: dict[int, Value] = {}
     leaving: dict[int, list[Fact]] = {}
-    unsaid: list[tuple[str, str]] = []  # facts that one of several no longer states: the id, and by whom
+    unsaid: list[tuple[str, str]] = []  # facts that a source no longer states while others do: id and source
 
     def add_waiting() -> None:
         added = facts.add_all(list(waiting.values()), older=[leaving.get(at, []) for at in waiting])
@@ -89,12 +89,12 @@ def _older(stored: Iterable[Fact], value: Value) -> Iterable[Fact]:
 
 
 def _others(fact: Fact, value: Value) -> bool:
-    """Whether somebody else states ``fact`` too, next to the one who states ``value`` now."""
+    """Whether ``fact`` has another origin besides that of ``value``."""
     return bool(origins.of(value.source) and origins.of(origins.left(fact.source, value.source)))
 
 
 def _cosign(facts: Facts, value: Value, result: AddResult) -> bool:
-    """Add the origin of a value that was stored before, by somebody else. Returns False when it is gone meanwhile."""
+    """Add another origin to a value already stored by someone else. Returns False when the fact is gone meanwhile."""
     places = origins.places(value.source)
     known = result.fact is not None and places <= origins.places(result.fact.source)
     if result.duplicate_of is None or not places or known:

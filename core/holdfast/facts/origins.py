@@ -1,8 +1,8 @@
 """Who stated a fact, and the facts on which two machines disagree.
 
 With ``[identity]`` on, a fact's source ends in its origin: ``flush_3f2a by Ana@laptop`` is from that flush, by that
-person on that machine. So every backend, export and merge keeps it. A newer value replaces an older one of the same
-person and machine. Values of two of them both stay until a dream or a person decides.
+person on that machine. So every backend, export and merge keeps it. A newer value replaces an older one from the same
+person and machine. Values from different people or machines stay until a dream or a person decides.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _ONE: Final = r"[^@,]{1,100}@[^\s,]+(?: [^@,]*)?"
 _SIGNED: Final = re.compile(rf"(?:(?P<source>.*) )?by (?P<by>{_ONE}(?:, {_ONE})*)", re.DOTALL)
-#: Facts on one subject that are compared with each other, the newest. More are not a conflict but a list.
+#: How many of the newest facts on one subject to compare with each other. More are not a conflict but a list.
 _COMPARED: Final = 24
 
 
@@ -41,7 +41,7 @@ def of(source: str) -> str:
 
 
 def unsigned(source: str) -> str:
-    """The source without its origin: a flush, a session, a message or a caller's words."""
+    """The source without its origin (a flush, a session, a message or a caller's words)."""
     found = _SIGNED.fullmatch(source) if "@" in source else None
     return (found["source"] or "") if found else source
 
@@ -64,8 +64,8 @@ def places(source: str) -> frozenset[str]:
 
 
 def share(source: str, other: str) -> bool:
-    """Whether two sources have a machine in common, or one of them is unknown. Then a newer value replaces an older
-    one; otherwise two machines disagree."""
+    """Whether two sources share a machine, or either is unknown. Then a newer value replaces an older
+    value; otherwise two machines disagree."""
     one, two = places(source), places(other)
     return not one or not two or not one.isdisjoint(two)
 

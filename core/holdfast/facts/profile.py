@@ -161,7 +161,7 @@ def _put(text: str, name: str, value: str) -> str:
 
 
 def _sections(text: str) -> list[tuple[str, str, str | None]]:
-    """Each line between the field of its section, ``""`` outside of ours, and the field it opens as a heading.
+    """Each line between its section's field (``""`` outside our sections) and the field that it opens as a heading.
 
     A heading belongs to the section it opens.
     """

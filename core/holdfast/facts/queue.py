@@ -42,7 +42,7 @@ class Waiting:
     """Turns, already redacted, and the plugins that have yet to read them (empty: all). ``flush`` is the id of the
     flush that covered them, or empty for turns from elsewhere, whose summary belongs to no session. ``covers``
     lists the message ids in the journal of session ``source`` that become extracted by it, see
-    :mod:`holdfast.session.turnwise`; empty for turns that no journal keeps account of."""
+    :mod:`holdfast_facts.turnwise`; empty for turns that no journal keeps account of."""
 
     id: str
     since: datetime
@@ -74,7 +74,7 @@ class GivenUp:
     plugins: tuple[str, ...] = field(default=(), converter=tuple[str, ...])
 
 
-#: A line of the queue; an unreadable one has no item.
+#: A line of the queue, without an item if unreadable.
 _Row = Row["Waiting | None"]
 
 

@@ -1,1 +1,1 @@
-"""The flush: the pipeline that makes a session durable, and the documents that it writes."""
+"""The flush pipeline, which makes a session durable, and the documents that it writes."""

@@ -56,7 +56,7 @@ def _curated(entries: Sequence[CuratedEntry], witness: Witness, withheld: list[s
 
 
 def _not_prose(payload: Payload) -> set[str]:
-    """Pointers, names, and lines of curated memory: the latter are checked earlier, or exist already."""
+    """Pointers, names, and lines of curated memory, already checked or stored."""
     found = {*(payload.artifacts or ()), *(m.target for m in payload.state_mutations or ())}
     if payload.curated is not None:
         for entry in (*payload.curated.memory, *payload.curated.user):

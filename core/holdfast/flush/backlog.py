@@ -5,7 +5,7 @@ The turns wait in the durable queue (:mod:`holdfast.facts.queue`), so no lock is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 logger = log(__name__)
 
 
-def extract_now(services: Services, said: extract.Said | Iterable[extract.Said], *, source: str = "") -> ExtractResult:
-    """See :meth:`holdfast.Holdfast.extract`; dicts with role and content are taken as messages."""
+def extract_now(services: Services, said: Sequence[Turn], *, source: str = "") -> ExtractResult:
+    """Extract facts from turns that are not journalled; see :meth:`holdfast.Holdfast.extract`."""
     from holdfast.facts.factrules import check_source
 
     source = services.gate.identifier(check_source(source))
     result = ExtractResult()
     failed: set[str] = set()
-    for piece in extract.pieces(extract.redacted(services, extract.turns_given(said))):
+    for piece in extract.pieces(extract.redacted(services, said)):
         found = extract.gather(services, piece, source=source)
         failed.update(found.failed)
         result += extract.settle(services, found, said=piece, source=source)
@@ -106,7 +106,7 @@ def completed(
 
 
 def queue_all(services: Services, source: str, said: Sequence[Message], flush: str) -> list[str]:
-    """Queue the turns of a flush that the server did not take for every extractor. Raises: Unavailable."""
+    """Queue a flush's turns for every extractor after the server did not take it. Raises: Unavailable."""
     return enqueue(services, source, said, list(services.dispatch.extractors()), flush=flush)
 
 
@@ -132,7 +132,7 @@ def enqueue(
         return put
     private.make(services.state)
     with private.lock(services.private("extract-account"), timeout_s=60.0):
-        waiting = [item for item in queue.items() if item.covers and item.source == source]  # first: it moves on
+        waiting = [item for item in queue.items() if item.covers and item.source == source]  # first, as it moves on
         account = extracted.read(journal)
         for missing, names in _missing(said, plugins, waiting, account):
             turns = recall.without_recalled(turns_of(missing))
@@ -219,7 +219,7 @@ def work_off(
             ):
                 progress.report(result.retried, 0, "queued conversations extracted")
                 plugins = _unasked(services, item)
-                if not plugins:  # its taker died after the last word, or another process was quicker
+                if not plugins:  # its process died after recording it, or another process was faster
                     queue.done(item)
                     continue
                 found, troubles = extract.ask(services, item.turns, plugins)

@@ -1,4 +1,4 @@
-"""The content of one flush, complete and redacted, and its id.
+"""One flush's content, complete and redacted, and its id.
 
 The UNSAFE marker holds the content until the flush is durable, then the journal does. So a retry, or a repair of lost
 documents, writes the same blocks again.
@@ -98,7 +98,7 @@ class Content(Value):
         return "flush_" + sha256(json.dumps(parts, sort_keys=True))[:16]
 
     def block(self, session_id: str, block_id: str) -> str:
-        """The block of the daily note."""
+        """The block for the daily note."""
         return notes.render(
             self.payload,
             block_id=block_id,

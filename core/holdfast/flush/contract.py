@@ -1,6 +1,6 @@
 """The flush contract: which fields a payload must have, and how missing ones are filled without inventing anything.
 
-Sources in order: the caller's values, ``on_extract`` results, the journal. Fields that the caller
+Sources in order are caller's values, ``on_extract`` results, the journal. Fields that the caller
 did not give are named in ``payload.derived``.
 """
 

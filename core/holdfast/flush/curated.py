@@ -48,7 +48,7 @@ def count(text: str) -> int:
 
 
 def not_found(text: str | None, entries: Iterable[CuratedEntry]) -> list[str]:
-    """The lines that entries are to replace and that ``text`` does not hold, unless their entry is there already."""
+    """Lines to be replaced that ``text`` lacks, unless their entry is already in it."""
     wanted = {
         entry.replaces: {duplicate_key(_bullet(entry.replaces)), duplicate_key(_bullet(entry.text))}
         for entry in entries
@@ -104,7 +104,7 @@ def apply(text: str | None, entries: Iterable[CuratedEntry], surface: str) -> st
 
 
 def _find(body: str, key: str, old: str | None) -> tuple[bool, tuple[int, int] | None]:
-    """Whether an item has ``key``, and the offsets of the first line whose item has the key ``old``."""
+    """Whether an item has ``key``, and the first line's offsets for an item with the key ``old``."""
     there, span = False, None
     for at, line in lines(body):
         if (bare := line.strip()).startswith("- "):
@@ -128,9 +128,9 @@ def _with_plain_ends(text: str) -> str:
 def surplus(text: str, most: int, state: str, newest: Sequence[str] = ()) -> list[str]:
     """The items to remove from ``text`` so that it holds at most ``most``, in document order; may be empty.
 
-    The least and longest-ago confirmed items go first, then those without a record, from the top of the document
-    down, and only then the ``newest``. Of a document with far too many items none are removed: the next dream does
-    it, in bounded memory.
+    The least and longest-ago confirmed items go first, then items without a record, from the document's top
+    down, and only then the ``newest``. A document with far too many items is left to the next dream, which
+    needs only bounded memory.
     """
     if not most < count(text) <= most + MOST_REMOVED:
         return []

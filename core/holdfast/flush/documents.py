@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @define(kw_only=True)
 class Documents:
     """Writes for one session. ``written`` lists the written or still intact documents, in order; ``proof`` is for the
-    flush being written again. ``is_later`` marks a flush that was kept on this machine and is written after its time.
+    flush being written again. ``is_later`` marks a flush kept on this machine and written after its time.
     All methods may raise Refused and PluginError from the gate, Corrupt, Unavailable."""
 
     services: Services
@@ -40,7 +40,7 @@ class Documents:
     _together: Together | None = field(default=None, init=False)
 
     def read_ahead(self, at: datetime) -> None:
-        """Read what a flush at ``at`` may need, in one round trip, and collect changes from here on until
+        """Read everything that a flush at ``at`` may need, in one round trip, and then collect changes until
         :meth:`finish`. Without effect for a backend that changes one document at a time."""
         services, layout = self.services, self.services.layout
         self._together = services.together()
@@ -51,8 +51,8 @@ class Documents:
             self._together.prefetch([*days, *others])
 
     def finish(self, sentences: Iterable[object] = ()) -> None:
-        """Make the collected changes, all or none of them, and read them back. When a fact with one of ``sentences``
-        could replace another, :attr:`facts` is read in the same round trip."""
+        """Make the collected changes, all or none of them, and read them back. When a fact with any of ``sentences``
+        could replace another, this reads :attr:`facts` in the same round trip."""
         if self._together is not None:
             from holdfast.facts import factsubject
 
@@ -251,5 +251,5 @@ class Documents:
         last = notes.last_stamp(note.text) if note else None
         if last is not None and at < last - timedelta(seconds=1):
             self.warnings.append(
-                f"The clock went back: the note's last block is of {last:%H:%M:%S} UTC. The order of writing is kept."
+                f"The clock went back. The note's last block is from {last:%H:%M:%S} UTC. Blocks stay in writing order."
             )

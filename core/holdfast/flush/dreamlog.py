@@ -1,9 +1,7 @@
-"""Dream records in the private folder: every run, the last run's mark, and backups.
+"""The log of dreams, ``dreams.jsonl`` in the private folder: one line when a run begins and one when it ends, skipped
+and failed runs included.
 
-dreams.jsonl        one line when a run begins and one when it ends, skipped and failed runs included
-dream.json          the digest of the last dream's notes, stored after everything else
-dreams/ID.json      MEMORY.md as it was before a change
-dream.inbox.json    a result waiting for review
+A flush reads it, because lines that a dream dropped or merged are not missing.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ import os
 from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from attrs import evolve, field, fields, frozen
 
@@ -22,9 +20,7 @@ from holdfast.errors import Corrupt
 from holdfast.fs import durable, private, safeopen, tally
 from holdfast.text import untrusted
 
-T = TypeVar("T")
-
-LOG, MARK, INBOX, FOLDER = "dreams.jsonl", "dream.json", "dream.inbox.json", "dreams"
+LOG: Final = "dreams.jsonl"
 #: When the log is longer than this it is cut to the newest half.
 MAX_BYTES: Final = 4_000_000
 INTERRUPTED: Final = "The run did not come to its end: its process was killed, or is still at it."
@@ -68,7 +64,7 @@ class DreamResult:
     are unchanged, ``merged`` lines went into others, newer statements replaced the ``replaced`` lines, and ``dropped``
     lines were removed. ``archived`` lines, old or new, did not fit; ``overflow`` counts further old lines, archived
     without being compared. ``lines`` is the new memory with its evidence, ``added`` its new lines.
-    ``refused`` are rejected draft lines, ``judged`` draft lines that a judge found in the sources, ``quoted`` source
+    ``refused`` are rejected draft lines, ``judged`` draft lines that a judge confirmed, ``quoted`` source
     lines that replace rejected ones. ``diff`` is a unified diff of MEMORY.md; ``diary`` the document that describes the
     run.
     """
@@ -103,50 +99,6 @@ class DreamResult:
     def ok(self) -> bool:
         """Whether the run had no error. A skipped run counts as fine."""
         return self.status is not Status.FAILED
-
-
-@frozen(kw_only=True)
-class Mark:
-    """The last dream: ``digest`` of its notes, ``at`` its time, and its run. ``tried`` is the last try."""
-
-    digest: str = ""
-    at: datetime | None = None
-    tried: datetime | None = None
-    id: str = ""
-
-
-@frozen(kw_only=True)
-class Backup:
-    """MEMORY.md before a change; ``before`` is None when there was none. ``after`` is the written text's digest,
-    ``title`` its cause (a dream or an undo)."""
-
-    id: str
-    at: datetime
-    name: str
-    before: str | None
-    after: str
-    title: str = "dream"
-
-
-@frozen(kw_only=True)
-class Proposal:
-    """A result waiting for review. ``base`` is the revision of MEMORY.md that it was made from; ``said`` are its source
-    statements from the notes, as (text, time, note); ``overflow`` holds the items that go to the archive without being
-    compared, one per line."""
-
-    result: DreamResult
-    name: str
-    text: str
-    base: str
-    digest: str
-    diary: str = ""
-    said: tuple[tuple[str, datetime, str], ...] = ()
-    #: Whether a person replaced it with their own version.
-    edited: bool = False
-    overflow: str = ""
-
-
-# --- the log ---------------------------------------------------------------------------------------------------
 
 
 def record(state: str, result: DreamResult) -> None:
@@ -203,83 +155,3 @@ def _rows(path: str) -> Iterable[Any]:
         return
     except OSError as error:
         raise durable.unavailable(error, path, "read") from error
-
-
-# --- mark, backups, inbox --------------------------------------------------------------------------------------
-
-
-def mark(state: str) -> Mark:
-    """The last run's mark. An unreadable mark counts as missing, because an extra dream does no harm.
-
-    Raises: Unavailable.
-    """
-    try:
-        return _load(os.path.join(state, MARK), Mark) or Mark()
-    except Corrupt:
-        return Mark()
-
-
-def set_mark(state: str, value: Mark) -> None:
-    """Raises: Unavailable."""
-    _save(os.path.join(state, MARK), value)
-
-
-def back_up(state: str, backup: Backup, *, keep: int) -> str:
-    """Store a backup, durably, and remove the oldest beyond ``keep``. Returns its name. Raises: Unavailable."""
-    private.make(state, FOLDER)
-    name = f"{backup.at:%Y%m%dT%H%M%S%f}-{backup.id}.json"
-    _save(os.path.join(state, FOLDER, name), backup)
-    for old in _backups(state)[: -max(1, keep)]:
-        durable.remove(os.path.join(state, FOLDER, old))
-    return name
-
-
-def backups(state: str) -> list[Backup]:
-    """Every backup, oldest first. Raises: Corrupt; Unavailable."""
-    loaded = (_load(os.path.join(state, FOLDER, name), Backup) for name in _backups(state))
-    return [one for one in loaded if one is not None]
-
-
-def _backups(state: str) -> list[str]:
-    folder = os.path.join(state, FOLDER)
-    try:
-        return sorted(n for n in safeopen.names(folder) if n.endswith(".json"))
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise durable.unavailable(error, folder, "list") from error
-
-
-def proposal(state: str) -> Proposal | None:
-    """The result waiting for review. Raises: Corrupt; Unavailable."""
-    return _load(os.path.join(state, INBOX), Proposal)
-
-
-def propose(state: str, value: Proposal) -> None:
-    """Put a result into the inbox, replacing any result there. Raises: Unavailable."""
-    _save(os.path.join(state, INBOX), value)
-
-
-def clear_inbox(state: str) -> None:
-    """Raises: Unavailable."""
-    durable.remove(os.path.join(state, INBOX))
-
-
-def _load(path: str, cls: type[T]) -> T | None:
-    name = os.path.basename(path)
-    try:
-        with safeopen.reader(path) as file:
-            data = file.read()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise durable.unavailable(error, path, "read") from error
-    step = f"Move {name} out of the private folder, then try again."
-    try:
-        return structure(untrusted.from_json(data), cls, what=name, error=Corrupt, next_step=step)
-    except ValueError as error:
-        raise Corrupt(f"{name} is not valid JSON: {error}.", next_step=step) from error
-
-
-def _save(path: str, value: object) -> None:
-    durable.replace(path, json.dumps(unstructure(value), ensure_ascii=False).encode("utf-8"))

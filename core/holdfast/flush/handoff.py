@@ -1,4 +1,4 @@
-"""The handoff: the machine-readable restart point of unfinished work, one small document, replaced at each flush.
+"""The handoff, a machine-readable restart point for unfinished work. One small document, replaced at each flush.
 
 TOML between two ``+++`` lines, read without any model, and below it the same content for people. Several sessions may
 work open in one project. Each has its own ``[[work]]`` entry, newest first. When work closes, its entry becomes a
@@ -97,7 +97,7 @@ class Work(Value):
 
     @property
     def when(self) -> datetime | None:
-        """The time of the flush that wrote the entry; None for an entry from an earlier version."""
+        """When the entry's flush was made; None for an entry from an earlier version."""
         from holdfast.config.serde import moment
 
         try:

@@ -1,9 +1,9 @@
-"""Missing acknowledged data: notes, documents, journals and facts that were deleted or cut.
+"""Missing acknowledged data (deleted or cut notes, documents, journals and facts).
 
 Receipts name the documents that a flush wrote, ``state/stored`` all documents created here (only ``doctor`` reads it).
-Journals have a mark of their length, and the store of its facts. Data removed by a purge, a scrub or retention
-is not missing: they note the document in ``state/forgotten.json``. Curated documents may be edited; only one
-that is gone counts. Notes only grow, so a block that is gone counts, too.
+Marks record each journal's length and the number of facts. Data removed by a purge, a scrub or retention
+is not missing, because they record the document in ``state/forgotten.json``. Curated documents may be edited, so only
+missing ones count. Notes only grow, so missing blocks count, too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FORGOTTEN = "forgotten.json"
 FIX = "Restore it from a copy or from git, or run `holdfast doctor --fix`: it writes the journals' contents again."
 #: Number of journals whose last receipt a quick look checks, the newest first.
 _NEWEST = 3
-#: The counted lists, with the loss kind and the name of one line.
+#: The counted lists, with the loss kind and the noun for one line.
 LISTS = {
     private.OUTBOX: ("waiting", "waiting comment"),
     private.SPOOL: ("spooled", "kept flush"),
@@ -70,7 +70,7 @@ def newest(
 ) -> list[Loss]:
     """A quick check at each session start for missing journals and facts, and of the newest receipts' proof.
 
-    ``texts`` are stored documents that the caller has just read; they are not reread. ``receipts`` are those of
+    ``texts`` maps names to documents that the caller has just read, so they are not reread. ``receipts`` come from
     :func:`newest_receipts`. The time does not depend on the size of notes and journals. Raises: Corrupt; Unavailable.
     """
     last = newest_receipts(services) if receipts is None else receipts
@@ -85,7 +85,7 @@ def newest_receipts(services: Services) -> list[Receipt]:
 
 
 def documents(services: Services, receipts: Iterable[Receipt]) -> list[str]:
-    """The names of the documents that prove ``receipts``."""
+    """Names of documents that prove ``receipts``."""
     return [written.name for receipt in receipts for written in receipt.written if _proves(services, receipt, written)]
 
 
@@ -177,7 +177,7 @@ def _changed(path: str) -> float:
 
 
 def _last_receipt(services: Services, path: str) -> Receipt | None:
-    """None also for an unreadable journal, which is reported with its session."""
+    """None also for an unreadable journal, which the session's own check reports."""
     try:
         session_id = session_id_of(path)
         found = Journal(services.state, session_id).last_checkpoint() if session_id else None

@@ -28,7 +28,7 @@ VERIFIED: Final = frozenset({"on_flush", "facts", "journal", "marker"})
 
 
 def begin(services: Services, session: Session, reason: str, stated: Stated | None) -> tuple[Marker, Marker | None]:
-    """Write the marker. It takes over what an earlier one holds, which is returned, too.
+    """Write the marker, taking over an earlier marker's content, and return that content, too.
 
     Raises: FlushRefused when it cannot be written.
     """

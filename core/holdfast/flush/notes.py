@@ -43,7 +43,7 @@ _MARK = Lazy(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
 
 
 def header(day: date) -> str:
-    """The beginning of a new daily note."""
+    """The first lines of new daily notes."""
     return f"# Daily Memory: {day.isoformat()}\n"
 
 
@@ -79,7 +79,7 @@ def framed(
     overrides: Iterable[str] = (),
     by: str = "",
 ) -> str:
-    """A block around the output of :func:`body`. ``by`` is its origin, when that is recorded."""
+    """A block around the output of :func:`body`. ``by`` is its origin, if recorded."""
     lines = [
         "",
         title(reason, at),
@@ -126,7 +126,7 @@ def decided(block_id: str, *, session: str, title: str, opens: bool, because: st
 
 #: The questions that a block answers, each with its line labels. Source: R099, R128-R133.
 def summary_header(day: date) -> str:
-    """The beginning of a new daily summary."""
+    """The first lines of new daily summaries."""
     return f"# Daily Summary: {day.isoformat()}\n"
 
 
@@ -255,12 +255,12 @@ class Block(Value):
 
     @property
     def lines(self) -> Iterator[tuple[str, str, str]]:
-        """(heading, label, text) of its list items, in order. Read from the text each time: a block of many short lines
-        would take many times its bytes."""
+        """(heading, label, text) of its list items, in order. Parsed from the text each time, because the items of many
+        short lines would take many times the block's bytes."""
         return _lines(self.text)
 
     def items(self, *labels: str) -> tuple[str, ...]:
-        """The content of the lines with these labels, without ``none``. Labels are Fact, Decision, State, Blocker,
+        """The content of all lines with these labels, without ``none``. Labels are Fact, Decision, State, Blocker,
         Needed, Next step, Promised and Artifact."""
         return tuple(t for _, label, t in self.lines if label in labels and t.casefold() != "none")
 

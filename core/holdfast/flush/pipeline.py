@@ -1,9 +1,9 @@
-"""The flush: the one pipeline that makes a session durable, and the only source of receipts.
+"""The flush, the one pipeline that makes a session durable and the only source of receipts.
 
     marker on disk -> collect -> contract -> gate -> daily note -> trail -> handoff -> curated memory -> on_flush
     -> receipt in the journal -> marker gone -> callback
 
-Each document is read back right after it is written; a backend that can writes all of them in one step. A failure
+Each document is read back right after it is written. Some backends write all of them in one step. A failure
 leaves the marker, keeps the context and raises :class:`~holdfast.errors.FlushRefused`. A retry completes the flush that
 the marker holds, so no block is written twice.
 """
@@ -54,7 +54,7 @@ def flush(
 ) -> Receipt:
     """Flush ``session``. See :meth:`holdfast.session.session.Session.flush`."""
     if reason not in REASONS:
-        raise ValueError(f"reason {reason!r} is not one of {', '.join(REASONS)}")
+        raise ValueError(f"reason must be in {', '.join(REASONS)}, not {reason!r}")
     payload = payload_of(payload)
     one = Stated(digest=stated.digest(payload), at=stamp(services.now())) if payload is not None else None
     documents = Documents(services=services, session_id=session.id)
@@ -107,7 +107,7 @@ class _Flush:
     step: str = "collect"
     gathered: extract.Gathered | None = None  # None: another process extracted and died, or nothing to extract
     settled: set[str] = field(factory=set)  # the stated payloads that this flush answers for, by digest
-    failed_before: tuple[str, str] = ("", "")  # reason and target in the marker of an earlier attempt
+    failed_before: tuple[str, str] = ("", "")  # reason and target in an earlier attempt's marker
     queued: list[str] = field(factory=list)  # what waits for models, by id
     offline: bool = False  # the flush is kept on this machine, so the store is not read
 
@@ -270,13 +270,13 @@ class _Flush:
             try:
                 return self._resumed(marker.key, pending)
             except (KeyError, TypeError, ValueError, HoldfastError):
-                logger.warning("the pending flush in the UNSAFE marker cannot be read; starting anew")
+                logger.warning("the pending flush in the UNSAFE marker cannot be read; starting over")
         if self.given is None and not (self.unflushed or session.messages):
             return self._nothing_left(marker)
         return self._begun(marker, key)
 
     def _resumed(self, key: str, record: Mapping[str, Any]) -> Content:
-        """The content that was collected before. The note's heading has the reason, so it stays the same, too."""
+        """The content collected earlier. The note's heading has the reason, so it stays the same, too."""
         zone, overrides = self.services.config.tz, self.session.unrecorded_overrides
         content = Content.from_record(record, key=key, zone=zone, overrides=overrides)
         self.reason, self.agent = content.reason, self.agent or content.agent
@@ -332,7 +332,7 @@ class _Flush:
 
     def _take_up(self, marker: Marker) -> bool:
         """Resume with the newest refused payload, unless a payload is given now or an operator overrode it.
-        Returns whether it resumed. Raises: FlushRefused when one of them could not be kept."""
+        Returns whether it resumed. Raises: FlushRefused when such a payload could not be kept."""
         self.settled = {one.digest for one in marker.stated}
         if self.stated is not None or self.session.override_reason:
             return False
@@ -343,7 +343,7 @@ class _Flush:
         return True
 
     def _nothing_left(self, marker: Marker) -> Receipt:
-        """Handle an empty session whose stated payload was overridden, or lost with the note of an earlier holdfast."""
+        """Handle an empty session whose stated payload was overridden, or lost with an earlier holdfast's note."""
         session, services = self.session, self.services
         if self.documents.proof.lost:
             names = ", ".join(dict.fromkeys(w.name for w in self.documents.proof.lost))

@@ -112,7 +112,7 @@ def _has_entry(services: Services, entries: Sequence[handoff.Work], receipt: Rec
         text = services.gate.admit(handoff.render([wanted]), surface=Surface.HANDOFF, name=name)
         wanted = handoff.parse(text, name)[0]
     except Refused:
-        pass  # then it was let in only next to something written by hand: compared as it is
+        pass  # then it was admitted only next to manually written text, so compare it as it is
     if mine is not None and any(handoff.same(mine, one) for one in (wanted, handoff.shortened(wanted))):
         return True
     decided = closings.of_flush(services.state, receipt.session_id, receipt.flush_id)

@@ -50,7 +50,7 @@ def unopened(root: str | None, session_id: str, payload: Payload, error: Holdfas
         folder = settings.find_root(root)
         try:
             names = [settings.state_folder(settings.raw(folder)[0])]
-        except HoldfastError:  # without its settings: the existing private folder
+        except HoldfastError:  # without its settings, use the existing private folder
             names = [name for name in settings.STATE_FOLDERS.values() if os.path.isdir(os.path.join(folder, name))]
         state = os.path.join(folder, *names[:1])
         old = safety.read(state, session_id) if names else None
@@ -110,7 +110,7 @@ def admitted(services: Services, payload: Payload, summary: str, found: list[Fin
     texts = contract.texts(payload)
     *good, summary = services.gate.admit_all([*texts, rewrite(summary)], surface=Surface.DAILY, notes=found)
     payload = contract.map_texts(payload, dict(zip(texts, good, strict=True)))
-    contract.check_pointers(payload)  # now, because a refusal quotes the pointer and is written into the marker
+    contract.check_pointers(payload)  # now, because a refusal, which the marker stores, quotes the pointer
     return payload, summary
 
 
@@ -139,7 +139,7 @@ def joined(there: Iterable[Stated], one: Stated) -> tuple[Stated, ...]:
 def newest(standing: Sequence[Stated]) -> Stated | None:
     """The payload that a flush without one takes up, among those that no operator overrode; None when there is none.
 
-    Raises: FlushRefused when one of them could not be kept.
+    Raises: FlushRefused when such a payload could not be kept.
     """
     for one in standing:
         if one.payload is None:

@@ -2,13 +2,13 @@
 
 Shared by the journal and the file backend. It runs at every agent event, so it imports nothing heavy. Written paths
 must not contain a symbolic link, see :mod:`holdfast.fs.safeopen`; resolve the user's own links first. Each function
-either succeeds completely, with a result that survives a power cut, or undoes what it can and raises
+either succeeds completely, with a result that survives a power cut, or undoes as much as it can and raises
 :class:`~holdfast.errors.Unavailable` naming the file and the next step. None of them locks; callers that share a file
 hold :func:`lock` while reading and writing.
 
-Source: Rebello et al., "Can Applications Recover from fsync Failures?" (USENIX ATC 2020): a failed fsync is never
-retried on the same file, since the kernel may have marked the lost pages clean. Pillai et al., "All File Systems Are
-Not Created Equal" (OSDI 2014): a rename or a new name is durable only after an fsync of the directory.
+Source: Rebello et al., "Can Applications Recover from fsync Failures?" (USENIX ATC 2020): never
+retry a failed fsync on the same file, since the kernel may have marked the lost pages clean. Pillai et al., "All File
+Systems Are Not Created Equal" (OSDI 2014): a rename or a new name becomes durable by an fsync of the directory.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def replace(path: PathArg, data: bytes, *, mode: int = 0o600, flush: bool = True
     """Replace the content of ``path`` with ``data``, creating it if missing. A crash leaves either the complete old
     content or the complete new content.
 
-    Without ``flush`` a power cut may lose the new content. Raises: Unavailable; the old content remains, except that
+    Without ``flush`` a power cut may lose the new content. Raises: Unavailable. The old content remains, except that
     after a failed flush of the *folder* the new content is already visible but possibly not durable.
     """
     target = os.path.abspath(path)
@@ -97,9 +97,9 @@ def append(
 ) -> int:
     """Append ``data`` to ``path``, creating it if missing. Returns the data's start offset.
 
-    The name of a new or empty file is made durable before its first byte is written, so a file with content needs no
+    A new or empty file's name becomes durable before its first byte is written, so a file with content needs no
     folder flush, even if its creator was killed. ``settled``: the caller does this for an empty file. Without ``flush``
-    a power cut may lose the data. Raises: Unavailable; the file is cut back to its old length, or removed if it was
+    a power cut may lose the data. Raises: Unavailable. The file is cut back to its old length, or removed if it was
     new. If that fails too, part of the data remains; callers recognise such a torn tail by their framing and cut it.
     """
     target = os.path.abspath(path)
@@ -161,7 +161,7 @@ def sync(path: PathArg, *, private: bool = True) -> None:
 
 
 def remove(path: PathArg) -> None:
-    """Remove ``path`` durably; a missing file is not an error. Raises: Unavailable."""
+    """Remove ``path`` durably. A missing file is not an error. Raises: Unavailable."""
     target = os.path.abspath(path)
     try:
         with Folder(os.path.dirname(target), syncable=True) as folder:
@@ -220,7 +220,7 @@ def make_private_dir(path: PathArg) -> None:
 def fsync_dir(path: PathArg) -> None:
     """Make added, removed and renamed names in the folder ``path`` durable. Raises: Unavailable."""
     if sys.platform == "win32":
-        return  # folders cannot be opened there; NTFS journals names by itself
+        return  # folders cannot be opened there; NTFS journals names itself
     try:
         with Folder(path, syncable=True) as folder:
             _sync_names(folder)
@@ -255,7 +255,7 @@ def _flush(fd: int) -> None:
 
 
 def _cut_back(fd: int, length: int) -> None:
-    """Undo a failed append as far as the disk permits; the caller raises the original error."""
+    """Undo a failed append as far as the disk permits. The caller raises the original error."""
     try:  # noqa: SIM105 - as above
         os.ftruncate(fd, length)
     except OSError:

@@ -1,4 +1,4 @@
-"""Locks between threads and processes, with a lock file that is freed when its process ends.
+"""Locks between threads and processes. The lock file is freed when its process ends.
 
 Part of the hot path: imports nothing but ``os`` and the platform's lock call.
 """
@@ -120,10 +120,10 @@ class FolderLock(Lock):
 class KeptLock(Lock):
     """A :func:`lock` for repeated use. Its file stays open in between, which halves the system calls.
 
-    The threads of a process share one object, which also excludes them from each other. A forked child does not share
-    it: the child's copy of the descriptor is closed before it runs, so it neither frees its parent's lock nor keeps a
-    killed parent's lock, and it opens the file itself to take the lock. :meth:`close` closes the file; so does garbage
-    collection.
+    A process's threads share one object, which also excludes them from each other. A forked child does not share
+    it. The child's copy of the descriptor is closed before it runs, so it neither frees its parent's lock nor keeps a
+    killed parent's lock, and it opens the file itself to take the lock. :meth:`close` or garbage collection
+    closes the file.
     """
 
     def __init__(self, path: PathArg, timeout_s: float) -> None:
@@ -139,7 +139,7 @@ class KeptLock(Lock):
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if not self._held:
-            return  # a child forked inside the block: the lock is its parent's
+            return  # in a child forked inside the block, the lock is its parent's
         self._held = False
         freed = False
         try:

@@ -55,5 +55,5 @@ def check_pointer(pointer: str, field: str) -> str:
 
 
 def portable(pointer: str) -> str:
-    """The end of an absolute path, for pointers that core derived itself and cannot refuse."""
+    """An absolute path's last part, for pointers that core derived itself and cannot refuse."""
     return os.path.basename(pointer.replace("\\", "/").rstrip("/")) if is_absolute(pointer) else pointer

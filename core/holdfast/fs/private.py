@@ -25,7 +25,7 @@ _IGNORE = ".gitignore"
 _TO_IGNORE = b"*\n"
 #: Name of the file that marks the folder as made by this user on this machine.
 MARK = statemark.FILE
-#: Suffix after the name of a folder that was put aside.
+#: Suffix after the name of a folder put aside.
 ASIDE = ".foreign-"
 _WAIT_S = 10.0
 
@@ -38,7 +38,7 @@ def make(state: str, *parts: str) -> str:
     """Create the private folder ``state`` (or a folder in it) if missing, mode 0700, and return its path.
 
     It gets a ``.gitignore`` with ``*`` and the mark before anything else is in it. A folder of other origin is put
-    aside first. If everything exists, this costs one check of the mark and one of the folder in it, because hooks use
+    aside first. If everything exists, this only checks the mark and the folder named in it, because hooks use
     it at each event. Raises: Unavailable; ConfigError for a key that cannot be used.
     """
     if not _is_checked(state) and not _is_marked(state):
@@ -163,7 +163,7 @@ def _establish(state: str) -> None:
 
 
 class _settling:  # noqa: N801 - used like a function
-    """Lock and open the parent folder of ``state``, so that only one of several processes puts a foreign folder
+    """Lock and open the parent folder of ``state``, so that only a single process puts a foreign folder
     aside."""
 
     def __init__(self, state: str) -> None:

@@ -1,6 +1,6 @@
 """One record per line: JSON that ends with a checksum, so that incomplete lines are detected.
 
-Used by the journals, the outbox and the extraction queue. Part of the hot path: no attrs.
+Used by the journals, the outbox and the extraction queue. Part of the hot path, so without attrs.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ _CRC_BYTES = len(',"crc":"00000000"}')
 
 
 def encode(record: dict[str, Any]) -> bytes:
-    """One line: the JSON of ``record``, whose last key is a CRC-32 of the preceding bytes."""
+    """One line with ``record`` as JSON, whose last key is a CRC-32 of the preceding bytes."""
     body = json.dumps(record, ensure_ascii=False, separators=(",", ":"))[:-1].encode("utf-8")
     return body + b',"crc":"%08x"}\n' % zlib.crc32(body)
 
 
 def decode(line: bytes) -> dict[str, Any] | None:
-    """The record of a line without its newline, or None when it is incomplete or damaged."""
+    """A line's record (``line`` without its newline), or None when it is incomplete or damaged."""
     body, checksum = line[:-_CRC_BYTES], line[-_CRC_BYTES:]
     if checksum != b',"crc":"%08x"}' % zlib.crc32(body):
         return None

@@ -1,4 +1,4 @@
-"""Open files at paths that a cloned project could have prepared: no symbolic links in the path, regular files only.
+"""Open files at paths that a cloned project could have prepared, refusing symbolic links in the path and special files.
 
 A path is walked from the file system root, folder by folder, each opened relative to the previous one (``openat`` with
 ``O_NOFOLLOW``). So a folder swapped for a link between check and use is refused, and a new file can only be created in
@@ -88,7 +88,7 @@ class Folder:
         return fd
 
     def stat(self, name: str) -> os.stat_result:
-        """The status of the name itself, never of a link's target."""
+        """The name's own status, never that of a link's target."""
         if self.fd >= 0:
             return os.stat(name, dir_fd=self.fd, follow_symlinks=False)
         return os.lstat(self._at(name))
@@ -111,7 +111,7 @@ class Folder:
             os.mkdir(self._at(name), mode)
 
     def chmod(self, name: str, mode: int) -> None:
-        """Set the mode of a folder in this one."""
+        """Set a subfolder's mode."""
         if self.fd < 0:
             return
         try:
@@ -155,7 +155,7 @@ class Folder:
     def sync(self) -> None:
         """Make its names durable. Raises: OSError."""
         if self.fd < 0:
-            return  # Windows cannot open folders; NTFS journals names by itself
+            return  # Windows cannot open folders; NTFS journals names itself
         try:
             os.fsync(self.fd)
         except OSError as error:
@@ -245,7 +245,7 @@ def names(folder: PathArg) -> list[str]:
 
 
 def stat(path: PathArg) -> os.stat_result:
-    """The status of the path itself; no parent may be a link. Raises: OSError."""
+    """The path's own status. No parent may be a link. Raises: OSError."""
     folder, name = os.path.split(os.path.abspath(path))
     with Folder(folder) as parent:
         return parent.stat(name)

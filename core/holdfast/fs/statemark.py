@@ -2,7 +2,7 @@
 
 The file ``owner`` in the folder holds a random number, the folder's inode and a keyed hash of both. The key is in the
 user's own folder, so a clone or archive cannot contain a valid mark, and a copied folder has another inode. Agents'
-hooks check it at every event: one small read, one read of the key, one hash.
+hooks check it at every event, with one small read, one read of the key and one hash.
 
 ``HOLDFAST_KEY_FILE`` names a deliberately shared key, for example with a container. Inodes and owners differ there, so
 they are not compared.
@@ -26,7 +26,7 @@ except ImportError:
 FILE = "owner"
 KEY_VARIABLE = "HOLDFAST_KEY_FILE"
 _HEAD = "holdfast-state-1"
-#: Errors that show that there is no mark: nothing, a link, a folder, a pipe or a device.
+#: Errors that show that the mark is missing, or is a link, a folder, a pipe or a device.
 _NO_MARK = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR, errno.EINVAL, errno.ENXIO)
 _MOST = 512  # bytes read of a mark or a key
 _KEY_BYTES = 32
@@ -119,7 +119,7 @@ def _own_key(path: str) -> bytes:
     if len(key) != _KEY_BYTES:
         raise ConfigError(
             "The key of private state is damaged.",
-            next_step=f"Remove {path}. A new key is created; then run `holdfast trust --adopt-state` in your projects.",
+            next_step=f"Remove {path}, which is recreated. Then run `holdfast trust --adopt-state` in your projects.",
         )
     return key
 

@@ -84,7 +84,7 @@ def is_kept(path: str) -> bool:
 
 
 def read(path: str) -> Mark:
-    """The mark of the list at ``path``; zeros when it is missing or damaged."""
+    """The mark for the list at ``path``; zeros when it is missing or damaged."""
     try:
         with safeopen.reader(path_of(path)) as file:
             body, _, seal = file.read(100).strip().rpartition(b" ")

@@ -11,8 +11,8 @@ _HEX = b"0123456789abcdef"
 def may_be_torn(tail: bytes, *beginnings: bytes) -> bool:
     """Whether an append cut off by a crash can have left ``tail`` after the last complete line.
 
-    It must be the start of a line, and each line starts with one of ``beginnings``. A power cut may have replaced the
-    rest with zeros, because the file can grow before its data is on disk. After the zeros, only the end of a line can
+    It must start a line, and ``beginnings`` are the possible starts of lines. A power cut may have replaced the
+    rest with zeros, because the file can grow before its data is on disk. After the zeros, only a line's end can
     follow, with its checksum and newline. A tail with its newline and without zeros was written completely.
     """
     head, zero, rest = tail.partition(b"\0")

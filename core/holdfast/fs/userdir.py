@@ -19,7 +19,7 @@ KEY_FILE = "key"
 
 
 def folder(env: Mapping[str, str] | None = None) -> str:
-    """The absolute path of the user's folder, without symbolic links; it may not exist yet.
+    """The absolute path of the user's folder, which may not exist yet, without symbolic links.
 
     ``$XDG_CONFIG_HOME/holdfast``, by default ``~/.config/holdfast``; ``%APPDATA%\\holdfast`` on Windows. A relative
     ``XDG_CONFIG_HOME`` is ignored, because the folder could then be inside a project. Source: XDG Base Directory

@@ -1,1 +1,1 @@
-"""The write-ahead record: each turn is on disk before anything else happens, with the state that guards it."""
+"""The write-ahead record. Each turn is on disk before anything else happens, with the state that guards it."""

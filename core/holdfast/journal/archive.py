@@ -18,7 +18,7 @@ from holdfast.fs import durable, paths, private, safeopen
 from holdfast.journal.journal import file_stem
 from holdfast.text import untrusted
 
-#: The folder in the private folder, and the end of each file's name.
+#: The folder in the private folder, and each file's suffix.
 FOLDER = "archive"
 SUFFIX = ".jsonl.gz"
 
@@ -50,7 +50,7 @@ def files(state: str) -> list[str]:
 
 
 def read(path: str) -> list[dict[str, Any]]:
-    """The messages of one file, in order; none when it is missing. Raises: Corrupt; Unavailable."""
+    """One file's messages, in order; empty when it is missing. Raises: Corrupt; Unavailable."""
     return _parsed(path, unpacked(path, _bytes(path)))
 
 

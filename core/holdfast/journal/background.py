@@ -16,7 +16,7 @@ TURN = "turn"
 
 
 def after_turn(root: str) -> None:
-    """Start the extraction of an ended turn in the project at ``root`` if the settings in force ask for it.
+    """Start extracting an ended turn in the project at ``root`` if the settings in force ask for it.
 
     Never raises, because the turn is journalled and the next turn or flush finds it.
     """
@@ -26,7 +26,7 @@ def after_turn(root: str) -> None:
     try:
         table = inforce.hot(root).get("extract")
     except HoldfastError:
-        return  # the settings cannot be read; the code that needs them reports it
+        return  # unreadable settings are reported by the code that needs them
     if isinstance(table, dict) and table.get("when") == TURN:
         start(root)
 
@@ -50,7 +50,7 @@ def start(root: str) -> None:
     """Start ``holdfast extract --turns`` for the project at ``root`` and return at once.
 
     The process has no terminal, shares no stream with its caller and survives it. If several are started, one works and
-    the others exit (:func:`holdfast.session.turnwise.run`). Never raises.
+    the others exit (:func:`holdfast_facts.turnwise.run`). Never raises.
     """
     if nested.inside():
         return

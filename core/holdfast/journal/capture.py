@@ -1,6 +1,6 @@
 """The shortest path from a turn to disk: gate, then journal.
 
-Agents start this at every event, so nothing here imports attrs, reads a store or reads the rest of the session.
+Agents start this at every event, so nothing here imports attrs, reads a store or reads earlier messages.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def capture(
 ) -> Entry:
     """Journal one message of a session of the project at ``root``, durably, without opening the store.
 
-    Raises: ConfigError, Refused, PluginError, Unavailable; then nothing was written.
+    Raises: ConfigError, Refused, PluginError, Unavailable, having written nothing.
     """
     dispatch, state = hot_dispatch(root, env)
     gate = Gate(dispatch)
@@ -117,7 +117,7 @@ def stored_id(root: str, session_id: str) -> str:
 def hot_dispatch(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False) -> tuple[Dispatch, str]:
     """The enabled plugins and the private folder, from the settings in force; ``alone`` ignores the project's file.
 
-    Reads the same keys as :class:`holdfast.config.values.Config` and checks only those it uses; a test keeps the two in
+    Reads the same keys as :class:`holdfast.config.values.Config` and checks only those it uses. A test keeps the two in
     step.
     """
     from holdfast.config import inforce, settings
@@ -153,7 +153,7 @@ def _as_config_error(source: str) -> Iterator[None]:
 
 
 def message_of(record: dict[str, Any], count_tokens: Callable[[str], int]) -> Message:
-    """The message of a journal record."""
+    """A journal record's message."""
     from holdfast.config.serde import moment
     from holdfast.models import Message
 

@@ -9,7 +9,7 @@ Only a purge or a scrub rewrites messages, through :meth:`Journal.rewrite`. The 
 that have the session open notice.
 
 Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the state
-up to there, so that a reader may begin at the last one), ``override``, ``summary`` (of the messages of one flush; the
+up to there, so that a reader may begin at the last one), ``override``, ``summary`` (of one flush's messages; the
 running summary is read from these, so checkpoints do not repeat it), ``work`` (closed or reopened by command,
 :mod:`holdfast.flush.closings`), ``refused`` (a flush that failed, :mod:`holdfast.journal.refusals`).
 """
@@ -29,7 +29,7 @@ from holdfast.fs.torn import may_be_torn
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
 _CHUNK = 65536
-_CHECKPOINT = b'{"kind":"checkpoint",'  # the start of its line; the kind is the first key
+_CHECKPOINT = b'{"kind":"checkpoint",'  # how its line starts, since the kind is the first key
 _MESSAGE = b'{"kind":"message",'
 _BEGINNING = b'{"kind":"'  # of every line
 _HINT = b"%016d %016d"  # fixed length, so that it is written in place and never empty
@@ -63,7 +63,7 @@ class Hint(NamedTuple):
 
 
 class Journal:
-    """The journal of one session. Safe for several processes and threads; nothing is opened before it is needed."""
+    """One session's journal. Safe for several processes and threads. Files are opened only when needed."""
 
     def __init__(self, state: str, session_id: str) -> None:
         self.session_id = session_id
@@ -117,7 +117,7 @@ class Journal:
         with durable.lock(self._lock_path):
             if first_line and self.first_line() != first_line:
                 raise Conflict(
-                    f"{self.shown} was rewritten by a purge meanwhile.", next_step="Try again; nothing was dropped."
+                    f"{self.shown} was rewritten by a purge meanwhile.", next_step="Try again. Nothing was dropped."
                 )
             size = self.size()
             if size != self._clean_size:
@@ -155,13 +155,13 @@ class Journal:
             return
 
     def entries(self, start: int = 0) -> Iterator[Entry]:
-        """Records from offset ``start`` (the start of a record), in order; a torn last line is left out.
+        """Records from offset ``start`` (where a record starts), in order, without a torn last line.
 
         Memory use does not depend on the journal's length. Raises: Corrupt naming file and offset, also after the last
         record when acknowledged records are missing; Unavailable.
         """
         if os.path.isdir(self.path):
-            raise Corrupt(f"{self.shown} is a directory.", next_step="Move it away: a journal must be a file.")
+            raise Corrupt(f"{self.shown} is a directory.", next_step="Move it away. A journal must be a file.")
         try:
             file = safeopen.reader(self.path)
         except FileNotFoundError:
@@ -190,7 +190,7 @@ class Journal:
     def last_checkpoint(self) -> Entry | None:
         """The newest checkpoint. Uses the hint next to the journal, which may be missing or stale but never wrong.
 
-        Only checkpoints are decoded; a caller that reads on from there meets any damage. Raises: Unavailable.
+        Decodes only checkpoints. A caller that reads on from there meets any damage. Raises: Unavailable.
         """
         found: Entry | None = None
         start = self._hinted()
@@ -256,7 +256,7 @@ class Journal:
                 return 0
             if data:
                 durable.replace(f"{self.path}.damaged-{zlib.crc32(data):08x}", data)
-            durable.remove(self._hint_path)  # first: it must never show more than there is
+            durable.remove(self._hint_path)  # first, because it must never show more than the file has
             durable.replace(self.path, whole)
             self._clean_size = -1
             return lost
@@ -270,7 +270,7 @@ class Journal:
     ) -> int:
         """Replace every record with ``change(record)`` and drop damaged lines that ``keep`` rejects.
 
-        Returns the number of affected lines. Atomic: a crash leaves the old journal or the new. Checkpoints point to
+        Returns the number of affected lines. A crash leaves either the old journal or the new. Checkpoints point to
         the same messages as before. Nothing is written if nothing changes. Raises: Unavailable.
         """
         from holdfast.journal import lines
@@ -280,7 +280,7 @@ class Journal:
         with durable.lock(self._lock_path):
             data, changed = lines.changed(self._bytes(), self.session_id, change, keep)
             if changed:
-                durable.remove(self._hint_path)  # first: it must never show more than there is
+                durable.remove(self._hint_path)  # first, because it must never show more than the file has
                 durable.replace(self.path, data)
                 self._clean_size = -1
             return changed
@@ -385,7 +385,7 @@ class Journal:
 
 
 def _whole_length(file: BinaryIO, size: int) -> int:
-    """Length of the file up to the end of its last complete line."""
+    """The file's length up to and including its last complete line."""
     file.seek(size - 1)
     if file.read(1) == b"\n":
         start = _line_start(file, size - 1)

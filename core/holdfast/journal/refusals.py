@@ -1,6 +1,6 @@
 """Refused flushes, as the session's journal records them, so that a past refusal stays visible after a later success.
 
-The record (kind ``refused``) holds no text of the session: the time, the flush's reason, and what failed. Repeated
+The record (kind ``refused``) holds the time, the flush's reason and the failure, but no session text. Repeated
 attempts that fail alike leave one record, because a client may try again before every model call. The record comes
 after the marker, and a journal that cannot take it changes nothing.
 """

@@ -2,7 +2,7 @@
 
 On a full disk or in a read-only folder, no marker can be created. ``state/unsafe.reserve`` already exists then and is
 written in place, which needs neither a free block nor a new name. A line has a flag, a time and the session's journal
-stem; a blank line is free. A note moves into the marker as soon as one can be written.
+stem. Blank lines are free. A note moves into the marker as soon as that can be written.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from holdfast.errors import Unavailable
 from holdfast.fs import durable, private, safeopen
 
 FILE: Final = "unsafe.reserve"
-_LINE: Final = 128  # bytes; a journal's stem has at most 80
+_LINE: Final = 128  # in bytes. A journal's stem has at most 80.
 _LINES: Final = 64
 _BLANK: Final = b" " * (_LINE - 1) + b"\n"
 _WAIT_S: Final = 2.0
@@ -84,7 +84,7 @@ def of(state: str, stem: str) -> Note | None:
 
 
 def add(state: str, stem: str, at: str, *, stated: bool) -> None:
-    """Note in place, durably, that the session is UNSAFE. Raises: Unavailable, also when there is no space."""
+    """Note in place, durably, that the session is UNSAFE. Raises: Unavailable, also when the reserve is full."""
     path = os.path.join(state, FILE)
     with _held(path):
         there = notes(state)
@@ -116,7 +116,7 @@ def _write(path: str, notes: list[Note]) -> None:
     data += _BLANK * (_LINES - len(notes))
     try:
         if len(data) != _LINE * _LINES or os.stat(path).st_size != len(data):
-            raise Unavailable("There is no space for a note about an UNSAFE session.", next_step="Free some.")
+            raise Unavailable("The disk has no space for a note about an UNSAFE session.", next_step="Free some.")
         fd = safeopen.open_fd(path, os.O_WRONLY)
         try:
             os.write(fd, data)

@@ -8,7 +8,7 @@
     any   --flush begins--> UNSAFE   the marker is written, durably, before anything else
     UNSAFE --verified-->  SAFE       the marker goes only after everything was read back
     UNSAFE --failed-->    UNSAFE     the marker says what failed and what to do
-    UNSAFE --killed-->    UNSAFE     the marker is what the next process finds
+    UNSAFE --killed-->    UNSAFE     the next process finds the marker
 
 The marker also carries the started flush (its id, time and complete payload), so that the next try is the same flush
 and completes missing parts instead of writing a second block.
@@ -52,7 +52,7 @@ class State(StrEnum):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Stated(Value):
-    """A stated payload that is not stored. ``digest`` is its JSON's digest; ``payload`` holds the redacted fields, or
+    """A stated payload not yet stored. ``digest`` is its JSON's digest; ``payload`` holds the redacted fields, or
     is None when the gate did not admit them, for the reason ``why``. ``at`` is ISO-8601. ``waived`` is true once an
     operator overrode it."""
 
@@ -75,7 +75,7 @@ class Marker(Value):
     at: str
     reason: str
     error: str = "The flush was interrupted before it was verified."
-    next_step: str = "Flush again; that completes it."
+    next_step: str = "Flush again to complete it."
     target: str = ""
     attempts: int = 1
     blocked: int = 0
@@ -126,7 +126,7 @@ def read(state: str, session_id: str) -> Marker | None:
 def begin(state: str, marker: Marker) -> Marker:
     """Write the marker, durably, and return it, with payloads that other processes stated meanwhile.
 
-    Raises: Unavailable; then the flush must not start. The session is noted in the reserve, if that can be written.
+    Raises: Unavailable. Then the flush must not start. The session is noted in the reserve, if that can be written.
     """
     try:
         private.make(state, "unsafe")
@@ -200,7 +200,7 @@ def _changing(state: str, session_id: str) -> Iterator[None]:
 
 
 def failed(state: str, marker: Marker, *, error: str, next_step: str, target: str, blocked: bool = False) -> Marker:
-    """Record the error in the marker. Raises: Unavailable; the marker of :func:`begin` then remains."""
+    """Record the error in the marker. Raises: Unavailable. The marker of :func:`begin` then remains."""
     marker = evolve(
         marker, error=error, next_step=next_step, target=target, blocked=marker.blocked + (1 if blocked else 0)
     )
@@ -210,7 +210,7 @@ def failed(state: str, marker: Marker, *, error: str, next_step: str, target: st
 def clear(state: str, session_id: str, settled: Collection[str] = ()) -> None:
     """Remove the marker, durably, unless it has a stated payload whose digest is not in ``settled``.
 
-    Raises: Unavailable; the session then stays UNSAFE, which is the safe side.
+    Raises: Unavailable. The session then stays UNSAFE, to be on the safe side.
     """
     if read(state, session_id) is None:
         return
@@ -273,11 +273,11 @@ def _found(state: str, stem: str, session_id: str, note: reserve.Note | None) ->
         elif note is not None:
             error = "A flush failed, and its UNSAFE marker could not be written."
         elif stated:
-            error = "The UNSAFE marker is missing, but one of its stated payloads remains."
+            error = "The UNSAFE marker is missing, but a stated payload remains."
         else:
             return None
         at = note.at if note else _changed(path if data is not None else copy)
-        step = "Flush the session again; a verified flush makes it safe."
+        step = "Flush the session again. A verified flush makes it safe."
         marker = Marker(session=session_id, at=at, reason=UNKNOWN, error=error, next_step=step, stated=stated)
     if note is not None and note.stated and all(one.digest != _UNWRITTEN for one in marker.stated):
         one = Stated(digest=_UNWRITTEN, at=note.at, why="no marker could be written.")

@@ -43,7 +43,7 @@ class StatusIndex:
         self._learned = 0
 
     def get(self, path: str) -> dict[str, Any] | None:
-        """The row of an unchanged journal, as given to :meth:`learn`."""
+        """An unchanged journal's row, as passed to :meth:`learn`."""
         found = self._rows.get(path)
         return found[1] if found else None
 
@@ -89,7 +89,7 @@ def _line(path: str, at: Stamp, row: dict[str, Any]) -> bytes:
 
 
 def _stamps(paths: Iterable[str]) -> dict[str, Stamp]:
-    """The stamps of the existing files, in the order of ``paths``, which are in one folder."""
+    """Stamps of existing files, ordered like ``paths``, which are in one folder."""
     found: dict[str, Stamp] = {}
     paths = list(paths)
     if not paths:

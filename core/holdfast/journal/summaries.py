@@ -31,14 +31,14 @@ def of_flush(flush_id: str, text: str, at: str, *, derived: bool) -> dict[str, A
 
 @define
 class Summaries:
-    """One journal's summaries, in the order of their flushes."""
+    """One journal's summaries, in flush order."""
 
     _found: dict[str, tuple[int, dict[str, str]]] = field(
         factory=dict
     )  # by flush: offset of the first, summaries by author
 
     def take(self, entry: Entry) -> None:
-        """Read a record of kind ``summary`` or ``checkpoint``, in the order of the journal."""
+        """Read a record of kind ``summary`` or ``checkpoint``, in journal order."""
         said = entry.record
         if said["kind"] == "summary":
             self._found.setdefault(said["flush"], (entry.start, {}))[1][said["by"]] = said["text"]

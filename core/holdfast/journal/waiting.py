@@ -1,6 +1,6 @@
-"""A durable list of waiting items: a private file with one checksummed line each, in order.
+"""A durable list of waiting items, in a private file with one checksummed line each, in order.
 
-What must be published, shipped to a server or extracted waits in one of these. A change replaces the file under its
+It holds items to publish, ship to a server or extract. A change replaces the file under its
 lock, and :mod:`holdfast.fs.tally` counts its lines, so that removed lines are noticed. A line that cannot be read is
 kept byte for byte by every change.
 """

@@ -1,4 +1,4 @@
-"""Find who said a sentence that instructs an agent: the user, or a tool, page or client that the agent read.
+"""Find who said a sentence that instructs an agent (the user, or a tool, page or client that the agent read).
 
 Only the user's own words may become curated memory. This machine's journals are the evidence, because the agent may
 only repeat the text that took it over. Journals are read only when such a sentence appears.
@@ -56,7 +56,7 @@ class Witness:
 
 
 def _journalled(services: Services) -> list[Turn]:
-    """The messages of the newest journals, one turn per message; unreadable journals are skipped."""
+    """The newest journals' messages, one turn per message; unreadable journals are skipped."""
     found: list[Turn] = []
     left = _BYTES
     for _, size, path in sorted(map(_stat, journal.session_files(services.state)), reverse=True)[:_JOURNALS]:

@@ -1,4 +1,4 @@
-"""Values that cross a boundary. All are frozen. Construction checks the shape; nothing here touches a file.
+"""Values that cross a boundary. All are frozen. Construction checks the shape, and no code here touches a file.
 
 Names resolve on first use, because building the classes of all models takes as long as starting Python, and a command
 needs few of them.

@@ -1,4 +1,4 @@
-"""The context tier: what was said."""
+"""The conversation, which is the context tier."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.models.value import Value
 class Message(Value):
     """One record of a conversation. ``role`` is user, assistant, system or tool; ``at`` is timezone-aware.
 
-    ``tokens`` is the token count of ``text`` by the configured counter. ``tool`` names the tool of a call (role
+    ``tokens`` is the configured counter's count for ``text``. ``tool`` names the tool of a call (role
     assistant) or of its result (role tool); ``failed`` is true for a result that reported an error.
     """
 
@@ -29,7 +29,7 @@ class Message(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Turn(Value):
-    """A user message with the replies of the assistant and its tools, in order."""
+    """A user message with all replies by the assistant and its tools, in order."""
 
     messages: tuple[Message, ...] = field(converter=tuple[Message, ...])
 

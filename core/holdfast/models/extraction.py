@@ -1,4 +1,4 @@
-"""The result of an extraction: candidate facts, and the user's profile."""
+"""An extraction's result, with candidate facts and the user's profile."""
 
 from __future__ import annotations
 

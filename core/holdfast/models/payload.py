@@ -96,7 +96,7 @@ class Payload(Value):
     ``derived`` names the fields that core filled in from extraction or from the journal; ``sources`` has ``FIELD ID``
     for each of those and the messages that they quote (:mod:`holdfast.text.sources`). ``needs_operator`` lists tasks
     and decisions that need the operator. The contract does not require it.
-    Raises: BadValue naming the field, at construction and not in the middle of a flush.
+    Raises: BadValue naming the field, at construction and not during a flush.
     """
 
     objective: str | None = field(default=None, validator=text_or_none)

@@ -41,7 +41,7 @@ class Evidence(Value):
 class Receipt(Value):
     """The proof that context may be dropped. ``at`` is the flush's one clock reading, in the configured zone.
 
-    ``summary`` is the daily block's text; ``repeated`` is true when the receipt of an earlier, still valid flush is
+    ``summary`` is the daily block's text; ``repeated`` is true when an earlier, still valid flush's receipt is
     returned again; ``degraded`` when a trail waits to be published (``pending`` items, including earlier flushes).
     ``derived`` names the fields found in the conversation, ``not_found`` the fields that it does not mention.
     ``spooled`` names the server that has not stored the flush yet; until then it is kept on this machine alone.

@@ -21,7 +21,7 @@ class Outcome(StrEnum):
 
 @frozen(kw_only=True)
 class Check:
-    """The result of one check. ``repaired`` is true when ``--repair`` has just repaired it."""
+    """One check's result. ``repaired`` is true when ``--repair`` has just repaired it."""
 
     name: str
     outcome: Outcome

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     _Jobs = SimpleQueue[Callable[[], None] | None]
 
-#: How often the steps of a long job are looked at, in seconds. A step may be this much late unnoticed.
+#: How often to check a long job's steps, in seconds. A step may be this much late unnoticed.
 _LOOK_S = 0.05
 
-_here = threading.local()  # .steps: the Steps that this thread works on
+_here = threading.local()  # its ``steps`` are the Steps that this thread works on
 
 
 class Steps:
@@ -52,14 +52,14 @@ class Deadlines:
         self._pid = os.getpid()
 
     def __del__(self) -> None:
-        """End the idle threads, or each opened project would leave one behind."""
+        """End the idle threads. Otherwise each opened project would leave a thread running."""
         for jobs in self._idle:
             jobs.put(None)
 
     def call(self, job: Callable[[], None], limit_s: float) -> bool:
         """Run ``job``, which must not raise. Returns whether it ended within ``limit_s`` seconds.
 
-        The results of a late job are ignored: the caller gets False and does not check again.
+        A late job's results are ignored. The caller gets False and does not check again.
         """
         ended, jobs = self._lend(job)
         return self._returned(jobs, in_time=ended.acquire(timeout=limit_s))
@@ -67,7 +67,7 @@ class Deadlines:
     def call_in_steps(self, job: Callable[[], None]) -> object:
         """Run ``job``, which must not raise and runs its steps with :func:`steps`, in one borrowed thread.
 
-        Returns the step that was late, or None. The rest of a late job is ignored, as :meth:`call` does.
+        Returns the late step, or None. Later steps of that job are ignored, as :meth:`call` does.
         """
         steps = Steps()
 
@@ -88,7 +88,7 @@ class Deadlines:
         return None
 
     def _lend(self, job: Callable[[], None]) -> tuple[threading.Lock, _Jobs]:
-        """Start ``job`` in a thread: a lock that is released at its end, and the thread's queue."""
+        """Start ``job`` in a thread. Returns a lock released at its end, and the thread's queue."""
         if self._pid != os.getpid():  # a fork copies the list but not the threads
             self._idle, self._pid = [], os.getpid()
         ended = threading.Lock()

@@ -1,7 +1,7 @@
 """Find plugins and backends through entry points: all are listed, only enabled ones are imported.
 
 The scan reads each installed distribution's ``entry_points.txt`` directly. ``importlib.metadata`` gives the same result
-(a test compares them) but costs three times as much as the rest of a hook's start-up, because it imports an e-mail
+(a test compares them) but costs three times as much as a hook's other start-up work, because it imports an e-mail
 parser, and this module runs at every agent event. Distributions inside zip files are not found.
 """
 
@@ -191,7 +191,7 @@ def choose(found: Iterable[Found], group: str, name: str) -> Found:
         owners = " and ".join(f.distribution for f in matches)
         raise PluginLoadFailed(
             f"The {kind} name {name!r} is provided by several distributions: {owners}.",
-            next_step="Uninstall one of them.",
+            next_step="Uninstall all but one.",
         )
     return matches[0]
 

@@ -1,4 +1,4 @@
-"""Methods that packages add to :class:`holdfast.Holdfast`.
+"""Methods that packages add to :class:`holdfast.Holdfast`, and values that they add to a session.
 
 A distribution adds a method with an entry point in the group ``holdfast.methods``: the method's name, and a function
 whose first argument is the opened project. It is imported at the first call. It does not need to be enabled, because a
@@ -10,31 +10,43 @@ by name at run time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from holdfast.errors import PluginNotFound
 from holdfast.plugin import discovery
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import date, datetime
     from types import EllipsisType
+    from typing import TypeAlias
 
+    from holdfast.facts.extract import ExtractResult
+    from holdfast.facts.queue import GivenUp
     from holdfast.flush.dreamlog import DreamResult
-    from holdfast.flush.validation import Repair
-    from holdfast.models import Written
-    from holdfast.text.rows.reading import Transcript
+    from holdfast.models import Message, Turn, Written
+    from holdfast.session.services import Services
+    from holdfast_loops.mirror import Mirror
     from holdfast_privacy.purge import PurgeReport
     from holdfast_privacy.retention import RetentionReport
     from holdfast_privacy.scrub import ScrubReport
     from holdfast_recall.methods import Hits
     from holdfast_report.morning import Morning
     from holdfast_report.report import Report
+    from holdfast_rows.reading import Transcript
+    from holdfast_validation.validation import Repair, Validation
+    from holdfast_work.worklist import WorkList
     from holdfast_workflow.observations import Captured
     from holdfast_workflow.three import MemoryUpdate
     from holdfast_workflow.update import Updated
     from holdfast_workflow.workflow import Workflow
+
+    #: A part of a conversation: a holdfast value, or a row of the Chat Completions or Messages interface.
+    Said: TypeAlias = Turn | Message | Mapping[str, object]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Features:
@@ -67,8 +79,8 @@ class Features:
         everything: bool = False,
         dry_run: bool = False,
     ) -> PurgeReport:
-        """Forget exactly one of: everything containing the string ``subject``; a session; everything older than the day
-        ``before``; everything. The result is checked afterwards. The same call completes an interrupted one.
+        """Forget either everything containing the string ``subject``, or a session, or everything older than the day
+        ``before``, or everything. Pass exactly one. The result is checked. Repeating completes an interrupted call.
 
         ``dry_run`` reports the removals and writes nothing. Places that could not be changed are in the report.
         Raises: BadValue; Unavailable.
@@ -90,6 +102,24 @@ class Features:
     def retention(self, *, dry_run: bool = False) -> RetentionReport:
         """Remove data past the limits of ``[retention]``; ``dry_run`` writes nothing. See docs/retention.md."""
         made: RetentionReport = self._call("retention", dry_run=dry_run)
+        return made
+
+    # validation
+
+    def validate(self, names: Iterable[str] = ()) -> Validation:
+        """The validators' findings on the stored documents (``names``, by default all). Changes nothing.
+
+        An unreadable document is a finding too. Raises: NotFound for an unknown name; PluginError; Unavailable.
+        """
+        result: Validation = self._call("validate", names)
+        return result
+
+    # work
+
+    @property
+    def work(self) -> WorkList:
+        """The work of all sessions: list, close, reopen."""
+        made: WorkList = self._call("work")
         return made
 
     # search
@@ -131,7 +161,7 @@ class Features:
 
         The default is ``[dream] lookback_days``. Skipped when the notes contain nothing new; ``force`` dreams anyway,
         and lets the dream drop more than the loss guard permits. ``if_due`` skips until ``[dream] every_hours`` have
-        passed. ``dry_run`` writes only the record of the run. A failure is reported in the result (``status``,
+        passed. ``dry_run`` writes only the run's record. A failure is reported in the result (``status``,
         ``reason``), and MEMORY.md is then unchanged. Raises: ValueError unless ``lookback_days`` is a non-negative
         integer; Unavailable when even the run's record cannot be written.
         """
@@ -181,7 +211,7 @@ class Features:
         """End the open workflows whose conditions the hooks of ``session`` observed. Clients' hooks call this when the
         agent stops, with ``final`` when its session ends. Failed checks then go to the deferred items.
 
-        Returns a sentence for each, for display. Raises: HoldfastError; the workflow then stays open.
+        Returns a sentence for each, for display. Raises: HoldfastError. The workflow then stays open.
         """
         told: list[str] = self._call("end_observed", session, final=final)
         return told
@@ -193,7 +223,7 @@ class Features:
         return made
 
     def repairs(self, names: Iterable[str] = ()) -> list[Repair]:
-        """Safe repairs for the files ``names``, by default for all three; nothing is written."""
+        """Safe repairs for the files ``names``, by default for all three. Writes nothing."""
         made: list[Repair] = self._call("repairs", names)
         return made
 
@@ -221,6 +251,99 @@ class Features:
         made: Written | None = self._call("store_report")
         return made
 
+    # Python agent loops
+
+    @overload
+    def guard(
+        self,
+        compact: Callable[P, R],
+        /,
+        *,
+        session: str | Callable[P, str] = "default",
+        messages: Callable[P, Iterable[object]] | None = None,
+        kept: Callable[[Any], Iterable[object]] | None = None,
+    ) -> Callable[P, R]: ...
+
+    @overload
+    def guard(
+        self,
+        compact: None = None,
+        /,
+        *,
+        session: str | Callable[..., str] = "default",
+        messages: Callable[..., Iterable[object]] | None = None,
+        kept: Callable[[Any], Iterable[object]] | None = None,
+    ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+    def guard(
+        self,
+        compact: Callable[..., Any] | None = None,
+        /,
+        *,
+        session: str | Callable[..., str] = "default",
+        messages: Callable[..., Iterable[object]] | None = None,
+        kept: Callable[[Any], Iterable[object]] | None = None,
+    ) -> Any:
+        """Wrap a sync or async function that drops context, so it cannot run unflushed. Also works as a decorator.
+
+        Each call first passes the flush gate of ``session`` (an id, or a function of the call's arguments). If the gate
+        fails, FlushRefused is raised and ``compact`` is not called. ``messages`` gets the call's arguments and returns
+        the rows in context, as dicts of the Chat Completions, the Messages or the Responses interface or as an SDK's
+        own objects. Rows that the session does not hold are journalled first. Without ``messages``, the rows are the
+        call's first argument that is a list of such rows. If there is none, the loop calls ``session.add`` itself.
+        Afterwards the session drops the same rows. The remaining rows are ``kept(result)``, or the result when that is
+        a list, or the rows that ``messages`` returns then.
+        Raises: TypeError for a generator function.
+        """
+        return self._call("guard", compact, session=session, messages=messages, kept=kept)
+
+    # facts
+
+    def prompt(
+        self, max_tokens: int | None = None, *, counter: Callable[[str], int] | None = None, fenced: bool = False
+    ) -> str:
+        """Profile and facts as a block for a system prompt, of at most ``max_tokens`` (2000 unless configured).
+
+        ``counter`` counts a string's tokens (default: ``[prompt] counter``). ``fenced`` marks the block
+        as recalled data, so it is never extracted again. Empty when nothing is stored or nothing fits.
+        Raises: BadValue for a negative budget; ConfigError for an unusable counter; PluginError; Corrupt.
+        """
+        block: str = self._call("prompt", max_tokens, counter=counter, fenced=fenced)
+        return block
+
+    def extract(self, messages: Said | Iterable[Said], *, source: str = "") -> ExtractResult:
+        """Extract facts from a conversation and store the accepted ones. Nothing is journalled.
+
+        ``messages`` are dicts of the Chat Completions or the Messages interface, or :class:`~holdfast.models.Message`
+        and :class:`~holdfast.models.Turn` values.
+        Messages are redacted before any extractor sees them, and text recalled from memory is removed. The result
+        holds the outcome for each candidate. Turns on which an extractor failed wait for a retry: by the next
+        extraction or flush, or by :meth:`extract_queued`. ``source`` is kept with the facts.
+        Raises: BadValue for any other value, and for a ``source`` that is not a string; Refused, PluginError; Corrupt,
+        Unavailable.
+        """
+        made: ExtractResult = self._call("extract", messages, source=source)
+        return made
+
+    def extract_queued(self, *, due: int | None = None) -> ExtractResult:
+        """Try every waiting item once, due or not. With turn-by-turn extraction that includes turns that just ended.
+
+        ``due`` limits this to that many items, and only to those due for their next try.
+        """
+        made: ExtractResult = self._call("extract_queued", due=due)
+        return made
+
+    def extract_turns(self) -> ExtractResult:
+        """Extract every ended turn not extracted yet, and retry due items in the queue. Returns an empty result
+        while another process does it. Raises: Unavailable."""
+        made: ExtractResult = self._call("extract_turns")
+        return made
+
+    def turns_given_up(self) -> list[GivenUp]:
+        """Turns whose extraction failed too often, oldest first. They are not tried again. Raises: Unavailable."""
+        lost: list[GivenUp] = self._call("turns_given_up")
+        return lost
+
     # transcripts
 
     def read_transcript(self, path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> Transcript:
@@ -230,4 +353,35 @@ class Features:
         empty file or an unknown format.
         """
         made: Transcript = self._call("read_transcript", path, offset=offset, agent=agent)
+        return made
+
+
+class SessionFeatures:
+    """The base class of :class:`holdfast.Session`: values that packages add to a session, each made at first use.
+
+    An entry ``session.NAME`` in the group ``holdfast.methods`` is a function of the project's services and the session.
+    """
+
+    _services: Services
+
+    if not TYPE_CHECKING:  # so that type checkers report a misspelt name
+
+        def __getattr__(self, name: str) -> Any:
+            if not name.startswith("_"):
+                try:
+                    return self._made(name)
+                except PluginNotFound:
+                    pass
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _made(self, name: str) -> Any:
+        entry = f"session.{name}"
+        if entry not in self.__dict__:
+            self.__dict__.setdefault(entry, discovery.method(entry)(self._services, self))  # threads share the first
+        return self.__dict__[entry]
+
+    @property
+    def mirror(self) -> Mirror:
+        """Keeps this session in step with a loop's own message list. Raises: PluginNotFound."""
+        made: Mirror = self._made("mirror")
         return made

@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 
 
 def seconds(retry_after: str | None) -> float | None:
-    """The value of a Retry-After header (seconds, or a date) in seconds; None when it is missing or invalid."""
+    """A Retry-After header's value (seconds, or a date) in seconds; None when it is missing or invalid."""
     if not retry_after:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The typed interface to the hooks: one method per hook. The only module that calls hooks.
+"""The typed interface to the hooks, with one method per hook. The only module that calls hooks.
 
 Every implementation is wrapped at registration. The wrapper limits its time and turns an exception into a value, so
 that one plugin cannot stop another and every failure is attributed. This module decides, per hook, how a failure is
@@ -60,7 +60,7 @@ class PluginSettings(NamedTuple):
 
 
 class Dispatch:
-    """Holds one plugin manager. ``statuses`` has the status of each enabled plugin."""
+    """Holds one plugin manager. ``statuses`` has every enabled plugin's status."""
 
     def __init__(self) -> None:
         self._manager = pluggy.PluginManager(hooks.PROJECT)
@@ -125,7 +125,7 @@ class Dispatch:
                     if impl.plugin is plugin:
                         if impl.wrapper or impl.hookwrapper:
                             problem = f"it wraps {caller.name}; wrappers could hide a failed save and are not allowed"
-                        # Final for type checkers only; a proxy object would hide the plugin from pluggy's messages.
+                        # Final for type checkers only, because a proxy would hide the plugin from pluggy's messages.
                         limit_s = deadline_s
                         if limit_s is None and caller.name == "on_extract" and _at_once(plugin):
                             limit_s = AT_ONCE_S
@@ -149,7 +149,7 @@ class Dispatch:
 
     def require_all(self, *, installed: bool = False) -> None:
         """Raise the error that kept an enabled plugin from loading. Gates call this, because a missing plugin cannot
-        refuse. With ``installed``, plugins that are not installed at all are left out."""
+        refuse. With ``installed``, ignore plugins that are not installed."""
         for status in self.statuses:
             if status.status != "loaded" and not (installed and status.status == "missing"):
                 kind = PluginNotFound if status.status == "missing" else PluginLoadFailed
@@ -183,7 +183,7 @@ class Dispatch:
         refusal.
 
         ``outgoing``: stored data is about to be shown. A plugin that was never installed does not block this, so memory
-        can be read on another machine; an installed but broken plugin does.
+        can be read on another machine, but an installed and broken plugin does.
         """
         self.require_all(installed=outgoing)
         findings: list[Finding] = []
@@ -199,7 +199,7 @@ class Dispatch:
         return findings
 
     def _validated(self, subject: Subject) -> Sequence[Any]:
-        """Each validator's answer. All share one thread: a thread for each costs as much as a flush to the disk."""
+        """Each validator's answer. All share one thread, because a thread each costs as much as an fsync."""
         box: list[Any] = []
 
         def ask() -> None:
@@ -258,7 +258,7 @@ class Dispatch:
         return {name: plugin for name, plugin in named if isinstance(plugin, interface)}
 
     def dreamers(self) -> tuple[str, ...]:
-        """Names of the plugins that implement ``on_dream``, in calling order: plugins enabled by the user before those
+        """Names of the plugins that implement ``on_dream``, in calling order. The ones a user enabled come before those
         on by default, so that a configured model wins over the offline one; then by name."""
         implementing = (
             name

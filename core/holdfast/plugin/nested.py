@@ -1,4 +1,4 @@
-"""The mark of a coding agent that holdfast runs as a model. holdfast does nothing when started inside it.
+"""A mark for coding agents that holdfast runs as a model. holdfast does nothing when started inside it.
 
 Agents' hooks read it at every event, so it imports nothing but ``os``.
 """

@@ -67,7 +67,7 @@ class Brief(Value):
     #: One sentence about documents left out because they came with a clone; empty when there are none.
     withheld: str = ""
     lost: tuple[Loss, ...] = ()
-    #: One sentence about flushes that are kept on this machine, because the server did not take them; or empty.
+    #: A sentence about flushes kept on this machine because the server did not take them, or empty.
     spooled: str = ""
 
     @property
@@ -159,7 +159,7 @@ def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
 
 class _Reading:
     """Reads each document once, masked; those in ``names`` and ``checked`` together. ``withheld`` names the documents
-    that must not leave the store; ``texts`` holds the stored text of those read."""
+    that must not leave the store; ``texts`` maps their names to the stored text."""
 
     def __init__(self, services: Services, names: Sequence[str], checked: Sequence[str]) -> None:
         self._services = services
@@ -174,7 +174,7 @@ class _Reading:
         return {name: document.text if document else None for name, document in self._stored.items()}
 
     def last(self, prefix: str) -> str:
-        """The name of the last document in the folder; empty when there is none."""
+        """The folder's last document by name, or empty."""
         document = self._services.store.backend.last(prefix)
         if document is None:
             return ""

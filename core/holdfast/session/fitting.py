@@ -1,4 +1,4 @@
-"""Fit a brief into limited space: the resume point first, then today's and yesterday's notes, then memory.
+"""Fit a brief into limited space, with the resume point first, then today's and yesterday's notes, then memory.
 
 Each part has a share of the space and leaves any surplus to the others. A part that does not fit is cut at a line, and
 the cut lines are counted.
@@ -13,7 +13,7 @@ from holdfast.text import hostile, recall
 
 Section = tuple[str, str]  # name and text
 
-#: Shares of the space: the resume point's share of the total, then the notes' and memory's shares of the remainder.
+#: The resume point's share of the total space, then the notes' and memory's shares of the remainder.
 RESUME_SHARE: Final = 0.6
 NOTES_SHARE: Final = 0.5
 MEMORY_SHARE: Final = 0.7
@@ -34,7 +34,7 @@ def fitted(
     state: str,
     is_own: Callable[[str], bool],
 ) -> str:
-    """The text of a brief, fenced as data, of at most ``max_chars`` characters. Lines that instruct an agent are marked
+    """A brief's text, fenced as data, of at most ``max_chars`` characters. Lines that instruct an agent are marked
     with their document's name, except for the user's own words (``is_own``).
 
     ``torn`` is a handoff with both sides of a merge. ``standing`` is curated memory, in which the document ``memory``
@@ -132,7 +132,7 @@ def _oldest(body: str, room: int) -> str:
 
 
 def _newest(note: str, room: int) -> str:
-    """The end of a note, starting at a block. A single longer block keeps its beginning, where its session's quotations
+    """A note's end, starting at a block. A single longer block keeps its beginning, where its session's quotations
     start. At most ``room`` characters."""
     tail = note[-room:]
     at = tail.find("\n## ")

@@ -46,7 +46,7 @@ class Memory:
     prose: tuple[str, ...] = ()
 
     def render(self, title: str = "") -> str:
-        """Markdown: a title, the items without a heading, then the others under their headings. Headings without items
+        """Markdown with a title, items without a heading, then all others under their headings. Headings without items
         are left out."""
         lines = [title or self.title or TITLE]
         heading: str | None = None

@@ -35,7 +35,7 @@ _OPEN = "\nWork is open.\n"
 
 @frozen(kw_only=True)
 class Mended:
-    """What became of one loss: ``whole`` when nothing of it is missing now."""
+    """The outcome for one loss. ``whole`` when everything was restored."""
 
     loss: Loss
     message: str
@@ -43,7 +43,7 @@ class Mended:
 
 
 def mend(services: Services, losses: Sequence[Loss]) -> Iterator[Mended]:
-    """Repair what can be repaired. ``losses`` come from :func:`holdfast.flush.losses.every`. Raises only the store's
+    """Repair as much as possible. ``losses`` come from :func:`holdfast.flush.losses.every`. Raises only the store's
     errors. Repairs made until then stay."""
     for loss in losses:
         try:
@@ -87,7 +87,7 @@ def _without(services: Services, loss: Loss) -> Mended:
         Journal(services.state, stem).repair()
     else:  # the session's id is unknown
         durable.remove(services.private("sessions", f"{stem}.hint"))
-    message = f"{loss.name} was started again; the turns since the session's last flush are lost"
+    message = f"{loss.name} was restarted. Turns since the session's last flush are lost"
     return Mended(loss=loss, message=message)
 
 
@@ -197,13 +197,11 @@ def _handoff(services: Services, loss: Loss) -> Mended:
     text = services.gate.admit(handoff.render(entries), surface=Surface.HANDOFF, name=loss.name)
     services.store.change(Surface.HANDOFF, loss.name, lambda there: text if there is None else there)
     number = f"{len(entries)} open" if entries else "nothing open"
-    return Mended(
-        loss=loss, message=f"{loss.name} is made anew from the last receipts, with {number}; branches are lost"
-    )
+    return Mended(loss=loss, message=f"{loss.name} is rebuilt from the last receipts, with {number}. Branches are lost")
 
 
 def _curated(services: Services, loss: Loss, surface: str) -> Mended:
-    """The lines that flushes decided, in their order."""
+    """Curated lines from flushes, in flush order."""
     from holdfast.flush.losses import receipts
     from holdfast.models import CuratedEntry
 
@@ -219,5 +217,5 @@ def _curated(services: Services, loss: Loss, surface: str) -> Mended:
     text = services.gate.admit(curated.apply(None, entries, surface), surface=Surface(surface), name=loss.name)
     services.store.change(surface, loss.name, lambda there: text if there is None else there)
     lines = curated.count(text)
-    message = f"{loss.name} is made anew with {lines} decided line{'' if lines == 1 else 's'}; other lines are lost"
+    message = f"{loss.name} is rebuilt with {lines} decided line{'' if lines == 1 else 's'}. Other lines are lost"
     return Mended(loss=loss, message=message)

@@ -30,7 +30,7 @@ def opened(
     plugins: Iterable[tuple[str, object]],
     lenient: bool,
 ) -> tuple[Services, tuple[discovery.Found, ...]]:
-    """The services of the project at ``root``, and the installed plugins. See :meth:`holdfast.Holdfast.open`."""
+    """Services for the project at ``root``, and the installed plugins. See :meth:`holdfast.Holdfast.open`."""
     folder = settings.find_root(os.fspath(root) if root is not None else None)
     settled, notices = (config, ()) if config is not None else inforce.settled(folder, lenient=lenient)
     state = os.path.join(folder, *settings.STATE_FOLDERS[settled.layout.preset].split("/"))

@@ -152,7 +152,7 @@ def _finished(work: handoff.Work) -> list[str]:
 
 
 def artifacts(found: Sequence[str]) -> str:
-    """The first artifacts on one line, and the number of the others."""
+    """The first artifacts on one line, and how many others exist."""
     rest = f"; … and {len(found) - _ARTIFACTS} more in the daily note" if len(found) > _ARTIFACTS + 1 else ""
     return "- Artifacts: " + "; ".join(_line(v) for v in (found[:_ARTIFACTS] if rest else found)) + rest
 
@@ -166,7 +166,7 @@ def _nothing_open(services: Services) -> str:
         return "No work is open."
     many = "1 session has" if waiting == 1 else f"{waiting} sessions have"
     return (
-        f"The handoff names no open work, but {many} journalled turns that are not flushed yet. "
+        f"The handoff names no open work, but {many} journalled turns that still need a flush. "
         "`holdfast status` lists them; `holdfast flush --session ID` writes their notes and handoff."
     )
 

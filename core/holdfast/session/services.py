@@ -69,12 +69,12 @@ class Services:
 
     @property
     def validator_limits(self) -> tuple[int, ...]:
-        """The limits of the enabled validators that limit a curated document's items."""
+        """Limits of enabled validators that limit a curated document's items."""
         return tuple(one.max_items for one in self.dispatch.offering(LimitsItems).values())
 
     @property
     def curated_limit(self) -> int:
-        """Maximum items in a curated document: the lowest of the dream's and the validators' limits."""
+        """Maximum items in a curated document, which is the lowest limit of the dream and the validators."""
         return min((self.config.dream.max_items, *self.validator_limits))
 
     def waits(self, name: str) -> bool:
@@ -87,7 +87,7 @@ class Services:
             return True  # its reader reports the error
 
     def origin(self, agent: str = "") -> str:
-        """``person@machine`` and the agent of what is stated now, masked; empty when it is not to be recorded."""
+        """``person@machine`` and the agent for statements made now, masked; empty if origins are not recorded."""
         settings = self.config.identity
         if not (self.is_remote if settings.record is None else settings.record):
             return ""

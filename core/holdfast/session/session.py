@@ -1,4 +1,4 @@
-"""The context tier: one conversation's messages, journalled turn by turn and dropped only through the flush gate."""
+"""The context tier. One conversation's messages, journalled turn by turn and dropped only through the flush gate."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from holdfast.journal.journal import Entry, Journal
 from holdfast.journal.safety import State, Stated
 from holdfast.journal.summaries import Summaries
 from holdfast.models import Message, Receipt
+from holdfast.plugin.features import SessionFeatures
 from holdfast.text import lazy, recall
 
 if TYPE_CHECKING:
     from holdfast.models import Payload
-    from holdfast.session.mirror import Mirror
     from holdfast.session.services import Services
 
 logger = lazy.log(__name__)
@@ -31,12 +31,12 @@ OnSummary = Callable[[str], object]
 Given: TypeAlias = "Payload | Mapping[str, Any] | None"
 
 
-class Session:
+class Session(SessionFeatures):
     """One conversation. ``messages`` are those still in context, oldest first.
 
     ``compact``, ``trim``, ``end``, ``switch_provider`` and ``hand_over`` flush first and raise
-    :class:`~holdfast.errors.FlushRefused` when that fails; then nothing was dropped and the session is UNSAFE.
-    Several processes may use one session: each sees the others' messages when it flushes or drops. Threads may share
+    :class:`~holdfast.errors.FlushRefused` when that fails. Then nothing was dropped and the session is UNSAFE.
+    Several processes may use one session. Each sees the others' messages when it flushes or drops. Threads may share
     one object.
     """
 
@@ -47,8 +47,7 @@ class Session:
         self.journal = Journal(services.state, self.id)
         #: A flush failed and not even its marker could be written: UNSAFE, but only this object knows.
         self.unmarked = False
-        self.unwritten: list[Stated] = []  # the payloads of that flush
-        self._mirror: Mirror | None = None
+        self.unwritten: list[Stated] = []  # that flush's payloads
         self._lock = threading.RLock()  # guards the fields below; never held while a hook runs
         self._begin()
         self._load()
@@ -59,7 +58,7 @@ class Session:
         self.branch = ""
         self.ended = False
         self.last_receipt: Receipt | None = None
-        #: The record of the last flush (:meth:`holdfast.flush.content.Content.flushed`), to write it again.
+        #: The last flush's record (:meth:`holdfast.flush.content.Content.flushed`), to write it again.
         self.last_flush: dict[str, Any] | None = None
         self.override_reason = ""
         self._first_line = b""  # of the journal as read
@@ -167,15 +166,6 @@ class Session:
                 background.said(services, records[-1]["role"], records[-1].get("tool", ""))
             return len(records)
 
-    @property
-    def mirror(self) -> Mirror:
-        """Keeps this session in step with a loop's own message list."""
-        from holdfast.session.mirror import Mirror
-
-        with self._lock:
-            self._mirror = self._mirror or Mirror(self._services, self)
-            return self._mirror
-
     # the flush gate
 
     def flush(self, payload: Given = None, *, reason: str = "manual", on_summary: OnSummary | None = None) -> Receipt:
@@ -184,7 +174,7 @@ class Session:
         Without ``payload``, a refused payload is reused, or the fields are derived from the messages. ``on_summary`` is
         called once, with the daily block's text and a model's additions, after everything is on disk. A flush that
         changes nothing returns the earlier receipt if everything it proves is still stored. Raises: BadValue before
-        anything begins; NothingToFlush for an empty session; FlushRefused: it is UNSAFE then.
+        anything begins; NothingToFlush for an empty session; FlushRefused, with the session UNSAFE.
         """
         from holdfast.flush.pipeline import flush
 
@@ -196,7 +186,7 @@ class Session:
         """Return once the caller may drop the context, because everything in it is durable and verified.
 
         None when there is nothing to flush at all. After a failed flush only an operator's override passes, and is used
-        up; the receipt then has no flush id and holds the reason in ``overridden``. Drops nothing itself; ``compact``,
+        up. The receipt then has no flush id and holds the reason in ``overridden``. Drops nothing itself; ``compact``,
         ``trim`` and ``end`` do. Raises: FlushRefused; BadValue.
         """
         if payload is None and not self._log and not self.journal.exists() and not self.unsafe:
@@ -276,7 +266,7 @@ class Session:
     def end(self, payload: Given = None, *, on_summary: OnSummary | None = None) -> Receipt | None:
         """Flush, drop everything and close the session; None when there is nothing to flush.
 
-        A later ``add`` opens it again. Raises: FlushRefused; the session then stays open.
+        A later ``add`` opens it again. Raises: FlushRefused. The session then stays open.
         """
         if self.ended and payload is None and self.state is State.SAFE:
             return self.last_receipt
@@ -296,7 +286,7 @@ class Session:
         return receipt
 
     def hand_over(self, to: str, payload: Given = None, *, on_summary: OnSummary | None = None) -> Receipt:
-        """Flush for another agent, ``to``, which is named in the handoff. Raises: FlushRefused."""
+        """Flush for another agent, ``to``, and name it in the handoff. Raises: FlushRefused."""
         from holdfast.flush.pipeline import flush
 
         to = self._services.gate.identifier(to)
@@ -313,10 +303,10 @@ class Session:
         self._append({"kind": "override", "reason": text, "at": stamp(self._services.now())})
 
     def with_summary(self, summary: str | None = None) -> list[Message]:
-        """The messages in context with ``summary`` (default: the running summary) put before the first user text.
+        """The messages in context with ``summary`` (by default the running summary) before the first user text.
 
         It joins a user message that comes first, after any system ones, else it becomes one, so that roles alternate.
-        The session is not changed; the caller decides what goes to the model. The summary is fenced as data.
+        This does not change the session. The caller decides on the model's input. The summary is fenced as data.
         """
         text = self.summary if summary is None else summary
         messages = self.messages

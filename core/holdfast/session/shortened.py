@@ -24,7 +24,7 @@ def shortened(text: str, name: str, chars: int, state: str) -> str:
     count = 0
     known = {at: item for at, item in _items(text) if confirmed.key_of(item.text) in record} if record else {}
     first = [list(known)[at] for at in confirmed.ordered(record, [item.text for item in known.values()])]
-    others = ((at, item) for at, item in _items(text) if at not in known)  # one at a time: there may be very many
+    others = ((at, item) for at, item in _items(text) if at not in known)  # lazily, because there may be very many
     for at, item in chain(((at, known[at]) for at in first), others):
         count += 1
         size = len(item.text) + 3 + (0 if item.heading in headings or not item.heading else len(item.heading) + 6)

@@ -43,7 +43,7 @@ class Spooled:
 
     @property
     def is_on(self) -> bool:
-        """Whether flushes may be kept: the setting is on and the store is on a server."""
+        """Whether flushes may be kept, because the setting is on and the store is on a server."""
         from holdfast.flush.spool import shipping
 
         return shipping.is_on(self._services)

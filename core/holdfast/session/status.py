@@ -1,4 +1,4 @@
-"""The state of a project's sessions, from journals and markers.
+"""Session states of a project, from journals and markers.
 
 A session with nothing unflushed is read once. After that, its row in :mod:`holdfast.journal.statusindex` is used until
 the journal changes. Markers are read every time. Nothing else is written.
@@ -56,8 +56,8 @@ class SessionStatus(Value):
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Status(Value):
-    """A project at one moment. ``sessions`` is sorted: unsafe first, then dirty, then safe; each by id. ``waiting``
-    lists unpublished items, oldest first; ``spooled`` the flushes that are on this machine alone. ``notices`` are
+    """A project at one moment. ``sessions`` is sorted with unsafe first, next dirty, last safe, each by id. ``waiting``
+    lists unpublished items, oldest first; ``spooled`` the flushes that only this machine has. ``notices`` are
     sentences about project settings that are not in force.
     ``lost`` is stored data that a quick check found missing."""
 
@@ -149,7 +149,7 @@ def _read(services: Services, path: str, markers: dict[str, Marker], index: Stat
 
 
 def of_session(session: Session) -> SessionStatus:
-    """The status of an open session. Raises: Unavailable."""
+    """An open session's status. Raises: Unavailable."""
     from holdfast.models import turns_of
 
     receipt = session.last_receipt
@@ -171,7 +171,7 @@ def of_session(session: Session) -> SessionStatus:
 
 
 def all_flushed(path: str, index: StatusIndex) -> SessionStatus | None:
-    """The session of a journal, when the index or the journal's last record shows that everything in it is flushed.
+    """A journal's session, when the index or the journal's last record shows that everything in it is flushed.
 
     None when its journal must be read. The session may have an UNSAFE marker all the same.
     """
@@ -263,12 +263,12 @@ def nearly_full(services: Services) -> Iterator[tuple[str, str]]:
 
 
 def owner(path: str) -> str:
-    """The session whose journal is at ``path``. Raises: Corrupt when that is unknown, or when the session's journal
+    """The session whose journal is at ``path``. Raises: Corrupt for an unknown one, or when the session's journal
     belongs in another file, because this file's contents would then go unnoticed."""
     stem = os.path.basename(path).removesuffix(".jsonl")
     shown = paths.ending(path, 4)
     if os.path.isdir(path):
-        raise Corrupt(f"{shown} is a directory.", next_step="Move it away: a journal must be a file.")
+        raise Corrupt(f"{shown} is a directory.", next_step="Move it away. A journal must be a file.")
     session_id = journal.session_id_of(path)
     if session_id is None:
         if journal.file_stem(stem) == stem:

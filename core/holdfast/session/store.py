@@ -1,4 +1,4 @@
-"""Core's access to the backend: it checks names first, and a write counts only after it is read back."""
+"""Core's access to the backend. It checks names first, and a write counts only after it is read back."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 logger = log(__name__)
 
-#: Maximum wait for the lock on a document, in seconds; then the write continues without it. Many sessions may flush at
-#: once, and all of them write the handoff, so this machine's processes take turns.
+#: Maximum wait for the lock on a document, in seconds, after which the write continues without it. Many sessions may
+#: flush at once, and all of them write the handoff, so this machine's processes take turns.
 _LINE_S = 60.0
 #: Time limit, in seconds, for retrying a compare-and-swap against writers elsewhere. Each retry waits slightly longer,
 #: for a random time, to get out of step with them.
@@ -72,18 +72,18 @@ class Store:
         return names, not self.provenance.is_ours(FACTS) and self.backend.count_facts() > 0
 
     def add_fact(self, fact: Fact, limit: int) -> AddResult:
-        """:meth:`StorageBackend.add_fact`, registering the facts when this is the first one. Raises: the same
+        """:meth:`StorageBackend.add_fact`, registering the facts when this is the first one. Raises the same
         errors."""
         self._begin_facts()
         return self.backend.add_fact(fact, limit)
 
     def add_facts(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
-        """:meth:`StorageBackend.add_facts`, as :meth:`add_fact`. Raises: the same errors."""
+        """:meth:`StorageBackend.add_facts`, as :meth:`add_fact`. Raises the same errors."""
         self._begin_facts()
         return self.backend.add_facts(facts, limit)
 
     def replace_facts(self, facts: Sequence[Fact], limit: int, older: Sequence[str]) -> list[AddResult | None]:
-        """:meth:`StorageBackend.replace_facts`, as :meth:`add_fact`. Raises: the same errors."""
+        """:meth:`StorageBackend.replace_facts`, as :meth:`add_fact`. Raises the same errors."""
         self._begin_facts()
         return self.backend.replace_facts(facts, limit, older)
 
@@ -106,7 +106,7 @@ class Store:
     def change(self, surface: str, name: str, change: Callable[[str | None], str]) -> Written:
         """Read, change and write a document by compare-and-swap, then read it back.
 
-        ``change`` gets the stored text (None when there is none) and returns the new one; it may be called again if
+        ``change`` gets the stored text (None without a document) and returns the new text. It may be called again if
         another process wrote in between. Unchanged text is written too, because being readable does not prove that an
         earlier, killed try made it durable (storage contract, C1). Processes of this machine take turns. Raises:
         Conflict after half a minute of conflicts with writers elsewhere; Unavailable when the text read back differs

@@ -17,7 +17,7 @@ from holdfast.models import Fact, Written
 from holdfast.session.store import PATIENCE_S, TRIES, Store, conflicting, pause, proof_of, silent
 from holdfast.storage import ABSENT, Append, Document, Write, block_marker, check_name
 
-#: The revision of a document that is not written yet. No backend's revision has a space.
+#: Revision of documents not written yet. No backend's revision has a space.
 _COMING = "not written yet"
 
 
@@ -33,7 +33,7 @@ class _Step:
 
 
 class Together(Store):
-    """A :class:`Store` that collects appends and changes until :meth:`finish`. Reads see what was collected.
+    """A :class:`Store` that collects appends and changes until :meth:`finish`. Reads see collected changes.
 
     Used by one thread, once. The backend has :attr:`~holdfast.storage.Capability.TOGETHER`."""
 
@@ -85,7 +85,7 @@ class Together(Store):
         return self._collected(surface, name, text, change=change)
 
     def finish(self, answers: Sequence[Written], *, listing: bool = False) -> list[Written]:
-        """Write what was collected. Returns ``answers`` with the collected ones as they are stored now. With
+        """Write the collected changes. Returns ``answers`` with the collected ones as they are stored now. With
         ``listing``, :attr:`facts` are all stored facts after it, read in the same round trip.
 
         Raises: Conflict after half a minute of conflicts with writers elsewhere; Unavailable when a stored text differs

@@ -26,7 +26,7 @@ hard = settings(
 
 
 def text_of(store: StorageBackend, name: str) -> str:
-    """A document's content; it must exist."""
+    """An existing document's content."""
     document = store.read(name)
     assert document is not None, f"{name} is not there"
     assert document.name == name

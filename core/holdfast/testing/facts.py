@@ -71,7 +71,7 @@ class FactContract(ContractBase):
             result = view.add_fact(new, LIMIT)
             assert (result.outcome, result.fact, result.duplicate_of) == (AddOutcome.DUPLICATE, old, old.id)
             assert list(view.facts()) == [old]
-        # at the limit, too: a duplicate evicts nothing
+        # also at the limit, because duplicates evict nothing
         assert store.add_fact(new, 1).outcome is AddOutcome.DUPLICATE
         assert list(store.facts()) == [old]
 

@@ -24,7 +24,7 @@ from holdfast.testing.base import open_store
 
 
 def same(content: str) -> str:
-    """The key of equal facts: the content stripped, composed (NFC, not NFKC), then case-folded.
+    """The key of equal facts, which is the content stripped, composed (NFC, not NFKC), then case-folded.
 
     Not imported from core, so that the machine notices a wrong key there too. Source: R052, R056, reading A06.
     """
@@ -32,13 +32,13 @@ def same(content: str) -> str:
 
 
 class FactModel:
-    """A model of a store in plain Python: a dict in insertion order."""
+    """A model of a store, as a plain dict in insertion order."""
 
     def __init__(self) -> None:
         self.facts: dict[str, Fact] = {}
 
     def twin(self, content: str, but: str = "") -> str | None:
-        """The id of the fact with the same key."""
+        """The id of a fact with the same key."""
         key = same(content)
         return next((f.id for f in self.facts.values() if f.id != but and same(f.content) == key), None)
 
@@ -55,7 +55,7 @@ class FactModel:
 class FactMachine(RuleBasedStateMachine):
     """Two openings of one store, used in turns, and the model. Make one for a backend with :func:`fact_machine`.
 
-    Each run has its own pace: the facts' times rise, fall, stay equal, or have no order.
+    Each run has its own pace, so the facts' times rise, fall, stay equal, or have no order.
     """
 
     factory: ClassVar[str] = ""
@@ -83,7 +83,7 @@ class FactMachine(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1), fact=strategies.facts())
     def create(self, which: int, fact: Fact) -> None:
-        """Add a fact: a duplicate, a conflict, or stored with evictions."""
+        """Add a fact, which may be a duplicate, be a conflict, or cause evictions."""
         fact = self._timed(fact)
         twin = self.model.twin(fact.content)
         if twin:
@@ -165,7 +165,7 @@ class FactMachine(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1))
     def reopen(self, which: int) -> None:
-        """Close one opening and open the store anew."""
+        """Close one opening and open the store again."""
         self.stores[which].close()
         self.stores[which] = open_store(self.factory, self.folder)
 

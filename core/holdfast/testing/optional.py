@@ -1,4 +1,4 @@
-"""Clauses D10, F15 to F17, T1 to T4, H1 and H2: what the base class derives, and what a capability adds."""
+"""Clauses D10, F15 to F17, T1 to T4, H1 and H2: methods that the base class derives or capabilities add."""
 
 from __future__ import annotations
 

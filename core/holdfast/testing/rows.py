@@ -1,4 +1,4 @@
-"""Hypothesis strategies for conversation rows, in the shapes of each interface and client, and malformed ones.
+"""Hypothesis strategies for conversation rows, in every interface's and client's shape, and malformed ones.
 
 from holdfast.testing.rows import FORMS, kept, strings
 
@@ -40,7 +40,7 @@ _LONG: Final = st.integers(4_001, 9_000).map(lambda n: "x" * n)
 
 
 def words() -> st.SearchStrategy[str]:
-    """Strings worth keeping: any length, often several lines, sometimes over the size that is kept whole."""
+    """Strings worth keeping. Any length, often several lines, sometimes too long to be kept whole."""
     return st.one_of(_WORDS, _WORDS, _WORDS, _LONG, st.integers().map(lambda n: f"word{n}"))
 
 
@@ -191,5 +191,5 @@ def strings(row: object) -> Iterator[str]:
 
 
 def kept(text: str, journal: str) -> bool:
-    """Whether ``journal`` holds ``text``, but for white space at its ends, or its SHA-256 digest."""
+    """Whether ``journal`` holds ``text`` (ignoring white space at its ends) or its SHA-256 digest."""
     return text.strip() in journal or hashlib.sha256(text.encode()).hexdigest() in journal

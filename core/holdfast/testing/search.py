@@ -1,4 +1,4 @@
-"""Clauses S1 to S3. The backend's capabilities decide which applies; the other test is skipped."""
+"""Clauses S1 to S3. The backend's capabilities decide which test applies. The other is skipped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.testing.documents import hard
 
 
 def found(store: StorageBackend, query: str, limit: int = 20) -> list[str]:
-    """The names of the hits, in order."""
+    """The hits' names, in order."""
     return [hit.name for hit in store.search(query, limit)]
 
 

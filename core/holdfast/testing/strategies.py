@@ -97,7 +97,7 @@ def confidences() -> st.SearchStrategy[float]:
 
 
 def categories() -> st.SearchStrategy[str]:
-    """One of the six categories."""
+    """Any of the six categories."""
     return st.sampled_from([str(category) for category in Category])
 
 

@@ -20,7 +20,7 @@ from holdfast.storage import StorageBackend
 
 
 def call(store: StorageBackend, wanted: dict[str, Any]) -> Any:
-    """Make one call of a script; the answer is the result, as far as JSON can hold it."""
+    """Make one call from a script and return its result, as far as JSON can hold it."""
     arguments = dict(wanted)
     method = arguments.pop("call")
     if method == "add_fact":

@@ -1,4 +1,4 @@
-"""The user's own words: a message with the role user, without text added by a client, an editor or a harness.
+"""The user's own words, in a message with the role user, without text added by a client, an editor or a harness.
 Greetings, thanks and "go on" are not requests.
 
 Applied when fields are derived, not when messages are journalled, so the journal keeps the original message.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Maximum searched length of one message, in characters. The rest is a pasted file.
 MAX_CHARS: Final = 200_000
 
-#: Blocks with no text typed by the user.
+#: Blocks that the user did not type.
 _BLOCKS: Final = (
     "ide_selection", "ide_opened_file", "ide_diagnostics", "system_reminder", "task-notification",
     "bash-stdout", "bash-stderr", "bash-input", "local-command-stdout", "local-command-stderr",
@@ -42,14 +42,13 @@ _TAG: Final = Lazy(
     re.IGNORECASE,
 )
 _COMMAND: Final = Lazy(r"<command-(name|args)>(.*?)</command-\1>", re.DOTALL)
-#: Everything before one of these was written by the client or the harness.
+#: The client or the harness wrote everything before these.
 _REQUEST_FOLLOWS: Final = Lazy(
     r"^#{1,3} My request for Codex:?[ \t]*$|<user_query>|<issue_description>|<pr_description>|<problem_statement>"
     r"|^ISSUE:[ \t]*$|^Task Description:|^ARGUMENTS:|^(?:# )?Task Instruction:|here'?s the issue text:",
     re.MULTILINE | re.IGNORECASE,
 )
-#: Everything from one of these on was written by them, too. Each was seen in recordings of a client or a benchmark
-#: harness.
+#: They also wrote everything from these on. Each was seen in recordings of a client or a benchmark harness.
 _REQUEST_ENDS: Final = Lazy(
     r"</(?:issue_description|pr_description|problem_statement|user_query)>|^INSTRUCTIONS:[ \t]*$|^\(Open file: "
     r"|^\(Current directory: |^bash-\$[ \t]*\Z|^# Instructions\s*\n+# ?#? ?Task Instructions"
@@ -57,7 +56,7 @@ _REQUEST_ENDS: Final = Lazy(
     r"|^Current terminal state:|^The current terminal (?:state|screen)",
     re.MULTILINE,
 )
-#: Every string that one of the two expressions above matches contains one of these, in lower case, or a tag.
+#: Every match for the two expressions above contains a string listed here, in lower case, or a tag.
 _REQUEST_WORDS: Final = (
     "my request for codex", "issue:", "task description:", "arguments:", "instruction", "issue text:", "(open file: ",
     "(current directory: ", "bash-$", "can you help me implement", "current terminal",
@@ -107,7 +106,7 @@ _ITEM: Final = r"^[ \t]*(?:[-*] )?(?:\|[ \t]*#?{0}[ \t]*\||\**(?:Option )?{0}[.)
 
 
 class Kind(Enum):
-    """The kind of a user's message."""
+    """Kinds of user messages."""
 
     REQUEST = "request"
     ASSENT = "assent"
@@ -193,7 +192,7 @@ def outside(text: str) -> Iterator[str]:
 
 
 def kind(text: str) -> Kind:
-    """The kind of the message ``text``, as sent."""
+    """Classify the message ``text``, as sent."""
     return kind_of_words(own_words(text))
 
 
@@ -283,7 +282,7 @@ def is_pasted(line: str) -> bool:
 
 def objective(messages: Sequence[Message], limit: int) -> str:
     """The last request in at most ``limit`` characters. A request of a few words ("push") is followed by the previous
-    request in brackets. Empty when there is no request."""
+    request in brackets. Empty without a request."""
     last = newest_requests(messages, 2)
     if not last:
         return ""
@@ -316,7 +315,7 @@ def _steering(messages: Iterable[Message]) -> set[str]:
 
 
 def _picked(messages: Sequence[Message], request: Message, own: str) -> str:
-    """The item of the last answer's list that a request like "2" or "let's do 5" picks; empty when there is none."""
+    """The item in the last answer's list that a request like "2" or "let's do 5" picks, or empty."""
     number = _PICK.match(own)
     if not number:
         return ""
@@ -340,7 +339,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def source(message: Message) -> str:
-    """The start of a message's id, long enough to find it in the journal."""
+    """A message id's first characters, enough to find the message in the journal."""
     return message.id.removeprefix("hook-").removeprefix("row-")[:8]
 
 

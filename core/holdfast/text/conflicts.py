@@ -1,7 +1,7 @@
 """Git conflict markers in stored text: where they are, and the two sides.
 
 An interrupted merge leaves both versions in the file, and neither may be lost. Documents that a program can merge
-safely are merged (notes only grow, a handoff has one entry per session); the others are reported.
+safely are merged (notes only grow, a handoff has one entry per session), and the others are reported.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def find(text: str) -> list[Conflict]:
 
 
 def _find(text: str) -> Iterator[tuple[Conflict, int, int]]:
-    """The conflicts, each with the offsets of its beginning and end."""
+    """The conflicts, each with its start and end offsets."""
     if _OURS not in text:
         return
     starts: list[int] = []  # of our side, the base and their side, as far as they are known

@@ -88,7 +88,7 @@ _OPTIONS: Final = Lazy(
 )
 #: A command handed over in its own block.
 _CODE_BELOW: Final = Lazy(r"\s*(?:`{3,}|~{3,})[^\n]*\n\s*([^\n]{1,200})")
-#: A short sentence with one of these needs the previous sentence.
+#: A short sentence with any of these words needs the previous sentence.
 _POINTS_BACK: Final = Lazy(r"\b(?:it|this|that|them|these|those|both|one)\b", re.IGNORECASE)
 _SHORT_CHARS: Final = 70
 _DONE: Final = Lazy(
@@ -166,8 +166,8 @@ def _last_request(said: Sequence[Message]) -> tuple[Message, str] | None:
 
 
 def _interrupted(said: Sequence[Message]) -> Ending:
-    """The next step when a call or a result is last: the action announced before it, otherwise the task in progress,
-    otherwise the request."""
+    """The next step when a call or a result is last. This is the action announced before it, otherwise the task in
+    progress, otherwise the request."""
     for message in reversed(said):
         if message.role == "user":
             break
@@ -196,7 +196,7 @@ def _answered(said: Sequence[Message], last: Message, *, courtesy: bool) -> Endi
 
 
 def announced(text: str, *, working: bool = False) -> str:
-    """The action that the end of an answer announces, in its words; empty when there is none. With ``working`` a call
+    """The action announced at the end of an answer, in its words, or empty. With ``working`` a call
     follows, so a last sentence like "Now the second review:" announces it."""
     labelled = _LABELLED.search(text[-_TAIL:].rstrip())
     if labelled and not (_NO_STEP.match(labelled["step"]) or _CONDITIONAL.search(labelled["step"])):
@@ -218,7 +218,7 @@ def announced(text: str, *, working: bool = False) -> str:
 
 
 def needed(text: str) -> str:
-    """The request to the user at the end of an answer; empty when there is none, or only an offer of more."""
+    """The request to the user that ends an answer. Empty without a request, or with only an offer of more."""
     if choice := _OPTIONS.search(text[-_TAIL:]):
         items = " ".join(line.strip() for line in choice["items"].splitlines() if line.strip())
         return asked.cut(f"Options: {items}", MAX_NEXT)

@@ -40,7 +40,7 @@ _KEYS: Final = (
 
 
 class _Form(NamedTuple):
-    """A form of instruction. Every match contains one of ``hints``, and searching for them is much faster."""
+    """A form of instruction. Every match contains one or more ``hints``, which are much faster to search for."""
 
     hints: tuple[str, ...]
     pattern: Lazy
@@ -166,7 +166,7 @@ _LIKES: Final = str.maketrans(
 
 
 def instructs(text: str) -> bool:
-    """Whether a sentence in ``text`` has the form of an instruction to an agent. English only."""
+    """Whether a sentence in ``text`` is phrased as an instruction to an agent. English only."""
     text = _plain(text[:_TARGETED])
     return any(form.may_be_in(text) and form.pattern.search(text) for form in _FORMS)
 
@@ -204,7 +204,7 @@ def _holds_most(said: str, words: set[str]) -> bool:
 
 
 def without_instructions(texts: Sequence[str], turns: Sequence[Turn]) -> list[str]:
-    """Filter out of ``texts`` those that instruct an agent and are not the user's own words."""
+    """Drop every text that instructs an agent and is not in the user's own words."""
     return [text for text in texts if not instructs(text) or by_user(text, turns)]
 
 

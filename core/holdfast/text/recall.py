@@ -1,4 +1,4 @@
-"""Recalled memory is data: it is fenced on output, and never treated as a new message."""
+"""Recalled memory is data, so it is fenced on output and never treated as a new message."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _TAG = Lazy(r"<(/?)recalled-memory\b[^<>]{0,200}>", re.IGNORECASE)
 _NOISE = r"[^a-z0-9\x01]*+"
 _QUOTED = rf"(?:{re.escape(MARK)}|[^a-z0-9\x01])*+"
 _NAME = Lazy(rf"({_NOISE.join('recalled')}){_QUOTED}{_NOISE.join('memory')}")
-#: A ``<`` that a reader may take for the start of a tag, comment or instruction, or an entity for it. holdfast's own
+#: A ``<`` that a reader may take for the start of tags, comments or instructions, or an entity for it. holdfast's own
 #: note markers stay, because a comment closed on its line hides nothing, and this form is not a :func:`heading`.
 _TAG_START = Lazy(r"<(?!!-- (?:holdfast:\w+ )?\w+=[^<>\n]*-->)(?=[^\W\d_]|\s*[/!?])|&(?=(?:amp;)*lt;)")
 _ESCAPED = Lazy(r"&(amp;)*+lt;")
 _ENTITY = Lazy(r"&(?:amp;)*(?:#[0-9]{1,8}|#x[0-9a-f]{1,8}|[a-z][a-z0-9]{1,31});?", re.IGNORECASE)
-#: Letters of other scripts that look like one of the name's letters. Source: Unicode TR39, confusables.
+#: Letters from other scripts that look like a letter in the name. Source: Unicode TR39, confusables.
 _LOOK_ALIKE = dict(zip("асԁеӏмоуүгοαԛе", "acdelmoyyroaqe", strict=True))
 
 
@@ -118,14 +118,14 @@ def escape(text: str) -> str:
 def strip(text: str) -> str:
     """``text`` without its fenced parts, nested ones too.
 
-    An unclosed fence at the start of a line extends to the end. A mere mention of a tag stays.
+    An unclosed fence that starts a line extends to the end. A mere mention of a tag stays.
     """
-    if "<" not in text:  # the common case; a long session has thousands of messages
+    if "<" not in text:  # the common case, and a long session has thousands of messages
         return text
     tags = list(_TAG.finditer(text))
     last_close = max((tag.start() for tag in tags if tag[1]), default=-1)
     kept: list[str] = []
-    depth = position = 0  # ``position``: the start of the undecided text
+    depth = position = 0  # ``position`` is where undecided text starts
     for tag in tags:
         if tag[1]:
             if depth == 1:

@@ -1,4 +1,4 @@
-"""Find the sources of derived fields: the messages they quote.
+"""Find the sources of derived fields, which are the messages they quote.
 
 A quotation is located in the message that contains it, whichever rule took it. A field without a verbatim match in any
 message has no source, so sources are never invented.
@@ -23,9 +23,9 @@ _LISTS: Final = ("facts", "decisions", "blockers", "follow_ups")
 
 
 def of(payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
-    """``FIELD ID`` for each derived field and each message it quotes, in the order of the quotations. ``ID`` is the
-    start of the message's id (:func:`holdfast.text.asked.source`)."""
-    wanted: dict[str, str] = {}  # the start of each quotation
+    """``FIELD ID`` for each derived field and each message it quotes, ordered by quotation. ``ID`` is
+    a shortened message id (:func:`holdfast.text.asked.source`)."""
+    wanted: dict[str, str] = {}  # where each quotation starts
     texts: list[tuple[str, str]] = []
     for field in ("objective", "next_step", *_LISTS):
         if field in payload.derived:

@@ -1,7 +1,7 @@
 """The client's own task list, rebuilt from its tool calls: Claude Code's TodoWrite and Task tools, Codex's update_plan,
 opencode's todowrite.
 
-Calls are read in their journalled form (:func:`holdfast.text.leaves.call_text`).
+Calls are read in their journalled form (:func:`holdfast_rows.leaves.call_text`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NOW: Final = frozenset({"in_progress", "in-progress", "doing", "active"})
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Tasks(Value):
-    """The entries by state, each in the order of the list."""
+    """The entries by state, each in list order."""
 
     done: tuple[str, ...] = ()
     doing: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ def _state(status: str) -> str:
 
 
 def _whole(text: str) -> dict[str, list[str]]:
-    """The entries of a call with the whole list."""
+    """The entries from a call that passes the whole list."""
     entries: dict[str, list[str]] = {}
     waiting = ""  # opencode and Codex may give an entry's status before its text
     for line in text.splitlines():

@@ -15,7 +15,7 @@ _TOO_LARGE = "a number has more than 64 bits"
 #: Nesting limits for lists and tables, far below the depth where walking them exceeds Python's recursion limit.
 _TABLES = 100  # in TOML
 _LEVELS = 200  # in JSON
-#: A dotted key with that many parts. The parser's memory grows with the square of the key's length: 40 GB for 100,000
+#: A dotted key with that many parts. The parser's memory grows quadratically with the key's length, to 40 GB at 100,000
 #: parts.
 _LONG_KEY = rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_TABLES}}}"""
 

@@ -1,1 +1,1 @@
-"""Each client's hook protocol: the events it sends and the answers it understands."""
+"""Each client's hook protocol, with the events it sends and the answers it understands."""

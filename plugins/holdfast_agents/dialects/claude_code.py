@@ -1,4 +1,4 @@
-"""Claude Code's hook protocol: payloads, and the effect of each answer.
+"""Claude Code's hook protocol, with payloads and every answer's effect.
 
 Source: observed with 2.1.330 and 2.1.197. At PreCompact stdout is text for the summariser, and truncated JSON counts as
 text. So a block is exit 2 with the reason on stderr, and allowing prints nothing. Elsewhere exit 0 and one JSON object.
@@ -6,9 +6,9 @@ text. So a block is exit 2 with the reason on stderr, and allowing prints nothin
 
 from __future__ import annotations
 
-from holdfast.text.excerpts import BACKGROUND, background_result
 from holdfast_agents import events
 from holdfast_agents.events import Answer, Event, Reply, text
+from holdfast_rows.excerpts import BACKGROUND, background_result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CLIENT = "claude-code"
 GATED = (b'"PreCompact"',)
-#: The installer asks for 60, 10, 20 and 30 seconds. A hook that the client kills counts as one that allows.
+#: The installer asks for 60, 10, 20 and 30 seconds. A hook killed by the client allows the action.
 LIMITS_S = {
     events.COMPACTING: 50.0,
     events.START: 17.0,

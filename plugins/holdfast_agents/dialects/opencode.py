@@ -7,16 +7,16 @@ opencode has no command hooks. Its plugin (JavaScript, in this package) runs the
 | EVENT | sent from | more keys |
 |---|---|---|
 | ``start`` | the first ``chat.message`` of a session, or after a compaction | ``source``: startup, resume, compact |
-| ``message`` | ``chat.message`` | ``messageID``, ``parts``: ``[{"id", "text"}]`` of texts; ``tokens``, ``window`` |
+| ``message`` | ``chat.message`` | ``messageID``, ``parts``: ``[{"id", "text"}]``, text only; ``tokens``, ``window`` |
 | ``tool`` | ``tool.execute.after`` | ``tool``, ``callID``, ``args``, ``output`` (text), ``failed``; ``exit``: status |
 | ``idle`` | event ``session.idle`` | ``messages``; or ``parts`` of the last answer |
 | ``compacting`` | ``experimental.session.compacting`` | ``messages`` |
-| ``compacted`` | event ``session.compacted`` | ``messages``, or ``summary``: the text of the summary |
+| ``compacted`` | event ``session.compacted`` | ``messages``, or ``summary``: the summary's text |
 | ``dispose`` | ``dispose`` | ``messages`` |
 
-``tokens`` is the usage of the last answer since a compaction, and ``window`` is the model's limit.
+``tokens`` is the last answer's usage since a compaction, and ``window`` is the model's limit.
 
-``messages`` is the ``data`` that ``client.session.messages`` returned: the array itself, or the path of a file with it
+``messages`` is the ``data`` that ``client.session.messages`` returned, as an array or the path to a file with it
 (one JSON array, or one message per line). It is always optional. At ``compacting`` without it, only the journal is
 used, and if that is empty too, compaction is blocked.
 

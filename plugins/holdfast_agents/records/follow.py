@@ -21,11 +21,11 @@ from attrs import evolve
 from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.fs import paths
 from holdfast.gate import clean
-from holdfast.text.excerpts import NO_OUTPUT
-from holdfast.text.rows.reading import SUMMARY, Reading, Transcript
 from holdfast_agents import turns
 from holdfast_agents.records import memo as memos
 from holdfast_agents.records.digests import digest
+from holdfast_rows.excerpts import NO_OUTPUT
+from holdfast_rows.reading import SUMMARY, Reading, Transcript
 from holdfast_transcripts import opencode, read
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ PATIENCE_S = 0.5
 _PAUSE_S = 0.02
 _CHUNK = 500
 _HEAD_BYTES = 512
-#: A line number at the start of a line.
+#: A line number that starts a line.
 _NUMBERED = re.compile(r"^\s*\d+(?:→|\t)")
 
 
@@ -185,7 +185,7 @@ def _joined(first: Transcript, more: Transcript) -> Transcript:
 def _unknown(
     services: Services, session: Session, transcript: Transcript, matched_to: int
 ) -> tuple[list[Message], int]:
-    """The messages that the journal lacks, and the end of the last matched record."""
+    """The messages that the journal lacks, and where the last matched record ends."""
     known: set[str] = set()
     waiting: dict[tuple[str, str], deque[tuple[int, str]]] = defaultdict(deque)
     for entry in session.journal.entries(matched_to):

@@ -1,7 +1,7 @@
 """The last time a client's hooks ran: ``state/heartbeats/CLIENT.json``, one small file per client.
 
-Hooks that are not installed, not trusted or switched off are silent, so a missing heartbeat is the only sign.
-``holdfast doctor``, ``status`` and the MCP tools read it. Part of the hot path: no attrs.
+Missing, untrusted or disabled hooks are silent, so a missing heartbeat is the only sign.
+``holdfast doctor``, ``status`` and the MCP tools read it. Part of the hot path, so without attrs.
 """
 
 from __future__ import annotations

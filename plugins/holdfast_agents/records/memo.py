@@ -33,7 +33,7 @@ def _strings(values: Iterable[object]) -> tuple[str, ...]:
 class Memo:
     """``transcript`` was read up to byte ``offset``. ``head`` distinguishes it from a file that replaced it.
 
-    ``journal`` is the digest of the journal's first line. No message journalled by a hook after ``matched_to`` has been
+    ``journal`` is a digest of the journal's first line. No message journalled by a hook after ``matched_to`` has been
     found in the transcript yet. ``guards`` are the client's settings files that contained holdfast's hook at the start.
     """
 
@@ -64,7 +64,7 @@ def write(state: str, memo: Memo) -> None:
 
 
 def newest(state: str) -> Iterator[Memo]:
-    """The memos of the newest sessions, the last written first. Older memos are removed where possible."""
+    """The newest sessions' memos, the last written first. Older memos are removed where possible."""
     folder = os.path.join(state, _FOLDER)
     try:
         with Folder(folder) as opened:

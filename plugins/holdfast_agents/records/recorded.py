@@ -11,12 +11,12 @@ from typing import Any
 from holdfast.text import untrusted
 from holdfast_agents.folders import codex_home, folder
 
-#: Limits for recordings that may belong to another project: the newest N files, and the first N rows of each.
+#: Limits for recordings that may belong to another project, in newest files and in rows at each file's start.
 _NEWEST, _FIRST = 50, 10
 
 
 def last(client: str, root: str) -> datetime | None:
-    """The time of the last change, in UTC. None when no recording can be attributed to the project."""
+    """When the last change was made, in UTC. None when no recording can be attributed to the project."""
     times = [_changed(path) for path in _recordings(client, root)]
     return datetime.fromtimestamp(max(times), UTC) if times else None
 
@@ -66,7 +66,7 @@ def _changed(path: str) -> float:
 
 
 def _is_in(path: str, root: str) -> bool:
-    """Whether one of the session's first rows names a folder at or below ``root``."""
+    """Whether any of the session's first rows names a folder at or below ``root``."""
     return any(_is_inside(cwd, root) for cwd in _folders(path))
 
 

@@ -53,7 +53,7 @@ def _of(event: Event, stem: str) -> Event:
 
 
 def _call(path: str) -> str:
-    """The id of the call that started the sub-agent, or an empty string."""
+    """Id of the call that started the sub-agent, or an empty string."""
     try:
         with open(path, encoding="utf-8") as file:
             told = untrusted.from_json(file.read())

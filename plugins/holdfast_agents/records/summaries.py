@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from holdfast.text.rows.blocks import text_of
-from holdfast.text.rows.reading import mapping
 from holdfast_agents.events import Event
+from holdfast_rows.blocks import text_of
+from holdfast_rows.reading import mapping
 from holdfast_transcripts.rows import elements, is_document, lines
 
 _TAIL_BYTES = 4 * 1024 * 1024

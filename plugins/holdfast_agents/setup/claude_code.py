@@ -115,7 +115,7 @@ def plugin(words: tuple[str, ...], folder: str, *, server: bool) -> tuple[Place,
     manifest: dict[tuple[str, ...], object] = {
         ("name",): PLUGIN,
         ("version",): __version__ if __version__[:1].isdigit() else "0.0.0",
-        ("description",): "Memory that survives compaction: nothing is dropped until it is durable.",
+        ("description",): "Memory that survives compaction. Context is dropped only when it is durable.",
         ("author",): {"name": "holdfast"},
         ("license",): "MIT",
     }

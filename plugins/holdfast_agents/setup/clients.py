@@ -65,7 +65,7 @@ def where(root: str, scope: str) -> Where:
 
 
 def needed(client: str, where: Where) -> Needed:
-    """The setup of ``client``, one of :data:`CLIENTS`."""
+    """The setup for ``client``, a member of :data:`CLIENTS`."""
     module = import_module(f"holdfast_agents.setup.{client.replace('-', '_')}")
     return cast("_Files", module).needed(where)
 

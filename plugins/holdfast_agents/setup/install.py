@@ -139,7 +139,8 @@ def _can_serve() -> bool:
 
 def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """The created files, and a sentence with its next step for each thing that needs the user's trust."""
-    from holdfast.config import project, settings
+    from holdfast.config import settings
+    from holdfast_settings import project
 
     if settings.config_file(where.root) is not None:
         return (), project.vouch(where.root)
@@ -189,7 +190,7 @@ _MODELS = {"claude-code": "claude_cli", "codex": "codex_cli", "opencode": "openc
 
 def _switch_on(root: str, client: str) -> dict[str, str]:
     """Enable the client's model plugin in the user's own settings. Raises: like ``holdfast config --user``."""
-    from holdfast.config import effective
+    from holdfast_settings import effective
 
     key = f"plugins.{_MODELS[client]}.enabled"
     return {"key": key, "file": home_short(effective.change(root, key, True, user=True))}
@@ -265,7 +266,7 @@ def _is_ours(manifest: str) -> bool:
 
 
 def _say_steps(out: Term, steps: Sequence[str]) -> None:
-    out.say("\nstill to do by hand:")
+    out.say("\nremaining manual steps:")
     for number, text in enumerate(steps, start=1):
         out.say(out.wrapped(text, first=f"  {number}. "))
 

@@ -174,7 +174,7 @@ def _trusted_folder(settings: dict[str, object], root: str) -> bool:
 
 
 def opencode_problems(where: Where) -> Iterator[Problem]:
-    """Problems of opencode's setup: the setting that disables compaction, and the plugin that enables it."""
+    """Problems in opencode's setup, with the setting that disables compaction or the plugin that enables it."""
     settings, file, *_ = needed(opencode_files.CLIENT, where).places
     if at(_json(settings.path), opencode_files.SWITCH) is not True:
         switch = ".".join(opencode_files.SWITCH)

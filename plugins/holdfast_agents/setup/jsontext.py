@@ -23,7 +23,7 @@ _SCALAR = re.compile(r"[^\s,\]}]+")
 
 
 class Item(NamedTuple):
-    """A member of an object, or an element of an array. ``start`` is the offset of its key or value."""
+    """An object's member, or an array's element. ``start`` is where its key or value starts."""
 
     key: str | None
     start: int
@@ -75,7 +75,7 @@ def put(text: str, path: Path, value: object, name: str) -> str:
 
 
 def append(text: str, path: Path, value: object, name: str) -> str:
-    """Append ``value`` to an array, which is created if missing. Raises: ConfigError like :func:`put`."""
+    """Append ``value`` to an array, creating it if missing. Raises: ConfigError like :func:`put`."""
     node, left = _walk(text, path, name)
     if left:
         return put(text, path, [value], name)
@@ -110,7 +110,7 @@ def _refuse(text: str, place: int, name: str, problem: str) -> NoReturn:
     line, column = text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
     raise ConfigError(
         f"{name} {problem} (line {line}, column {column}). It was not changed.",
-        next_step="Correct it, or add the output of the same command with `--print` yourself.",
+        next_step="Correct it, or run the same command with `--print` and add its output yourself.",
     )
 
 
@@ -163,7 +163,7 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _walk(text: str, path: Path, name: str) -> tuple[Node, Path]:
-    """The node that the path names, or the last existing node with the rest of the path."""
+    """The node that the path names, or the last existing node with the remaining path."""
     node = _parse(text)
     for depth, part in enumerate(path):
         _expect(node, "{" if isinstance(part, str) else "[", text, path[:depth], name)
@@ -175,7 +175,7 @@ def _walk(text: str, path: Path, name: str) -> tuple[Node, Path]:
 
 
 def _find(node: Node, part: str | int) -> int | None:
-    """The position of the item with a key or an index."""
+    """Position of the item with a key or an index."""
     names = [item.key if isinstance(part, str) else at for at, item in enumerate(node.items)]
     return names.index(part) if part in names else None
 
@@ -204,7 +204,7 @@ def _render(value: object, pad: str, unit: str, text: str) -> str:
 
 
 def _pad(text: str, at: int) -> str:
-    """The indentation of the line that contains ``at``."""
+    """Indentation of the line that contains ``at``."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 

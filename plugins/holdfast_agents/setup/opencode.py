@@ -1,4 +1,4 @@
-"""opencode: a plugin, the settings that disable compaction without it, ``/memory-update`` and the MCP server.
+"""Setup for opencode. A plugin, settings that disable compaction without it, ``/memory-update`` and the MCP server.
 
 Source: observed with 1.18.33. A plugin that fails to load is silently skipped, so opencode.json disables the compaction
 agent and the plugin's ``config`` hook enables it again.

@@ -214,9 +214,9 @@ def _or_nothing(text: str, name: str) -> str:
 
 @frozen(kw_only=True)
 class Section(_Merged):
-    """``body`` between the lines ``begin`` and ``end``, at the end of a text file.
+    """``body`` between the lines ``begin`` and ``end``, appended to a text file.
 
-    ``table`` is the path of the TOML table defined by the body, empty for other files. A file that already defines
+    ``table`` is the TOML table path that the body defines, empty for other files. A file that already defines
     the table elsewhere keeps its own.
     """
 
@@ -314,7 +314,7 @@ class Whole:
 
 
 def is_server(value: object) -> bool:
-    """Whether a client's MCP server entry is one that ``holdfast install`` writes: ``holdfast mcp`` or
+    """Whether ``holdfast install`` may have written a client's MCP server entry. It writes ``holdfast mcp`` or
     ``INTERPRETER -m holdfast mcp``, without other settings."""
     entry = dict(value) if isinstance(value, dict) else {}
     command, arguments = entry.pop("command", None), entry.pop("args", [])

@@ -58,7 +58,7 @@ class Fate(StrEnum):
 
 @frozen(kw_only=True)
 class Done:
-    """``backup`` is the name of the backup, or empty. ``left_alone`` are entries that are not holdfast's."""
+    """``backup`` is the backup's name, or empty. ``left_alone`` are entries that are not holdfast's."""
 
     place: Place
     fate: Fate

@@ -1,1 +1,1 @@
-"""The commands of this package."""
+"""The dream's commands."""

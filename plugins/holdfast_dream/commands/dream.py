@@ -13,7 +13,7 @@ from holdfast_dream.commands import shown
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.flush.dreamlog import Proposal
+    from holdfast_dream.held import Proposal
 
 #: The help heading for the command, and its summary line.
 HEADING = "Consolidate"
@@ -134,7 +134,7 @@ def _review(memory: Holdfast, what: str, args: Namespace, out: Term) -> int:
 
 
 def _edited(found: Proposal, file: str | None) -> str:
-    """The text of a file, or of the proposal edited in the user's editor."""
+    """A file's text, or the proposal's text after the user edited it."""
     import os
     import shlex
     import subprocess
@@ -160,4 +160,4 @@ def _read(path: str) -> str:
         with open(path, encoding="utf-8") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path!a} cannot be read: {error}.", next_step="Name a text file in UTF-8.") from error
+        raise UsageError(f"{path!a} cannot be read: {error}.", next_step="Pass the path of a UTF-8 file.") from error

@@ -32,6 +32,12 @@ _BEFORE_MONTH: Final = _words(
     "in of for since until till by from to last next early late mid end during through every im seit bis"
 )
 
+#: Verbs before "by" that name a person: "written by Jun", unlike "due by Jun" and "finished by Jun".
+_OF_A_PERSON: Final = _words(
+    "approved authored composed designed invented led maintained owned proposed reported reviewed said signed "
+    "suggested translated written"
+)
+
 _WORDS: Final = {
     "zero": 0, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
     "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
@@ -403,8 +409,9 @@ def _time(text: str, hour: int, minute: int, second: str | None) -> Moment | Non
     return Moment("time", text, (f"{key}:{second}" if second else key,), tuple(offers))
 
 
-def joined_moment(words: list[str], capital: bool, before: str) -> tuple[Moment | None, int]:
-    """The date or time in words at the start of ``words`` (lower case), and how many of them it takes."""
+def joined_moment(words: list[str], capital: bool, before: list[str]) -> tuple[Moment | None, int]:
+    """The date or time in words at the start of ``words`` (lower case), and how many of them it takes. ``before``: the
+    words before it, lower case."""
     first = words[0]
     rest = words[1:]
     if first in _WEEKDAYS or (first.endswith("s") and first[:-1] in _WEEKDAYS):
@@ -431,7 +438,7 @@ def joined_moment(words: list[str], capital: bool, before: str) -> tuple[Moment 
     return _month_first(words, month, capital, before) if month else (None, 0)
 
 
-def _month_first(words: list[str], month: int, capital: bool, before: str) -> tuple[Moment | None, int]:
+def _month_first(words: list[str], month: int, capital: bool, before: list[str]) -> tuple[Moment | None, int]:
     rest = words[1:]
     number = _DAY.match(rest[0]) if rest else None
     if number and 1 <= int(number[1]) <= 31:
@@ -440,8 +447,9 @@ def _month_first(words: list[str], month: int, capital: bool, before: str) -> tu
         return (made, 2 + bool(year)) if made else (None, 0)
     if rest and _YEAR.match(rest[0]):
         return day(" ".join(words[:2]), int(rest[0]), month, 0), 2
-    # "May" and "March" are words as well.
-    if capital and (words[0] not in _MONTH_LIKE or before in _BEFORE_MONTH):
+    # "May" and "March" are words as well, "Jun" and "Jan" names.
+    opened = before[-1:] and before[-1] in _BEFORE_MONTH and not (before[-1] == "by" and before[0] in _OF_A_PERSON)
+    if capital and (words[0] not in _MONTH_LIKE or opened):
         return day(words[0], 0, month, 0), 1
     return None, 0
 

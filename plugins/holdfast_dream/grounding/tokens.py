@@ -384,7 +384,7 @@ def _joined(raw: list[Token], breaks: set[int]) -> list[Token]:
                 break
             window.append(raw[at].text.lower())
         moment, used = quantities.joined_moment(
-            window, raw[index].text[:1].isupper(), out[-1].text.lower() if out else ""
+            window, raw[index].text[:1].isupper(), [known.text.lower() for known in out[-2:]]
         )
         if moment is None and token.kind in ("number", "version"):
             quantity, used = quantities.joined_number(window)

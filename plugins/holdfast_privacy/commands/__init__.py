@@ -1,1 +1,1 @@
-"""The commands of this package."""
+"""The privacy commands."""

@@ -1,1 +1,1 @@
-"""The layers of the search: protected shapes, exact formats, names with values, prose, and personal data."""
+"""The search layers for protected shapes, exact formats, names with values, prose, and personal data."""

@@ -119,7 +119,7 @@ def _behind_sign(text: str, start: int, end: int, sign: int) -> Value | None:
         if typed:
             value = typed.end()
     sep = "?" if text.startswith(("==", "->", "→", "<-", "||"), sign) else ":" if mark == ":" else "="
-    if mark == "|":  # a default value: a literal, or code
+    if mark == "|":  # a default value, either a literal or code
         return _read_quoted(text, value, sep)
     return _read(text, value, sep, whole=mark == "=" and sign == end and _opens_line(text, start))
 
@@ -205,7 +205,7 @@ def _skip_blanks(text: str, at: int) -> int:
 
 
 def _opens_line(text: str, start: int) -> bool:
-    """Whether the name starts its line, apart from ``export`` and the like. Then the value is the rest of the line."""
+    """Whether the name starts its line, apart from ``export`` and the like. Then the value is the remaining line."""
     line = max(text.rfind("\n", max(0, start - 40), start) + 1, start - 40, 0)
     return text[line:start].strip() in ("", "export", "set", "-", "- export", "$env:", "declare -x", "ENV", "+", "-e")
 

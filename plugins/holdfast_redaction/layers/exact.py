@@ -1,4 +1,4 @@
-"""Layer two: the exact formats in ``rules.toml``, each tried only where one of its keywords begins.
+"""Layer two, with the exact formats in ``rules.toml``, each tried only where any of its keywords begins.
 
 Finding a literal is ten times faster than running an expression, and most text contains none of the keywords.
 """
@@ -96,7 +96,7 @@ class Formats:
 
 
 def _note(text: str, found: re.Match[str], rule: Rule, index: int, hits: list[Hit]) -> int:
-    """Record the match if it is a secret; returns where to go on, 0 if it is none."""
+    """Record the match if it is a secret. Returns where to continue, 0 if it is not a secret."""
     group = rule.group
     while group and group < found.re.groups and found.start(group) < 0:
         group += 1

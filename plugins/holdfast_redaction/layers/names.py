@@ -7,7 +7,7 @@ from functools import lru_cache
 from holdfast.text.lazy import Lazy
 from holdfast_redaction.layers.values import FAINT, PASSWORD, STRONG, WEAK
 
-#: Each secret's name contains one of these, in lower case. The search starts where one occurs.
+#: Each secret's name contains at least one entry, in lower case. The search starts at these.
 HINTS = (
     "pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "pin", "mot de passe", "kennwort", "contraseña",
     "contrasena", "salt", "cookie", "bearer", "seed", "mnemonic", "licen", "recovery", "otp", "login", "log in",
@@ -29,7 +29,7 @@ _SECRETS = tuple(
     storagekey accountkey sharedkey
     """.split()  # noqa: SIM905
 )
-#: ``pass`` at the end of a word is a password, except in these.
+#: ``pass`` ending a word is a password, except in these.
 _NOT_PASS = frozenset(
     """
     bypass compass encompass overpass surpass trespass underpass subpass multipass onepass lastpass keepass

@@ -27,8 +27,8 @@ _MIXED = r"(?-i:[a-z][A-Z])"
 _RANDOM = rf"(?:[0-9]|{_MIXED}|[^\x00-\x7f])"
 #: ... and a password from a word in a sentence.
 _SYMBOL = rf"(?:[0-9!@#$%^&*+=~|?]|{_MIXED}|[^\x00-\x7f])"
-#: ... and separates a value from words joined by single signs: a character not used in words, or a sign without a word
-#: after it.
+#: ... and separates a value from words joined by single signs. It is a character not used in words, or a sign without
+#: a word after it.
 _NO_WORD = rf"[^\t-\r A-Za-z_.'/\"`,;)\]}}({{\[<\\-]|{_MIXED}|[_.'/-](?:[^0-9A-Za-z]|\z)|\\(?:[^\"'`]|\z)"
 #: Marks that a value may hold, though they often end it.
 _MARKS = r"[,;)\]}]"

@@ -37,7 +37,7 @@ def luhn(digits: str) -> bool:
 
 
 def is_card(digits: str) -> bool:
-    """Whether ``digits`` is a payment card number: a known network, its length, the check digit."""
+    """Whether ``digits`` is a payment card number, by known network, its length and the check digit."""
     for first, last, lengths in _NETWORKS:
         if len(digits) in lengths and first <= digits[: len(first)] <= last:
             return len(set(digits)) > 1 and luhn(digits)

@@ -1,4 +1,4 @@
-"""Private keys in PEM and OpenPGP armour: the whole block, even if its end is missing or it is escaped in JSON."""
+"""Private keys in PEM and OpenPGP armour. Finds the whole block, even without its end or escaped in JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast_redaction.patterns import Hit
 RANK = -1
 _BEGIN = "-----BEGIN "
 _END = "-----END "
-#: An RSA key of 16,384 bits takes some 12,000 characters; an armoured OpenPGP key ring can be larger.
+#: An RSA key of 16,384 bits takes some 12,000 characters, and an armoured OpenPGP key ring can be larger.
 _MAX_BLOCK = 100_000
 
 _HEADER = Lazy(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", re.ASCII)

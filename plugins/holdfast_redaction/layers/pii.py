@@ -59,7 +59,7 @@ _LONG = Lazy(r"\d(?:[ -]?\d){12,18}", re.ASCII)
 #: The searches by name, see ``needs.PERSONAL``.
 EVERY = frozenset(("email", "digits", "iban", "insurance", "national", "ipv4", "ipv6", "mac"))
 _NUMBERED = frozenset(("digits", "iban", "insurance", "national"))
-#: Maximum characters of an identifier after the end of the searched span.
+#: Maximum characters of an identifier past the searched span.
 _OVER = 64
 
 
@@ -206,7 +206,7 @@ def _is_phone(number: str, before: str) -> bool:
 
 
 def _valid_somewhere(number: str) -> bool:
-    """Whether ``phonenumbers``, if installed, recognises a number of one of the larger countries."""
+    """Whether ``phonenumbers``, if installed, recognises a larger country's number."""
     try:
         import phonenumbers
     except ImportError:
@@ -242,7 +242,7 @@ def _ipv6(text: str, area: tuple[int, int], hits: list[Hit]) -> None:
             hits.append(Hit(start, end, "ip", RANK, "ip"))
 
 
-#: Addresses of public services: the resolvers of Google, Cloudflare, Quad9 and OpenDNS.
+#: Addresses of public services, namely the resolvers of Google, Cloudflare, Quad9 and OpenDNS.
 _PUBLIC_SERVICES = frozenset(
     ("8.8.8.8", "8.8.4.4", "1.1.1.1", "1.0.0.1", "9.9.9.9", "208.67.222.222", "208.67.220.220")
 )

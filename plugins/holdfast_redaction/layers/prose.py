@@ -24,7 +24,7 @@ _MORE = (
     r"(?:[ \t]+(?:now|still|currently|just|simply|literally|actually|set[ \t]+to|changed[ \t]+to|updated[ \t]+to|reset[ \t]+to|rotated[ \t]+to|going[ \t]+to[ \t]+be"
     r"|called|the[ \t]+following|as[ \t]+follows|this|to))"
 )
-#: Words between the noun and the assignment of the value.
+#: Words between the noun and the value's assignment.
 _ABOUT = frozenset(
     """
     for of to on in at from i we you they that which used using here there between protecting behind changed rotated
@@ -105,7 +105,7 @@ _TAIL = ".,;:!?)]}'\"`*"
 
 
 def phrase_behind(lower: str, end: int, noun: str) -> Value | None:
-    """The words of a seed phrase after its name, which ends at ``end``, or None. ``lower`` is the text in lower
+    """A seed phrase's words after its name, which ends at ``end``, or None. ``lower`` is the text in lower
     case."""
     found = _PHRASE.match(lower, end, min(len(lower), end + 300))
     if not found or (noun.endswith("recovery") and not lower.startswith(_OF_WORDS, end)):

@@ -28,7 +28,7 @@ _PIECE = 400
 _BEFORE, _BEHIND = 220, 600
 #: ... and the maximum blanks between a name and the line below it with the value.
 _BELOW = 81
-#: Signs after which no value follows on the next line, and beginnings of a line that holds the value of a name above.
+#: Signs after which no value follows on the next line, and beginnings of a line that holds a value for the line above.
 _ENDS = frozenset(".,;!?)]}")
 _VALUE_BELOW = Lazy(r"\n\s{0,40}(?:[:=]|,?\s{0,40}(?:-\s)?[\"']?value)")
 _MEMORY = 32 << 20
@@ -49,7 +49,7 @@ def load() -> Sieve | None:
 
 
 class Sieve:
-    """Several sets of expressions, because a single automaton would have the product of their states."""
+    """Several sets of expressions, because a single automaton would multiply their states."""
 
     def __init__(self, re2: Any) -> None:
         from holdfast_redaction.rules._heads import HEADS
@@ -69,14 +69,14 @@ class Sieve:
         )
 
     def _set(self, expressions: Sequence[str]) -> Callable[[bytes], list[int] | None]:
-        """The indexes of the matching expressions, unordered."""
+        """Indexes of matching expressions, unordered."""
         options = self._re2.Options()
         options.max_mem = _MEMORY
         made = self._re2.Set.SearchSet(options)
         for expression in expressions:
             made.Add(expression)
         made.Compile()
-        # The method of the extension itself, where it is to be had: the one around it costs as much as a short text.
+        # Use the extension's own method if possible, because its wrapper costs as much as scanning a short string.
         inner = getattr(made, "_set", made)
         match: Callable[[bytes], list[int] | None] = inner.Match
         return match
@@ -174,7 +174,7 @@ def _cut(text: str, start: int, end: int) -> int:
 
 
 def _below(text: str, stop: int) -> int:
-    """Where the lines end that follow the line end ``stop`` and may contain the value of a name above."""
+    """Where the lines end that follow the line end ``stop`` and may contain a value for the line above."""
     return text.find("\n", stop + _BELOW, stop + _BEHIND) + 1 or stop + _BEHIND
 
 

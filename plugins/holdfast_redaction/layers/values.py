@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from holdfast.text.lazy import Lazy
 
-#: The strength of a name. A password may be any word, a named key (``api_key``) anything except a plain word, a bare
+#: A name's strength. A password may be any word, a named key (``api_key``) anything except a plain word, a bare
 #: ``token`` only a random string, and an unknown key (``acme_key``) only a long random string.
 FAINT, WEAK, STRONG, PASSWORD = 1, 2, 3, 4
 
@@ -75,7 +75,7 @@ _STAND = Lazy(
     r"(?:^|[^a-z0-9])(?:change[-_](?:me|this)|my[-_](?:token|key|secret|password|api[-_]?key))(?:[^a-z0-9]|$)"
     r"|^(?:your|my|the|some|a|an|insert|enter)[-_ ].*(?:token|key|secret|password|passwd|here|value)"
 )
-#: A value without one of these pieces cannot match.
+#: A value without any of these pieces cannot match.
 _STAND_WORDS = frozenset(("change", "my", "your", "the", "some", "a", "an", "insert", "enter"))
 #: Signs for omitted characters.
 _LEFT_OUT = ("...", "…", "***", "xxxxx", "XXXX", "____", "----", "•••", "●●●", "███", "[REDACTED")
@@ -129,9 +129,9 @@ _CLASS = Lazy(
     r"(?:\w+\.)?[A-Z][a-z]\w*(?:Key|Token|Secret|Credentials?|Password|Bytes|Str|Array|Buffer|Type|Enum)s?[,;]?",
     re.ASCII,
 )
-#: The shortest secret, by the strength of its name.
+#: The shortest secret, by its name's strength.
 _LEAST = {PASSWORD: 3, STRONG: 6, WEAK: 6, FAINT: 20}
-#: Maximum characters of a value that are checked. More would take time without changing the answer.
+#: Maximum characters of a value to check. More would take time without changing the answer.
 JUDGED = 128
 _NOUN = Lazy(r"(?i)pass|secret|token|key|cred|auth|pwd|env|value|config|setting|param|arg|input|field|hash")
 #: Words followed by a number, as in `gpt-4o-mini-2024` and `test_case_12`, and the separators between them.
@@ -261,7 +261,7 @@ def _is_code(value: str) -> bool:
 
 
 def _referring_secret(value: str, strength: int, *, quoted: bool) -> bool | None:
-    """Whether what looks like a reference is a secret nevertheless; None when that is to be seen like any value."""
+    """Whether an apparent reference is a secret after all. None if it is to be checked like any value."""
     if strength == PASSWORD and _is_dotted_password(value):
         return True
     if not quoted:

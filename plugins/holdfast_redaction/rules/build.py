@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-#: By place: each keyword with the numbers of its rules.
+#: By place, each keyword with its rules' numbers.
 Keywords: TypeAlias = "dict[str, dict[str, tuple[int, ...]]]"
 Row: TypeAlias = "tuple[str | int | float | bool, ...]"
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -20,9 +20,9 @@ SOURCE = os.path.join(HERE, "rules.toml")
 TARGET = os.path.join(HERE, "_table.py")
 HEADS = os.path.join(HERE, "_heads.py")
 
-#: The characters of a long word, see ``presence.Words``. Keywords with other characters are searched for everywhere.
+#: A long word's characters, see ``presence.Words``. The search for keywords with other characters covers everything.
 _WORD = re.compile(r"\S+")
-#: Shortest word that is searched. Shorter matches need a search of the whole text.
+#: Shortest word to search. Shorter matches need a search of the whole text.
 _WORD_MIN = 16
 
 
@@ -63,7 +63,7 @@ def compact(rules: list[dict[str, Any]]) -> tuple[list[Row], Keywords]:
 
 
 def _in_long_word(rule: dict[str, Any], keyword: str) -> bool:
-    """Whether every match is within one word of at least 16 characters: the regex is long and has no white space."""
+    """Whether every match is within one word of at least 16 characters, as the regex is long without white space."""
     from holdfast_redaction.rules.lint import shortest
 
     spaces = re.search(r"\\s|\[ |\\t|\[\^|\\n", rule["regex"])

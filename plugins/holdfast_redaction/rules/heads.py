@@ -23,8 +23,8 @@ _FOR_EVER = 1_000_000
 
 
 def heads(rules: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
-    """At least one of these expressions matches any text with a known format. The first group may begin anywhere, the
-    second begins with a word. Raises: ValueError for an expression more complex than a format needs."""
+    """Expressions of which at least one matches every string with a known format. The first group may begin anywhere,
+    the second begins with a word. Raises: ValueError for an expression more complex than a format needs."""
     groups: dict[tuple[str, str], list[str]] = {}
     for rule in rules:
         tree = parser.parse(rule["regex"])
@@ -41,7 +41,7 @@ def heads(rules: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
 
 
 def _head(rule: dict[str, Any], tree: Any) -> str:
-    """The head of one rule. Leaves out bounded repeats before the keyword, because RE2 would count them from each
+    """One rule's head. Leaves out bounded repeats before the keyword, because RE2 would count them from each
     character on."""
     if not rule["keywords"]:
         return _Head(_ANYWHERE).of(tree)
@@ -92,7 +92,7 @@ class _Head:
         if operator in _REPEATS:
             low, high, body = argument
             return self._repeat(low, high, body, room)
-        raise ValueError(f"{operator} is more than the format of a secret needs")
+        raise ValueError(f"{operator} is more than a secret's format needs")
 
     def _repeat(self, low: int, high: int, body: Any, room: int) -> tuple[str, int, bool]:
         text, least, _ = self._sequence(body, _FOR_EVER)
@@ -120,7 +120,7 @@ def _class(items: Any) -> str:
         elif items == [(sre.CATEGORY, sre.CATEGORY_NOT_SPACE)]:
             return r"[^\t-\r ]"
         else:
-            raise ValueError(f"a class with {argument} is more than the format of a secret needs")
+            raise ValueError(f"a class with {argument} is more than a secret's format needs")
     return f"[{'^' if negated else ''}{''.join(written)}]"
 
 

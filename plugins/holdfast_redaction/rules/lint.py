@@ -1,4 +1,4 @@
-"""Checks whether an expression is safe for any input: it parses, cannot run away and needs no look-around.
+"""Checks whether an expression is safe for any input, because it parses, cannot run away and needs no look-around.
 
 Python's matcher backtracks. Nested repeats, or adjacent repeats over the same characters, can take quadratic time or
 worse. RE2 cannot, but it is optional.
@@ -47,7 +47,7 @@ def is_bounded(regex: str) -> bool:
 
 
 def shortest(regex: str) -> int:
-    """The length of the shortest match of ``regex``."""
+    """Length of the shortest match of ``regex``."""
     width: int = parser.parse(regex).getwidth()[0]
     return width
 

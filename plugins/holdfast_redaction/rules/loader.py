@@ -58,7 +58,7 @@ class UserRule:
 
 
 class UserRules:
-    """Loaded rules, with the interface of the other layers."""
+    """Loaded rules, with the interface shared by all layers."""
 
     def __init__(self, rules: Iterable[UserRule], skipped: Iterable[str] = ()) -> None:
         self.rules = tuple(rules)
@@ -80,7 +80,7 @@ class UserRules:
 
 
 def _secret_span(match: Any, group: int) -> tuple[int, int]:
-    """The secret: the named group, or the first group that matched, or the whole match, as in gitleaks."""
+    """The secret, which is the named group, or the first matching group, or the whole match, as in gitleaks."""
     groups = [group] if group else range(1, len(match.groups()) + 1)
     for index in groups:
         start, end = match.span(index)
@@ -159,7 +159,7 @@ def _rule(
     group = table.get("secretGroup", 0)
     bits = table.get("entropy", 0.0)
     if not isinstance(group, int) or not 0 <= group <= pattern.groups:
-        raise ConfigError(f"secretGroup of {where} is not one of its groups.", next_step="Correct the rule.")
+        raise ConfigError(f"secretGroup of {where} does not name an existing group.", next_step="Correct the rule.")
     if isinstance(bits, bool) or not isinstance(bits, int | float):
         raise ConfigError(f"`entropy` of {where} is not a number.", next_step="Correct the rule.")
     slug = re.sub(r"[^a-z0-9-]+", "-", rule_id.lower()).strip("-")[:60] or "rule"
@@ -190,7 +190,7 @@ def _texts(table: Mapping[str, Any], key: str, where: str) -> list[str]:
 def compile_safely(regex: object, where: str, probes: tuple[int, ...] = _PROBES) -> Any:
     """``regex`` compiled by google-re2 if installed, otherwise by ``re``.
 
-    Raises: ConfigError for an invalid expression, or, without google-re2, for one that could take exponential time.
+    Raises: ConfigError for an invalid expression, or, without google-re2, for a possibly exponential one.
     """
     if not isinstance(regex, str):
         raise ConfigError(f"The regex of {where} is not a string.", next_step="Correct the rule.")
@@ -271,7 +271,7 @@ def _seconds(pattern: re.Pattern[str], piece: str, size: int) -> float:
 def to_python(regex: str) -> str:
     r"""``regex`` in RE2 syntax as Python's ``re`` reads it.
 
-    Flags in the middle, ``(?i)``, become a group around the rest of their branch; ``\z`` becomes ``\Z``,
+    Flags in the middle, ``(?i)``, become a group around their remaining branch; ``\z`` becomes ``\Z``,
     ``(?P<name>`` stays, ``(?<name>`` becomes it, ``[[:alnum:]]`` is spelt out, ``\Q...\E`` is escaped, ``\pL`` and
     ``\x{41}`` are replaced by classes and characters. Raises: re.error; ValueError for syntax without an equivalent.
     """

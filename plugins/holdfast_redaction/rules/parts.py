@@ -1,22 +1,22 @@
 """Common parts of keywords, so that one search can rule out several keywords. Only ``build`` uses this.
 
-Without google-re2 each keyword costs one scan of the text. Twenty-five keywords contain "pass", so one scan of a text
-without "pass" rules out all of them.
+Without google-re2 each keyword costs one scan of the text. Twenty-five keywords contain "pass", so one scan rules out
+all of them if "pass" is missing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-#: Estimated chance that a part of this many characters occurs in a text, so that its keywords must be searched for
-#: after all: for lower-case letters, and for the rarer characters of formats. The estimates affect only speed.
+#: Estimated chance that text contains a part of this many characters, which makes a search for its keywords necessary.
+#: First for lower-case letters, then for the rarer characters of formats. The estimates affect only speed.
 COMMON = {2: 0.95, 3: 0.7, 4: 0.4, 5: 0.2}
 STRANGE = {2: 0.5, 3: 0.1}
 _LONGER = 0.05
 
 
 def parts(keywords: Sequence[str], chances: Mapping[int, float]) -> list[tuple[str, tuple[int, ...]]]:
-    """Parts of keywords, each with the indexes of the keywords that contain it. Every index occurs once. A keyword that
+    """Parts of keywords, each with the indexes of keywords that contain it. Every index occurs once. A keyword that
     shares no part is a part of its own.
 
     The part that saves most searches comes first, then the best one for the remaining keywords.
@@ -42,7 +42,7 @@ def parts(keywords: Sequence[str], chances: Mapping[int, float]) -> list[tuple[s
 
 
 def _cost(literal: str) -> float:
-    """The cost of one scan. A literal that does not occur is skipped in steps of its length."""
+    """The cost of one scan. A missing literal is skipped in steps of its length."""
     return 1 + 8 / len(literal)
 
 

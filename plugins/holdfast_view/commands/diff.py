@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: The help section that lists the command, and its line there.
 HEADING = "See it"
-SUMMARY = "what the last dream, or that of a night, changed in MEMORY.md"
+SUMMARY = "list the changes that the last dream, or a given night's, made to MEMORY.md"
 
 #: Lists of a run: attribute, label, mark, style.
 _GONE: Final = (

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: The help section that lists the command, and its line there.
 HEADING = "See it"
-SUMMARY = "what an agent reads at its next start: each line with source, date and cost"
+SUMMARY = "show an agent's next brief, each line with source, date and cost"
 
 #: Widths of the parts' titles and bars, in cells.
 _TITLE: Final = 28

@@ -1,6 +1,6 @@
 """The views. Each takes the project, the renderer and the request, and returns a page's HTML.
 
-``LISTS`` are views without an argument, by path; ``DETAILS`` those whose argument is the rest of the path.
+``LISTS`` are views without an argument, by path; ``DETAILS`` those that take the path's remainder as argument.
 """
 
 from __future__ import annotations

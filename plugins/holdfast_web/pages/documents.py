@@ -85,7 +85,7 @@ def _standing(project: Project) -> tuple[str, ...]:
 
 
 def _parts(text: str) -> list[tuple[int, str]]:
-    """The text in parts of about :data:`_PART` characters, each with the number of its first line."""
+    """The text in parts of about :data:`_PART` characters, each with its first line number."""
     parts: list[tuple[int, str]] = []
     lines: list[str] = []
     size, first = 0, 1
@@ -99,7 +99,7 @@ def _parts(text: str) -> list[tuple[int, str]]:
 
 
 def _part_of(parts: list[tuple[int, str]], line: str) -> str:
-    """The number of the part that has the line; 1 without a line."""
+    """Number of the part that has the line; 1 without a line."""
     if not (line.isascii() and line.isdigit() and len(line) < 10):
         return "1"
     return str(max(1, sum(first <= int(line) for first, _ in parts)))

@@ -1,4 +1,4 @@
-"""Dreams: the log, and the changes of one night."""
+"""The dream log, and one night's changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FILTERS: Final = ("changes", "all")
 _RUNS: Final = 30
 #: Maximum lines of a difference to show.
 _DIFF: Final = 600
-#: A run's lists with their labels. Each entry has a text and a reason.
+#: A run's lists with their labels. Each entry has its content and a reason.
 _GONE: Final = (
     ("dropped", "Dropped"),
     ("merged", "Merged into others"),

@@ -1,4 +1,4 @@
-"""Facts: the list by category and confidence, one fact, and the facts that left."""
+"""Pages for the facts by category and confidence, a single fact, and removed facts."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
 
 
 def _alike(hits: Sequence[SearchHit]) -> list[tuple[str, list[SearchHit]]]:
-    """Hits of one kind with the same words together, in the order of their best hit: notes often repeat a line."""
+    """Group hits of one kind with the same words, ordered by their best hit, because notes often repeat a line."""
     groups: dict[tuple[str, str, str], list[SearchHit]] = {}
     for hit in hits:
         text = in_one_line(hit.excerpt).removeprefix("- ").replace("**", "")
@@ -73,7 +73,7 @@ def _address(renderer: Renderer, kind: str, name: str, place: str) -> str:
 
 
 def marked(text: str, words: list[str]) -> Markup:
-    """``text`` with the words of the question, and words that begin with them, in ``<mark>``."""
+    """``text`` with the query's words, and words that begin with them, in ``<mark>``."""
     from markupsafe import Markup, escape
 
     pieces = re.split(r"(\w+)", in_one_line(text))

@@ -1,4 +1,4 @@
-"""Sessions: the list, and one session with its turns and its compactions."""
+"""Pages for the list of sessions, and for one session with its turns and compactions."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
 
 
 def _gone_at(story: Story, days: int) -> Any:
-    """When retention may remove the messages of an ended session."""
+    """When retention may remove an ended session's messages."""
     return story.messages[-1].at + timedelta(days=days) if story.messages else None
 
 
@@ -143,5 +143,5 @@ def _masked(project: Project, said: list[Said]) -> list[Said]:
 
 
 def _cut(text: str, length: int) -> str:
-    """The beginning of a masked text whose stored length is ``length``."""
+    """The first characters of masked text whose stored length is ``length``."""
     return text if len(text) <= _CHARS else f"{text[:_CHARS]}\n… and more, of {length:,} characters"

@@ -1,4 +1,4 @@
-"""One line of a document: the note lines, sessions and turns that it comes from."""
+"""The note lines, sessions and turns that a document's line comes from."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("kind", choices=("issue", "pattern"), help="an issue becomes a gotcha, a pattern a convention")
     parser.add_argument("text", metavar="TEXT", help="the observation, in one sentence")
     parser.add_argument("--critical", action="store_true", help="critical violation; write it immediately")
-    parser.add_argument("--workflow", choices=WORKFLOWS, default="", help="its workflow (default: the open workflow)")
+    parser.add_argument("--workflow", choices=WORKFLOWS, default="", help="its workflow (by default the open workflow)")
     add_json(parser)
     parser.epilog = (
         examples(

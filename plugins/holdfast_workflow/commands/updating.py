@@ -47,9 +47,9 @@ def add_arguments(parser: ArgumentParser, *, no_change: bool) -> None:
         help="progress: Verified Deliverables; put its proof after it",
     )
     proof: dict[str, Any] = {"dest": "deliverables", "action": _Delivered}
-    entries.add_argument("--evidence", metavar="LINK", help="proof: a URL, owner/repo#12, commit or path", **proof)
-    entries.add_argument("--command", metavar="COMMAND", help="proof: a command that was run", **proof)
-    entries.add_argument("--exit-status", metavar="N", type=int, help="proof: the command's exit status", **proof)
+    entries.add_argument("--evidence", metavar="LINK", help="proof as a URL, owner/repo#12, commit or path", **proof)
+    entries.add_argument("--command", metavar="COMMAND", help="proof as a command already run", **proof)
+    entries.add_argument("--exit-status", metavar="N", type=int, help="exit status of the command", **proof)
     if no_change:
         entries.add_argument(
             "--no-change",
@@ -112,7 +112,7 @@ def _json(source: str) -> Any:
         return untrusted.from_json(text)
     except OSError as error:
         raise UsageError(
-            f"{what} cannot be read: {error.strerror}.", next_step="Pass the path of a JSON file, or `-` for stdin."
+            f"{what} cannot be read: {error.strerror}.", next_step="Pass a JSON file's path, or `-` for stdin."
         ) from error
     except ValueError as error:
         raise UsageError(

@@ -51,7 +51,7 @@ def run(args: Namespace) -> int:
     from holdfast import Holdfast
 
     if (args.action == "status") is not (args.name is None):
-        wanted = "no NAME" if args.action == "status" else "the NAME of a workflow"
+        wanted = "no NAME" if args.action == "status" else "a workflow's NAME"
         raise UsageError(f"`workflow {args.action}` takes {wanted}.", next_step="See `holdfast workflow --help`.")
     given = updating.given(args) if args.action == "end" else None
     out = Term()
@@ -113,7 +113,7 @@ def _status(out: Term, memory: Holdfast, *, as_json: bool) -> int:
             )
         )
     else:
-        out.say("No workflow has been started. Start one with `holdfast workflow start NAME`.")
+        out.say("No workflow has been started. To start one, run `holdfast workflow start NAME`.")
     for one in open_ones:
         for run in (*one.seen.passing, *one.seen.failing):
             mark = out.mark("ok" if run.passed else "fail")

@@ -136,7 +136,7 @@ def test_batch__file_edited_by_hand_meanwhile__edit_stays_and_nothing_enters(sto
             store.add_fact(make_fact(2), 9)
             path.write_text(typed, encoding="utf-8")
 
-    with pytest.raises(Conflict, match="changed by hand"):
+    with pytest.raises(Conflict, match="edited manually"):
         import_two()
     assert path.read_text(encoding="utf-8") == typed
     assert [fact.id for fact in store.facts()] == ["fact_0000000a"]

@@ -248,7 +248,7 @@ def test_repository__renamed__is_named_and_nothing_is_sent_there(standin: StandI
     store.write("MEMORY.md", "one\n")
     standin.rename(REPO, "elsewhere")
     for view in (store, machine(patience_s=1.0)):
-        with pytest.raises(Closed, match="renamed: it is agent/elsewhere"):
+        with pytest.raises(Closed, match="renamed to agent/elsewhere"):
             view.read("MEMORY.md")
         with pytest.raises(Closed, match="renamed"):
             view.write("MEMORY.md", "two\n")

@@ -93,7 +93,7 @@ def test_accept__by_a_reader__an_edit_stays_corrupt_and_doctor_shows_it(standin:
     standin.edit_comment(REPO, comment, body.replace("- step", "- evil step"))
     standin.make_comment(REPO, number, folding.ACCEPT, poster="mallory")
     checks = list(inspect(store.log))
-    assert any(check.message.endswith("edited by hand.") for check in checks)
+    assert any(check.message.endswith("edited manually.") for check in checks)
     assert any("mallory" in check.message and "accept" in check.message for check in checks)
 
 

@@ -134,7 +134,7 @@ CLOSED_TO_ALL = [
     (unknown_token, Closed, "does not know the token"),
     (token_without_scope, Closed, "lacks a scope"),
     (strangers_token, Absent, "does not show it to this token"),
-    (renamed, Closed, "was renamed: it is agent/mind now"),
+    (renamed, Closed, "was renamed to agent/mind"),
     (deleted, Absent, "has nothing there"),
 ]
 CLOSED_TO_WRITES = [(reading_token, Closed, "lacks a scope"), (archived, Closed, "is archived")]

@@ -243,7 +243,7 @@ def test_publish__down_for_good__unavailable_within_its_patience(standin: StandI
         with pytest.raises(Passing) as caught:
             gitea.repo(REPO).publish(1, BODY, "r1")
     assert time.monotonic() - began < 2
-    assert "safe to repeat" in caught.value.next_step
+    assert "Repeating is safe" in caught.value.next_step
 
 
 def test_publish__edited_meanwhile__returned_as_it_stands(standin: StandIn, repo: Repo) -> None:

@@ -61,7 +61,7 @@ def test_block__edited__corrupt_until_accepted_then_read_as_it_is(
     before = standin.bodies(REPO, number)
     for view in (store, machine()):
         for touch in (lambda v=view: v.read(DAY), lambda v=view: v.append(DAY, make_block("four"), HEADER, "four")):
-            with pytest.raises(Corrupt, match="edited by hand") as caught:
+            with pytest.raises(Corrupt, match="edited manually") as caught:
                 touch()
             assert f"issuecomment-{comment}" in caught.value.message
             assert folding.ACCEPT in caught.value.next_step
@@ -346,7 +346,7 @@ def test_doctor__store_that_people_edited__says_what_and_where(
         store.write("MEMORY.md", "one\n")
         assert [(check.outcome, check.message.split(" in ")[0].split(" from ")[0]) for check in checks(memory)] == [
             (Outcome.OK, "records count"),
-            (Outcome.OK, "nothing was edited by hand"),
+            (Outcome.OK, "no manual edits"),
         ]
         store.write("MEMORY.md", "two\n")
         three_blocks(store)

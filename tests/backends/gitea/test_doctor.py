@@ -61,7 +61,7 @@ def test_server__a_forgotten_path_before_the_interface__says_so(standin: StandIn
         page = Fault(name="404 page", reaches=False, answering="page", status=404)
         proxy.spoil("GET", "", page, times=99)
         store = _with(standin, tmp_path, "write:issue", server=proxy.url)
-        with pytest.raises(StorageError, match="no Gitea interface") as caught:
+        with pytest.raises(StorageError, match="does not answer as Gitea") as caught:
             store.read("MEMORY.md")
         store.close()
     assert "path" in caught.value.next_step

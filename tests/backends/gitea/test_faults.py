@@ -219,7 +219,7 @@ def test_write__given_up_and_done_again_by_a_new_process__is_there_once(
     proxy.spoil("POST", "/comments$", FAULTS[fault])
     with pytest.raises(Passing) as caught:
         write.act(store)
-    assert "safe to repeat" in caught.value.next_step
+    assert "Repeating is safe" in caught.value.next_step
     write.act(model)
     with contextlib.suppress(NotFound):  # what the first process has removed after all
         write.act(opened())

@@ -161,7 +161,7 @@ def test_facts__an_earlier_comment_is_edited__that_is_noticed(standin: StandIn, 
     comment = comments(standin)[1]
     body = dict(standin.comments(REPO, facts_issue(standin)))[comment]
     standin.edit_comment(REPO, comment, body.replace("fact 1", "fact 9"))
-    with pytest.raises(Corrupt, match="edited by hand"):
+    with pytest.raises(Corrupt, match="edited manually"):
         opened("one").count_facts()
 
 
@@ -176,7 +176,7 @@ def test_doctor__an_edit_that_the_server_dated_back__is_found(standin: StandIn, 
     issue.comments()[1].body = issue.comments()[1].body.replace("fact 1", "fact 9")
     later(standin)
     assert opened("one").count_facts() == 6
-    assert any("edited by hand" in check.message for check in inspect(opened("one").log))
+    assert any("edited manually" in check.message for check in inspect(opened("one").log))
 
 
 @pytest.mark.usefixtures("eager")

@@ -95,7 +95,7 @@ def test_read__the_next_issue_of_a_log_does_not_show_yet__is_not_called_gone(
         assert document is not None
         assert "said 3" in document.text
     else:
-        with pytest.raises(Corrupt, match="goes on") as caught:
+        with pytest.raises(Corrupt, match="continues") as caught:
             reader.read("memory/2026-03-01.md")
         assert "elete" not in caught.value.next_step.replace("Edits and deletions", "")
         assert "minute" in caught.value.next_step

@@ -425,7 +425,7 @@ def test_token__whatever_fails__is_in_no_file_and_no_message(gitea, opened, proj
     ("settings", "problem"),
     [
         ({"server": "git.example.org"}, "server is missing or no address"),
-        ({"server": 3}, "server is not a text"),
+        ({"server": 3}, "server is not a string"),
         ({"repository": "shop"}, "'shop' is not a repository"),
         ({"repositories": "a/b"}, "repositories is not a list"),
         ({"timeout_s": 0}, "timeout_s is not a number above 0"),

@@ -85,7 +85,7 @@ def test_standby__named_as_the_server__writes_are_refused_and_reads_work() -> No
     second = first.standby()
     reader = PostgresBackend(".", server=second.url(), namespace="team")
     found = reader.read("MEMORY.md")
-    with pytest.raises(Unavailable, match="read-only; it may be a standby") as caught:
+    with pytest.raises(Unavailable, match="read-only and may be a standby") as caught:
         reader.write("MEMORY.md", "- Two.\n")
     reader.close()
     second.remove()

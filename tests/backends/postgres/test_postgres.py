@@ -342,7 +342,7 @@ def test_call__server_that_cannot_be_used__unavailable_with_a_next_step(
     ("options", "words"),
     [
         ({"server": "postgresql://hf@db/x"}, "storage.namespace is missing"),
-        ({"server": "https://db/x", "namespace": "a"}, "is not the address"),
+        ({"server": "https://db/x", "namespace": "a"}, "is not a PostgreSQL server address"),
         ({"server": "postgresql://hf:hunter2@db/x", "namespace": "a"}, "holds a password"),
         ({"server": "postgresql://hf@db/x?password=hunter2", "namespace": "a"}, "holds a password"),
         ({"server": "postgresql://hf@db/x", "namespace": "a\nb"}, "not a usable name"),
@@ -379,7 +379,7 @@ def test_doctor__each_kind_of_role__owner_and_missing_row_security_are_named(clu
     assert "belongs to the role 'hf'" in told[-1].message
     told = list(inspect(opened(cluster, "checked", user="postgres").database))
     assert [check.message for check in told if check.outcome is Outcome.WARN] == [
-        "The role 'postgres' bypasses row security: it reads and writes every namespace."
+        "The role 'postgres' bypasses row security, so it reads and writes every namespace."
     ]
 
 

@@ -60,7 +60,7 @@ def test_doctor__check_of_a_distribution_that_is_only_installed__is_not_imported
     ("source", "told"),
     [
         ("def checks(memory):\n    raise KeyError('gone')\n", "KeyError"),
-        ("def checks(memory):\n    return ['text']\n", "str is no Check"),
+        ("def checks(memory):\n    return ['text']\n", "str is not a Check"),
         ("def checks():\n    return []\n", "TypeError"),
         ("checks = None\n", "TypeError"),
         ("import nowhere_to_be_found\n", "nowhere_to_be_found"),

@@ -184,7 +184,7 @@ def test_prompt__strongest_fact_longer_than_the_budget__said_on_stderr(run):
     run("remember", "short")
     told = run("prompt", "--max-tokens", "50")
     assert (told.code, told.out) == (0, "")
-    assert "the strongest of 2 is longer" in " ".join(told.err.split())
+    assert "the strongest of 2 exceeds" in " ".join(told.err.split())
     told = run("prompt", "--max-tokens", "50", "--json").json
     assert (told["facts"], told["left_out"]) == (0, 2)
     told = run("prompt", "--json").json

@@ -114,7 +114,7 @@ def silent_pipe(monkeypatch):
 def test_stdin__open_and_silent__is_given_up(silent_pipe, monkeypatch, capsys):
     monkeypatch.setattr(stdin, "_FIRST_BYTE_S", 0.05)
     assert stdin.read_if_any() is None
-    assert "nothing came on stdin" in capsys.readouterr().err
+    assert "no input on stdin" in capsys.readouterr().err
 
 
 def test_stdin__once_it_has_begun__is_read_to_the_end_however_slow(silent_pipe, monkeypatch):

@@ -9,8 +9,8 @@ import tomllib
 
 import pytest
 
-from holdfast.config import effective
 from holdfast.fs import private
+from holdfast_settings import effective
 
 
 def test_init__new_project__small_settings_and_a_private_folder(run, project):

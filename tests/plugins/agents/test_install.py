@@ -129,7 +129,7 @@ def test_install__new_project__is_set_up_and_the_steps_by_hand_are_numbered(
     said = command("install", client)
     assert (project / "holdfast.toml").exists()
     assert (project / ".holdfast/state/.gitignore").exists()
-    by_hand = said.out.partition("still to do by hand:\n")[2]
+    by_hand = said.out.partition("remaining manual steps:\n")[2]
     assert re.findall(r"^  (\d)\. ", by_hand, re.MULTILINE)[:2] == ["1", "2"]
     assert "holdfast doctor" in by_hand
     words = {"claude-code": "trust", "codex": "Trust all and continue", "opencode": "Restart opencode"}

@@ -173,6 +173,17 @@ def test_dream__more_than_may_be_read__leaves_out_the_oldest_and_says_so(
     assert (too_little.status, "max_chars" in too_little.next_step) == (Status.FAILED, True)
 
 
+def test_dream__note_with_more_statements_than_are_read__diary_and_warning_count_the_unread_ones(
+    opened: Open, store: Store, dreamer: Dreamer
+) -> None:
+    facts = "\n".join(f"- Fact: Server {n} is in room {n}" for n in range(2_100))
+    store.note("2026-11-21", f"## Notes\n<!-- holdfast:block id=b1 -->\n\n### What happened\n\n{facts}")
+    result = opened(dreamer).deep_dream()
+    wanted = "100 older statements were not read (memory/2026-11-21.md: 100)"
+    assert any(wanted in warning for warning in result.warnings), result
+    assert f"- {wanted}" in (store.read(DIARY) or "")
+
+
 # once
 
 
@@ -314,11 +325,11 @@ def test_dream__trial__writes_nothing_but_its_record(opened: Open, store: Store,
 @pytest.mark.parametrize(
     ("memory", "reason"),
     [
-        ("", "no item is left"),
-        ("Done.", "no item is left"),
-        ("- none\n- N/A", "no item is left"),
-        ("- Postgres", "no item is left"),
-        ("All is well and nothing has to be changed in the memory.", "no item is left"),
+        ("", "None of the draft's items"),
+        ("Done.", "None of the draft's items"),
+        ("- none\n- N/A", "None of the draft's items"),
+        ("- Postgres", "None of the draft's items"),
+        ("All is well and nothing has to be changed in the memory.", "None of the draft's items"),
         ("- The queue runs on Postgres 16\n" * 3 + "- The queue runs on Postgres " * 100, "more than"),
     ],
 )
@@ -487,7 +498,7 @@ def test_undo__edited_since__is_refused_unless_forced(opened: Open, store: Store
     store.write("MEMORY.md", OLD)
     store.note("2026-11-21")
     memory = opened(dreamer)
-    with pytest.raises(Refused, match="no dream to undo"):
+    with pytest.raises(Refused, match="No dream can be undone"):
         memory.undo_dream()
     memory.deep_dream()
     store.write("MEMORY.md", "- by hand\n")

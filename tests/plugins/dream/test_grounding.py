@@ -434,6 +434,11 @@ def test_ground__sources_are_indexed__uses_the_index_and_finds_the_same() -> Non
         ("Card numbers are not stored", "we do not store card numbers, only the token of the provider", "supported"),
         ("Long Windows paths work", "Long Windows paths fail", "unproven"),
         ("24e7400's label has changed", "The label of 24e7400 has changed", "supported"),
+        # A person's name that is also a month, and a month.
+        ("The parser was written by Jun", "Jun wrote the parser", "supported"),
+        ("The parser was merged and reviewed by Jan", "Jan merged and reviewed the parser", "supported"),
+        ("The parser is due by Jun", "The parser is due in June", "supported"),
+        ("The parser is due by Jun", "The parser is due in July", "invented"),
     ],
 )
 def test_ground__denied_words_and_possessive_identifiers__are_compared(line: str, said: str, answer: str) -> None:

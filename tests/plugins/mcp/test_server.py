@@ -25,7 +25,7 @@ from tests.plugins.mcp.conftest import WHOLE, Wire, text, transport
 
 Talk = Callable[..., Any]
 
-NOTICE = "Notice: no hook of this client was seen"
+NOTICE = "Notice: no hook from this client was seen"
 
 
 def notes_of(project: Path) -> str:
@@ -286,7 +286,7 @@ def test_wire__what_no_client_should_send__is_answered_and_ends_nothing(wire: Ca
     ]
     answers = [server.ask(method, params, number=20 + n) for n, (method, params) in enumerate(wrong)]
     assert ["error" in a for a in answers] == [True] * 6 + [False]
-    assert "Use one of: load, flush" in answers[1]["error"]["message"]
+    assert "Known tools: load, flush" in answers[1]["error"]["message"]
     code, log = server.end()
     assert code == 0
     assert "holdfast_mcp" not in log, "nothing of it came as far as a fault of ours"

@@ -333,7 +333,7 @@ def test_search__session_and_message_named_by_uuid__short_ids_that_open_takes(ca
 def test_search__since_a_span__like_on_the_command_line(call: Call, project: Path) -> None:
     say(project, "old", "the heron nests here")
     assert "heron" in call("search", question="heron", since="3d")
-    assert "Nothing that is stored matches" in call("search", question="heron", until="3d")
+    assert "No stored content matches" in call("search", question="heron", until="3d")
 
 
 def test_search__damaged_journal__named_even_when_nothing_is_found(call: Call, project: Path) -> None:
@@ -384,4 +384,4 @@ def test_search_and_open__what_cannot_be_answered__error_with_a_next_step(
 
 def test_search__nothing_found__says_it(call: Call, project: Path) -> None:
     say(project, "old", "hello")
-    assert "Nothing that is stored matches" in call("search", question="zebra")
+    assert "No stored content matches" in call("search", question="zebra")

@@ -385,7 +385,7 @@ def test_layout__that_keeps_curated_memory_in_the_same_folder__does_not_give_it_
         tool = MemoryTool(memory)
         for name in ("MEMORY.md", "USER.md"):
             answer = tool.answer({"command": "create", "path": f"/memories/{name}", "file_text": "mine now"})
-            assert "not one of this tool's files" in answer.text
+            assert "does not belong to this tool" in answer.text
         tool.run({"command": "create", "path": "/memories/a.md", "file_text": "x"})
         memory.store.change("memory", "c/memories/MEMORY.md", lambda _: "- curated\n")
         assert tool.run({"command": "view", "path": "/memories"}).splitlines()[2:] == ["1B\t/memories/a.md"]

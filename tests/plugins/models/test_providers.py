@@ -367,7 +367,7 @@ def test_extract__nobody_listens__told_in_words(memory: Any, server: ModelServer
     assert "could not be reached" in result.failures[0]
 
 
-_AGAIN = "It is tried again by itself, or now with `holdfast extract --queued`."
+_AGAIN = "It is retried automatically, or now with `holdfast extract --queued`."
 _STATUS = "{0}: The {0} endpoint answered with HTTP status "
 
 

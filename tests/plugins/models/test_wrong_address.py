@@ -98,5 +98,5 @@ def test_extract__something_else_answers__asked_once_and_told_to_check_base_url(
     (failure,) = result.failures
     told, step = failure.split("API. ")
     assert told == f"{provider}: The server at the {provider} endpoint does not speak its "
-    assert step == "Check `base_url`; a proxy or a sign-in page may answer in its place."
+    assert step == "Check `base_url`; a proxy or a sign-in page may answer instead."
     assert (other.asked, result.queued) == (1, 1)

@@ -52,12 +52,14 @@ def facts(*said: Said) -> list[tuple[str, str, float]]:
     [
         ("remember: the staging database is read-only", "the staging database is read-only", "knowledge", 0.9),
         ("Please remember that Ines owns billing.", "Ines owns billing", "knowledge", 0.9),
-        ("Remember, that port is taken", "port is taken", "knowledge", 0.9),
+        ("Remember, that port 80 is taken", "port 80 is taken", "knowledge", 0.9),
         ("Note that the API caps at 100 requests.", "the API caps at 100 requests", "knowledge", 0.9),
         ("For the record, Maya does the refunds", "Maya does the refunds", "knowledge", 0.9),
         ("remember: we always use pytest, never unittest", "we always use pytest, never unittest", "behavior", 0.9),
         ("remember: I prefer tabs", "I prefer tabs", "preference", 0.9),
         ("I prefer small commits. Do it that way.", "I prefer small commits", "preference", 0.7),
+        ("We always prefer tabs over spaces", "We always prefer tabs over spaces", "preference", 0.7),
+        ("Public functions must never raise errors", "Public functions must never raise errors", "behavior", 0.7),
         ("Always run the linter before a push", "Always run the linter before a push", "behavior", 0.7),
         ("Please never push to main", "never push to main", "behavior", 0.7),
         ("Correction: the limit is 50", "the limit is 50", "correction", 0.9),
@@ -117,7 +119,6 @@ def test_extract__preferences__are_taken_from_the_user_only() -> None:
         ("**Decision:** use a unique index.", "use a unique index"),
         ("We decided to use uv", "use uv"),
         ("ok, let's go with Postgres 16", "let's go with Postgres 16"),
-        ("We don't need multi-user accounts", "We don't need multi-user accounts"),
         ("Tool calls should not have an avatar", "Tool calls should not have an avatar"),
         ("We will use Postgres 16", "We will use Postgres 16"),
         ("We decided against Redis", "We decided against Redis"),
@@ -127,6 +128,19 @@ def test_extract__preferences__are_taken_from_the_user_only() -> None:
 )
 def test_extract__decision_of_the_user__is_kept(text: str, decision: str) -> None:
     assert extract(("user", text)).draft.decisions == (decision,)
+
+
+def test_extract__decision_of_the_agent__counts_only_in_its_answer() -> None:
+    weighed = ("assistant", "Decision: ship the mixin in `biome.py`, because the registry is closed.")
+    ended: list[Said] = [
+        ("user", "Add the biome."),
+        weighed,
+        *run("make", "ok"),
+        ("assistant", "Decision: use a preset."),
+    ]
+    assert extract(*ended).draft.decisions == ("use a preset",)
+    assert "ship the mixin" in extract(*ended).summary
+    assert extract(*ended, ("user", "Good. Now the docs.")).draft.decisions == ("use a preset",)
 
 
 def test_extract__decision_of_the_agent__needs_the_label() -> None:
@@ -508,6 +522,11 @@ def test_extract__answer_to_a_question_of_the_agent__is_a_decision() -> None:
         "seems like best workaround is to use Azure for the CLI",
         "Maybe the two parts should be in one skill",
         "We can't know the states until we observe them",
+        "We don't need multi-user accounts",
+        "We should use the Redis cache for the search",
+        "We're going with the Redis cache for now",
+        "I would not sync `colors.json`",
+        "The tab bar should not be showing in the list",
     ],
 )
 def test_extract__opinion_or_pointer_of_the_user__is_quoted_and_no_decision(text: str) -> None:
@@ -528,6 +547,20 @@ def test_extract__opinion_or_pointer_of_the_user__is_quoted_and_no_decision(text
         "fyi the tests fail on my machine",
         "Waiting for authentication (timeout 60s)",
         "I prefer truncation",
+        "I prefer vertical truncation",
+        "I'd prefer smaller buttons",
+        "We never see the dialog after a reload",
+        "The list on the start page is always empty",
+        "So that two columns must always fit on one page",
+        "Always run the linter before you commit any of this",
+        "Don't forget: add the changelog line",
+        "Remember we work in a monorepo here",
+        "Remember that the second one is harder, since it has to turn by itself",
+        "ALWAYS returns a trapezoid for stability",
+        "Verify:\n- never more than 3 shown",
+        "We make the connection later. Please remember that for your instructions.",
+        "Why does `content should never be reached by the tab key` fail for us",
+        "You are a reviewer of Rust code.\nAlways answer in one sentence",
         "we should always show it",
         "From now on I am only testing and verifying",
         "Note: CI has no Postgres",

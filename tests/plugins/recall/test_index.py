@@ -244,6 +244,17 @@ def test_index__document_deleted__no_old_word_left_in_the_file(memory, project: 
     assert b"quetzal" not in (project / FILE).read_bytes()
 
 
+def test_index__one_document_deleted_and_another_added__equally_many_and_only_the_new_one_is_found(
+    memory, project: Path
+) -> None:
+    old = project / ".holdfast" / "memory" / "2026-11-02.md"
+    old.parent.mkdir(exist_ok=True)
+    old.write_text("# Note\n\n- The osprey nests\n")
+    assert memory.search("osprey")
+    old.rename(old.with_name("2026-11-03.md"))
+    assert [hit.where for hit in memory.search("osprey")] == ["memory/2026-11-03.md:3"]
+
+
 def test_index__many_new_texts__one_segment(memory, project: Path) -> None:
     made = (Message(id=f"g{n}", at=datetime.now(UTC), role="user", text=f"gazebo number{n}") for n in range(1_100))
     memory.session("long").extend(made)

@@ -203,7 +203,7 @@ def test_end__protocol_broken__is_refused_and_writes_nothing(
     if started:
         workflow.start()
     given = MemoryUpdate(decisions=["x"], no_change=["patterns"]) if started else NOTHING
-    with pytest.raises(Refused, match=r"no entry for progress\.md" if started else "not started"):
+    with pytest.raises(Refused, match=r"without an entry for progress\.md" if started else "not started"):
         workflow.end(given, confirmed=["review-complete"])
     assert texts() == before
     assert workflow.is_open is started

@@ -1,4 +1,4 @@
-"""``holdfast add``: journal one message. The path that agents take at every event, so it parses by hand."""
+"""``holdfast add``: journal one message. Agents run this at every event, so it parses without argparse."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("role", choices=ROLES, metavar="ROLE", help=", ".join(ROLES))
     parser.add_argument("text", metavar="TEXT", help="the message; `-` reads it from stdin")
     add_session(parser)
-    parser.add_argument("--id", metavar="ID", help="the message's own id; the same id counts once")
+    parser.add_argument("--id", metavar="ID", help="the message's own id (messages with the same id count once)")
     add_json(parser)
     parser.epilog = examples(
         'holdfast add user "Fix the flaky login test" --session fix-login',
@@ -32,7 +32,7 @@ def run(args: Namespace) -> int:
 
 
 def quick(words: list[str], root: str | None) -> int | None:
-    """The plain form: two words and options with a value. None for anything else, help and mistakes too: that is
+    """The plain form (two words and options with a value). None for everything else, also help and mistakes, which are
     argparse's to answer."""
     from holdfast.journal.capture import ROLES
 
@@ -77,7 +77,7 @@ def _add(root: str | None, session: str | None, role: str, text: str, message_id
         text = read_text()
     if not text.strip():
         raise UsageError(
-            "There is no text to add.", next_step="Pass it as the second argument, or pass `-` and pipe it in."
+            "The message to add is missing.", next_step="Pass it as the second argument, or pass `-` and pipe it in."
         )
     if message_id is not None and not message_id.strip():
         raise UsageError("--id must not be blank.", next_step="Leave it out to get a new id.")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.models import Payload
     from holdfast.session.session import Session
-    from holdfast.text.rows.reading import Transcript
+    from holdfast_rows.reading import Transcript
 
 REASONS = ("compaction", "end", "handoff", "switch", "manual")
 _CHUNK = 250
@@ -110,7 +110,7 @@ def _others(memory: Holdfast) -> str:
     from holdfast.session.status import status
 
     others = [s.id for s in status(memory.services).sessions if s.state is not State.SAFE]
-    return f"Not flushed yet: {', '.join(others)} (name one with --session)." if others else ""
+    return f"Not flushed yet: {', '.join(others)} (name a session with --session)." if others else ""
 
 
 def _imported(memory: Holdfast, args: Namespace) -> Session:
@@ -149,5 +149,5 @@ def _say_read(out: Term, transcript: Transcript) -> None:
         kinds = ", ".join(f"{kind} {number}" for kind, number in sorted(transcript.left_out.items()))
         told += f"; {count(sum(transcript.left_out.values()), 'row')} without conversation left out ({kinds})"
     if transcript.truncated:
-        told += "; the file ends in the middle of a row"
+        told += "; the file ends inside a row"
     out.say(out.wrapped(told, first=f"{out.mark('ok')} ", rest="  "))

@@ -1,4 +1,4 @@
-"""``holdfast load``: the brief that lets another agent, provider or day go on."""
+"""``holdfast load`` prints the brief from which another agent or provider resumes work, even on another day."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--max-chars", metavar="N", type=positive("max-chars"), help="at most so many characters (default: all)"
+        "--max-chars", metavar="N", type=positive("max-chars"), help="maximum characters (default: no limit)"
     )
     parser.add_argument(
         "--session",
@@ -27,8 +27,8 @@ def configure(parser: ArgumentParser) -> None:
     add_json(parser)
     parser.epilog = (
         examples("holdfast load --max-chars 9000", "holdfast load --session fix-login", "holdfast load --json")
-        + "\n\nIt needs only the files: no transcript, no pasted context and no provider with a memory."
-        "\nIf the server of the memory does not answer, it shows the part on this machine and exits with 3."
+        + "\n\nIt needs only files, without a transcript, pasted context or a provider that remembers."
+        "\nIf the memory's server does not answer, it shows the part on this machine and exits with 3."
     )
 
 

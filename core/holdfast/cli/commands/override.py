@@ -1,4 +1,4 @@
-"""``holdfast override``: the operator's one way past a flush that cannot succeed."""
+"""``holdfast override``, the operator's only override for a flush that cannot succeed."""
 
 from __future__ import annotations
 

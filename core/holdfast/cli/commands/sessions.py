@@ -16,7 +16,7 @@ from holdfast.config.serde import moment
 if TYPE_CHECKING:
     from holdfast import Holdfast
 
-#: The newest sessions named by a UUID, which are listed with their first words. Each costs a look into its journal.
+#: Number of newest UUID-named sessions to list with their first words. Each costs a read of its journal.
 _TITLED = 40
 #: Messages shown before and after the message that --around names.
 _AROUND = 5
@@ -29,7 +29,7 @@ def configure(parser: ArgumentParser) -> None:
         nargs="?",
         type=session_id,
         metavar="ID",
-        help="the session to read, with show; the beginning of its id is enough",
+        help="the session to read, with show (the first characters of its id are enough)",
     )
     parser.add_argument(
         "--around", metavar="TURN", help=f"with show: only this message and the {_AROUND} before and after it"

@@ -48,7 +48,7 @@ class Deliveries:
         self._outbox = Outbox(services.state)
 
     def items(self) -> list[Item]:
-        """The waiting items, oldest first. An item behind another on its target says so. Raises: Unavailable."""
+        """The waiting items, oldest first. An item that waits for another says so. Raises: Unavailable."""
         items = self._outbox.items()
         return [_queued(item, items) for item in items]
 
@@ -109,7 +109,7 @@ class Deliveries:
                 block_marker(f"drop_{item.id}"),
                 f"<!-- at={stamp(at.astimezone(UTC))} session=outbox reason=drop -->",
                 "",
-                "**Objective:** Take out of the outbox what is not to be published",
+                "**Objective:** Remove unwanted items from the outbox",
                 "",
                 f"### {WHAT_CHANGED}",
                 "",
@@ -128,7 +128,7 @@ def _senders(services: Services) -> dict[str, Send]:
 
 
 def _queued(item: Item, items: list[Item]) -> Item:
-    """Give an item behind another one that reason."""
+    """Set an item's reason if it waits for another."""
     first = behind(item, items)
     if first is None:
         return item

@@ -47,7 +47,7 @@ class Post(NamedTuple):
 class Activity(NamedTuple):
     """One event on a forge: ``kind`` is issue, pull, comment, review, release or repository; ``pointer`` is its URL;
     ``text`` is one line; ``at`` is aware. ``waits`` is ``operator`` for an event that asks the operator for something,
-    ``blocked`` for one that blocks its target. ``own`` marks a comment that holdfast published for a flush."""
+    ``blocked`` for an event that blocks its target. ``own`` marks a comment that holdfast published for a flush."""
 
     kind: str
     target: str
@@ -92,7 +92,7 @@ class Forge(ABC):
         return ""
 
     def item_id(self, flush: str, target: str) -> str:
-        """The id of a post by the flush ``flush`` on ``target``: 32 hex digits, the same at every try."""
+        """The id for a post by the flush ``flush`` on ``target``, 32 hex digits that are the same at every try."""
         import hashlib
 
         return hashlib.sha256(f"{self.name}\n{flush}\n{target}".encode()).hexdigest()[:32]

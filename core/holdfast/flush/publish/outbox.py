@@ -44,9 +44,9 @@ _PREFIX: Final = 6
 
 @frozen(kw_only=True, eq=False, repr=False)
 class Item(Value):
-    """An item to publish: ``body`` on ``target``, by the plugin of that name, for the flush ``flush``.
+    """An item to publish (``body`` on ``target``) by the named plugin, for the flush ``flush``.
 
-    ``id`` is created before the first try, ``at`` is the time it was queued, ``due`` the time of the next try.
+    ``id`` is created before the first try, ``at`` is when it was queued, ``due`` when to try next.
     ``attempts`` counts tries. ``error`` and ``next_step`` describe the last failure.
     """
 
@@ -225,7 +225,7 @@ class _Work:
             evidence = self._senders[item.plugin](item)
         except HoldfastError as error:
             return error
-        except Exception as error:  # noqa: BLE001 - a guard: a plugin's fault must not keep others from being sent
+        except Exception as error:  # noqa: BLE001 - a plugin's fault must not keep others from being sent
             return HoldfastError(
                 f"The plugin {item.plugin!r} failed: {type(error).__name__}.", next_step="Report it to its author."
             )
@@ -251,10 +251,10 @@ def behind(item: Item, items: Iterable[Item]) -> Item | None:
 
 
 def why_behind(first: Item) -> tuple[str, str]:
-    """The reason and the next step of an item that waits behind ``first``."""
+    """The reason and next step for an item that waits for ``first``."""
     reason = f" {first.error}" if first.error else ""
     step = first.next_step or "`holdfast outbox send` tries both now."
-    return f"It waits behind an earlier item on the same target, {first.id[:16]}.{reason}", step
+    return f"It waits for an earlier item on the same target, {first.id[:16]}.{reason}", step
 
 
 def _moved(target: str, old: str, new: str) -> str:

@@ -89,7 +89,7 @@ class Spool:
         self._list.change(lambda rows: [row for row in rows if row.item.id not in gone])
 
     def failed(self, kept: Kept, error: str, next_step: str) -> None:
-        """Record why a flush could not be written, unless that is recorded already."""
+        """Record why a flush could not be written, unless a reason is recorded already."""
         if (kept.error, kept.next_step) != (error, next_step):
             row = self._list.row(evolve(kept, error=error, next_step=next_step))
             self._list.change(lambda rows: [row if one.item.id == kept.id else one for one in rows])
@@ -103,7 +103,7 @@ class Spool:
         return len(damaged)
 
     def writing(self, *, timeout_s: float) -> durable.Lock:
-        """The lock of the process that writes kept flushes to the server. Raises: Unavailable when another process
+        """The lock for writing kept flushes to the server. Raises: Unavailable when another process
         still writes after ``timeout_s`` seconds."""
         private.make(self._state)
         return durable.lock(os.path.join(self._state, "spool-writing.lock"), timeout_s=timeout_s)

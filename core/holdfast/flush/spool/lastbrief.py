@@ -1,6 +1,6 @@
 """The last brief of a store on a server, for a start at which the server does not answer.
 
-``state/derived/last-brief.json``, mode 0600. It holds only text that was shown to an agent, so it is redacted, and
+``state/derived/last-brief.json``, mode 0600. It holds only text already shown to an agent, so it is redacted, and
 every purge removes the folder's files.
 """
 

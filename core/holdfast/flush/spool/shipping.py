@@ -33,7 +33,7 @@ logger = log(__name__)
 
 #: Seconds that a flush gives the server before it is kept on this machine. Clients wait about 50 s for all of it.
 PATIENCE_S: Final = 12.0
-#: Record of the journal: a kept flush is on the server now.
+#: Journal record for a kept flush that is on the server now.
 SHIPPED: Final = "shipped"
 
 
@@ -47,7 +47,7 @@ class Shipped(NamedTuple):
 
 
 def is_on(services: Services) -> bool:
-    """Whether flushes may be kept on this machine: the setting is on and the store is on a server."""
+    """Whether flushes may be kept on this machine, because the setting is on and the store is on a server."""
     return services.config.storage.spool and services.is_remote
 
 
@@ -57,7 +57,7 @@ def patience(services: Services) -> AbstractContextManager[None]:
 
 
 def explain(services: Services, error: HoldfastError) -> None:
-    """Add the server's address to the error of a flush that a server did not take, and that flushes can be kept."""
+    """Add the server's address to the error for a flush that it did not take, and mention that flushes can be kept."""
     backend = services.store.backend
     if Capability.REMOTE not in backend.capabilities:
         return
@@ -115,7 +115,7 @@ def ship_before(services: Services, session: Session) -> Shipped:
 def ship(services: Services, *, limit_s: float) -> Shipped:
     """Write kept flushes to the server for ``limit_s`` seconds at most. Never raises.
 
-    It stops at the first flush that the server does not take now. A flush that cannot be written for another reason
+    It stops at the first flush that the server does not take now. A flush that fails for another reason
     keeps the later ones of its session back, not those of other sessions.
     """
     if not services.waits(FILE):

@@ -1,12 +1,12 @@
 """Every string in a JSON value, as readable text, so content in unknown formats is not lost.
 
-A string is kept verbatim. A string longer than :data:`~holdfast.text.excerpts.MAX_RESULT_CHARS`, and any base64 data,
-becomes an excerpt with its length and SHA-256 digest. Part of the hot path: no attrs, no regular expression.
+A string is kept verbatim. A string longer than :data:`~holdfast_rows.excerpts.MAX_RESULT_CHARS`, and any base64 data,
+becomes an excerpt with its length and SHA-256 digest. Part of the hot path, so without attrs and regular expressions.
 """
 
 from __future__ import annotations
 
-from holdfast.text.excerpts import MAX_CALL_CHARS, NO_OUTPUT, call_line, clean, clip, digest_of, shortened, telling
+from holdfast_rows.excerpts import MAX_CALL_CHARS, NO_OUTPUT, call_line, clean, clip, digest_of, shortened, telling
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
 
 
 def readable(value: object, change: Change = str, *, but: Collection[str] = (), flags: bool = True) -> str:
-    """``value`` as text: a string unchanged, an object as ``path: value`` lines. ``change`` is applied to each string.
-    Top-level members named in ``but`` are left out, except links with words; so are false booleans without
-    ``flags``."""
+    """``value`` as text. Strings stay unchanged, objects become ``path: value`` lines. ``change`` is applied to each
+    string. Top-level members named in ``but`` are left out, except links with words. Without ``flags``, false booleans
+    are left out, too."""
     if isinstance(value, str):
         return leaf_text(change(value))
     if but and isinstance(value, dict):
@@ -121,8 +121,8 @@ def block_text(block: dict[str, object], change: Change = str) -> tuple[str, str
 
 
 def call_text(tool: str, arguments: object, cwd: str = "") -> str:
-    """A tool call: one line like ``Bash: pytest -q``, then each argument that the line cuts or omits. Paths are
-    relative to the working directory ``cwd``."""
+    """Format a tool call as one line like ``Bash: pytest -q``, then each argument that the line cuts or omits. Paths
+    are relative to the working directory ``cwd``."""
     line = call_line(tool, arguments, cwd)
     shown = telling(arguments)
     more = []
@@ -154,8 +154,8 @@ def has_words(value: object) -> bool:
 
 
 def says(value: object) -> bool:
-    """Whether ``value`` has words, not only ids, times and numbers: a string or key of several words, or not in
-    ASCII."""
+    """Whether ``value`` has words, not only ids, times and numbers. Words are strings or keys with several words, or
+    not in ASCII."""
     waiting = [value]
     while waiting:
         one = waiting.pop()

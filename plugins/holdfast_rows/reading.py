@@ -10,15 +10,15 @@ from typing import Final
 from attrs import define, evolve, field, frozen
 
 from holdfast.models import Message
-from holdfast.text.excerpts import MAX_SAID_CHARS, clean, clip
-from holdfast.text.leaves import STRUCTURE, call_text, has_words, readable, result_text
+from holdfast_rows.excerpts import MAX_SAID_CHARS, clean, clip
+from holdfast_rows.leaves import STRUCTURE, call_text, has_words, readable, result_text
 
 _EPOCH: Final = datetime.fromtimestamp(0, tz=UTC)
 _MILLISECONDS_FROM: Final = 100_000_000_000  # as seconds this would be the year 5138
 _THINKING: Final = "thinking"
 #: The tool name for a client's summary of the conversation at compaction; its role is ``system``.
 SUMMARY: Final = "summary"
-#: A row of unknown type with one of these may be part of the conversation.
+#: A row of unknown type with any of these keys may be part of the conversation.
 _CONVERSATION: Final = ("role", "message", "messages", "content", "text", "parts", "prompt")
 
 
@@ -26,11 +26,11 @@ _CONVERSATION: Final = ("role", "message", "messages", "content", "text", "parts
 class Transcript:
     """A client's recorded conversation, oldest first.
 
-    Each message's ``id`` comes from its row, so that importing a transcript twice adds nothing. The record of a tool
-    call has role ``assistant`` and the tool's name in ``tool``; its result has role ``tool``, the same name (empty when
+    Each message's ``id`` comes from its row, so that importing a transcript twice adds nothing. A call's
+    record has role ``assistant`` and the tool's name in ``tool``. Its result has role ``tool``, the same name (empty if
     the call is before ``offset``) and ``failed``. ``tokens`` is left 0 for the session to count.
 
-    ``messages`` are the statements and actions. ``kept`` is for the journal: the same and, in order among them, the
+    ``messages`` are the statements and actions. ``kept`` is for the journal, which also gets, in order, the
     model's thoughts (role ``assistant``, tool ``thinking``), the client's own summaries at its compactions (role
     ``system``, tool ``summary``) and rows of unknown form.
 
@@ -40,8 +40,8 @@ class Transcript:
     not kept. A summary counts there, too. ``pending`` is the number of tool calls without a result, since a client's
     file can lag by some 100 ms. ``compactions`` counts the client's compactions, and ``last_boundary`` the ``messages``
     before the last one. ``truncated`` is true when the file ends inside a row (for a damaged document, where it became
-    unreadable). ``next_offset``, in bytes, is the start of the next reading; 0 for files that are always read whole.
-    ``calls`` maps the ids of the messages that record a call and its result to the client's own id of the call.
+    unreadable). ``next_offset``, in bytes, is where to read on; 0 for files that are always read whole.
+    ``calls`` maps message ids for a call and its result to the client's own id for the call.
     """
 
     format: str
@@ -62,7 +62,7 @@ class Transcript:
 
 @define
 class Reading:
-    """A transcript under construction. Format modules pass in their findings; it cleans, clips and numbers them."""
+    """A transcript under construction. Format modules pass in their findings, and it cleans, clips and numbers them."""
 
     session_id: str = ""
     branch: str = ""
@@ -146,7 +146,7 @@ class Reading:
             self._add(Message(role="system", text=text, at=self._clock, id=row_key("", position, text)), aside=True)
 
     def call(self, tool: object, arguments: object, *, key: str, call_id: object, at: datetime) -> None:
-        """Add a tool call: a line like ``Bash: pytest -q``, then every argument that the line does not show."""
+        """Add a tool call with a line like ``Bash: pytest -q``, then every argument that the line does not show."""
         name = clean(tool) or "tool"
         text = call_text(name, arguments, self._cwd)
         if self._add(Message(role="assistant", text=text, at=at, id=key, tool=name)) and isinstance(call_id, str):
@@ -164,7 +164,7 @@ class Reading:
         tool: object = None,
         change: Callable[[str], str] = str,
     ) -> None:
-        """Add a tool's result, each of its strings clipped (:func:`~holdfast.text.excerpts.clip`). An empty output is
+        """Add a tool's result, each of its strings clipped (:func:`~holdfast_rows.excerpts.clip`). An empty output is
         recorded as such."""
         known = self._open_calls.pop(call_id, "") if isinstance(call_id, str) else ""
         text = result_text(output, change)
@@ -173,7 +173,7 @@ class Reading:
             self._calls[key] = call_id
 
     def summary(self, text: object, *, key: str, at: datetime) -> None:
-        """Keep the client's summary from its compaction; it is not part of the conversation."""
+        """Keep the client's summary from its compaction, which is not part of the conversation."""
         said = clip(clean(text).strip(), MAX_SAID_CHARS)
         self._add(Message(role="system", text=said, at=at, id=key, tool=SUMMARY), aside=True)
 

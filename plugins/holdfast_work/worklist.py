@@ -35,9 +35,9 @@ _NAMED: Final = 8
 
 
 class WorkList:
-    """The work of an opened project. Made by :attr:`holdfast.Holdfast.work`.
+    """An opened project's work. Made by :attr:`holdfast.Holdfast.work`.
 
-    An id is the id of the work's session, or a unique prefix of at least four characters. Entries are masked, like
+    Work has its session's id, which may be cut to a unique prefix of at least four characters. Entries are masked, like
     everything that leaves the store.
     """
 

@@ -1,4 +1,4 @@
-"""Warnings about the effect of a changed setting on stored facts and documents."""
+"""Warnings about changed settings that affect stored facts and documents."""
 
 from __future__ import annotations
 

@@ -10,17 +10,17 @@ from attrs import evolve, frozen
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt, NotFound, Refused
 from holdfast.flush import handoff
-from holdfast.flush.derived import Derived
 from holdfast.models import Finding, Severity
 from holdfast.subject import MAX_DOCUMENT_CHARS, Subject
 from holdfast.text import conflicts
+from holdfast_validation.derived import Derived
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
 
 #: The surface that validators get for a document of no known surface.
 OTHER = "other"
-FIX = "Keep what is right and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
+FIX = "Keep the right lines and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 
 
 @frozen(kw_only=True)
@@ -41,7 +41,7 @@ class Validation:
 
     @property
     def ok(self) -> bool:
-        """Whether there are no errors; warnings do not count."""
+        """Whether the result is free of errors. Warnings do not count."""
         return not self.errors
 
 
@@ -72,11 +72,11 @@ def validate(services: Services, names: Iterable[str] = ()) -> Validation:
         if document is None:
             if name not in expected:
                 raise NotFound(f"There is no document {name!r}.", next_step="`holdfast show` lists the documents.")
-            fix = "`holdfast validate --fix` makes it; restore it from a copy if it was there."
+            fix = "`holdfast validate --fix` creates it. If it existed before, restore it from a copy."
             findings.append(Finding(rule="document/missing", message="is missing", fix=fix, name=name))
             continue
-        if len(document.text) > MAX_DOCUMENT_CHARS:  # skip the validators: they would exceed their deadline
-            message = f"has {len(document.text):,} characters; more than {MAX_DOCUMENT_CHARS:,} are not judged"
+        if len(document.text) > MAX_DOCUMENT_CHARS:  # skip the validators, which would exceed their deadline
+            message = f"has {len(document.text):,} characters; more than {MAX_DOCUMENT_CHARS:,} are not checked"
             findings.append(
                 Finding(rule="document/size", message=message, fix="Move old content out of it.", name=name)
             )
@@ -106,15 +106,15 @@ def unsupported(services: Services, names: Iterable[str], *, also: str = "") -> 
 
 
 def three_files(services: Services, stored: Iterable[str]) -> dict[str, Surface]:
-    """The required files of the three-file memory: all with the layout made for them, and with any other
-    layout once one of them exists."""
+    """The three-file memory's required files. With the layout made for them all are required, and with any other
+    layout once at least one exists."""
     names = {services.layout.name(surface): surface for surface in THREE_FILES}
     there = services.layout.preset == "opencode" or not set(stored).isdisjoint(names)
     return names if there else {}
 
 
 def _crowded(name: str, text: str) -> list[Finding]:
-    """A warning when the handoff has open work of so many sessions that old entries are shortened."""
+    """A warning when the handoff has open work from so many sessions that it shortens old entries."""
     try:
         told = handoff.crowded(handoff.parse(text, name))
     except Corrupt:

@@ -1,7 +1,7 @@
 """A compaction function that runs only after the flush gate passed.
 
-:meth:`holdfast.Holdfast.guard` makes one of any function that drops context, sync or async. An error before the call is
-raised unchanged, and then nothing was dropped.
+:meth:`holdfast.Holdfast.guard` wraps any function that drops context, sync or async. An error before the call is
+raised unchanged, and nothing was dropped.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 from attrs import frozen
 
 from holdfast.errors import FlushRefused, HoldfastError
-from holdfast.session.mirror import parse
 from holdfast.text.lazy import log
-from holdfast.text.leaves import says
+from holdfast_loops.mirror import parse
+from holdfast_rows.leaves import says
 
 if TYPE_CHECKING:
     from holdfast.engine import Holdfast
@@ -157,7 +157,7 @@ def _messages_of(given: object) -> object:
 
 
 def _is_row(row: object) -> bool:
-    """Whether a list's element is a message: it has a role or a type."""
+    """Whether a list's element is a message, with a role or a type."""
     return any(_has(row, name) for name in _NAMES)
 
 
@@ -180,7 +180,7 @@ def _may_be_row(row: object) -> bool:
 
 @contextmanager
 def _refusing(what: str) -> Iterator[None]:
-    """Turn any error that prevents saving the session into one error for the caller of the compaction."""
+    """Turn any error that prevents saving the session into one error for the compaction's caller."""
     try:
         yield
     except HoldfastError as error:

@@ -73,7 +73,7 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
             disputed = {fact.id for one in origins.conflicts(facts) for fact in one.facts}
             stated = [_line(fact, disputed) for fact in facts]
             block = _Block(head, stated, stored, fenced)
-            if limit >= stored or (used := count(block.render(len(stated)))) > max_tokens:  # enough: the gate once
+            if limit >= stored or (used := count(block.render(len(stated)))) > max_tokens:  # enough, with one gate call
                 lines = _admit_facts(services, facts, stated)
                 block = _Block(head, lines, stored - (len(facts) - len(lines)), fenced)
                 if limit >= stored or (used := count(block.render(len(lines)))) > max_tokens:
@@ -83,7 +83,7 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
 
 @define
 class _Block:
-    """What the block is made of."""
+    """The block's content."""
 
     head: str
     lines: list[str]
@@ -104,10 +104,10 @@ class _Block:
 
 
 def _fitted(block: _Block, budget: int, count: Callable[[str], int]) -> str:
-    """The block with as many lines as fit next to the count of the other facts.
+    """The block with as many lines as fit, and a count of facts left out.
 
-    The count never replaces the last line. When it does not fit beside one line, that line stands alone, even where
-    two would fit: a smaller budget never shows more facts than a larger one.
+    The count never replaces the last line. When it does not fit next to one line, that line appears alone, even where
+    two would fit, because a smaller budget must never show more facts than a larger one.
     """
 
     def fits(text: str) -> bool:
@@ -137,8 +137,8 @@ def _fitted(block: _Block, budget: int, count: Callable[[str], int]) -> str:
 def _largest(most: int, fits: Callable[[int], bool]) -> int:
     """The largest number from 1 to ``most`` that fits, or 0.
 
-    A counter may find a longer text cheaper (byte pairs merge), so the answer is one that was itself checked to fit,
-    or 0, and not always the largest of all.
+    A counter may find longer text cheaper (byte pairs merge), so the answer is a number that was itself checked to fit,
+    or 0, and not always the largest such number.
     """
     return bisect_left(range(1, most + 1), True, key=lambda n: not fits(n))
 
@@ -174,7 +174,7 @@ def _admitted(services: Services, head: str) -> str:
 
 
 def _line(fact: Fact, disputed: Container[str]) -> str:
-    """The line of a fact; one in ``disputed`` (ids) names its origin."""
+    """A fact's line. Facts in ``disputed`` (ids) name their origin."""
     return fact_line(fact) + (_says(fact) if fact.id in disputed else "")
 
 

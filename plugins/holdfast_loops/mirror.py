@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import FlushRefused
 from holdfast.journal import capture
-from holdfast.text.leaves import says
-from holdfast.text.rows import messages as plain
-from holdfast.text.rows.reading import Reading
+from holdfast_rows import messages as plain
+from holdfast_rows.leaves import says
+from holdfast_rows.reading import Reading
 
 if TYPE_CHECKING:
     from holdfast.models import Message
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def parse(rows: Iterable[object]) -> list[Message]:
     """The messages in ``rows``: dicts of the Chat Completions, the Messages or the Responses interface, or an SDK's own
-    objects. Every string in a row is in one of its messages; a string over the documented size becomes an excerpt with
+    objects. Its messages contain every string in a row. A string over the documented size becomes an excerpt with
     its digest.
 
     The loop's instructions (roles ``system`` and ``developer`` before anything else) are left out. Raises: FlushRefused
@@ -91,7 +91,7 @@ class Mirror:
 
     def follow(self, left: Sequence[Message]) -> None:
         """Drop the messages before the span that ``left`` ends with. This passes the gate again, which is cheap when no
-        messages arrived since. Raises: FlushRefused; then all messages stay in the session."""
+        messages arrived since. Raises: FlushRefused. Then all messages stay in the session."""
         with self._lock:
             held = [_key(m) for m in self._session.messages]
             keys = self._keys(left)
@@ -118,7 +118,7 @@ def _key(message: Message) -> Key:
 
 
 def _kept_from(held: Sequence[Key], keys: Sequence[Key]) -> int:
-    """The start in ``held`` of the span that ``keys`` ends with. Messages that only one of the two has are skipped. A
+    """The start in ``held`` of the span that ``keys`` ends with. Messages missing from either list are skipped. A
     key pinned earlier in ``keys`` does not count, because all of ``held`` would stay for it."""
     known = set(held)
     start = len(held)

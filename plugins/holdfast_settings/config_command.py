@@ -1,4 +1,4 @@
-"""``holdfast config``: the settings in force, one of them, or a change to one."""
+"""``holdfast config``: show the settings in force or a single setting, or change a setting."""
 
 from __future__ import annotations
 
@@ -14,10 +14,15 @@ from holdfast.cli.terminal import Term
 from holdfast.errors import ConfigError
 
 if TYPE_CHECKING:
-    from holdfast.config.effective import Setting
+    from holdfast_settings.effective import Setting
 
 
 _SECRET = ("token", "secret", "password", "api_key")
+
+
+#: The help heading for the command, and its summary line.
+HEADING = "Look after it"
+SUMMARY = "the settings in force and where each comes from; change one"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -35,7 +40,8 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast.config import effective, settings
+    from holdfast.config import settings
+    from holdfast_settings import effective
 
     root = settings.find_root(args.root)
     out = Term()
@@ -76,8 +82,7 @@ def _say_withheld(out: Term, withheld: list[Setting]) -> None:
 
 
 def _set(out: Term, root: str, args: Namespace) -> int:
-    from holdfast.cli import config_warnings as consequences
-    from holdfast.config import effective
+    from holdfast_settings import consequences, effective
 
     value = effective.parse_value(args.value)
     matters = args.key in consequences.KEYS

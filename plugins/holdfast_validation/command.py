@@ -1,4 +1,4 @@
-"""``holdfast validate``: every stored document, judged by every validator."""
+"""``holdfast validate`` checks every stored document with every validator."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast import Holdfast
-    from holdfast.flush.validation import Repair, Validation
     from holdfast.models import Finding
+    from holdfast_validation.validation import Repair, Validation
 
 
 #: The help section that lists the command, and its line there.
 HEADING = "Look after it"
-SUMMARY = "judge every stored document; exit code 1 when there is an error"
+SUMMARY = "check every stored document; exit code 1 for errors"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -32,8 +32,8 @@ def configure(parser: ArgumentParser) -> None:
     add_json(parser)
     parser.epilog = (
         examples("holdfast validate", "holdfast validate --strict --json", "holdfast validate --fix")
-        + "\n\nExit code 1 when there is an error. --fix makes files of the three that are missing and adds anchors"
-        "\nthat are missing, at the end; it never renames, moves or removes anything."
+        + "\n\nExit code 1 when there is an error. --fix makes files of the three that are missing and adds missing"
+        "\nanchors at the end. It never renames, moves or removes anything."
     )
 
 

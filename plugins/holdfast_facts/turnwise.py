@@ -11,13 +11,13 @@ import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
+from holdfast import Session
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.facts import extract
 from holdfast.facts.queue import MAX_ITEMS
 from holdfast.flush import backlog
 from holdfast.fs import durable, private
 from holdfast.journal import background, journal
-from holdfast.session.session import Session
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ _WORK: Final = "extract-work"
 def run(services: Services) -> extract.ExtractResult:
     """Extract every ended turn not yet extracted, and everything else due in the queue.
 
-    A failure ends the run, because the next piece would most likely fail too; the rest waits. Returns an empty result
-    while another process works; that process then checks again. Raises: Unavailable.
+    A failure ends the run, because the next piece would most likely fail too. The rest waits. Returns an empty result
+    while another process works, which then checks again. Raises: Unavailable.
     """
     private.make(services.state)
     wish = services.private(_WISH)
@@ -83,7 +83,7 @@ def collect(services: Services) -> None:
             session = Session(services, session_id)
             backlog.enqueue(services, session_id, ended(session.unflushed), plugins)
         except HoldfastError as error:
-            logger.warning("cannot queue the turns of a session: %s", error.message)
+            logger.warning("cannot queue a session's turns: %s", error.message)
 
 
 def ended(messages: Sequence[Message]) -> Sequence[Message]:

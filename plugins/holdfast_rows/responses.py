@@ -1,6 +1,6 @@
 """Items of the Responses interface other than messages: tool calls, their outputs, reasoning, and others.
 
-A loop's own list and a Codex rollout hold the same items. Source: the interface's request format, and rollouts of Codex
+A loop's own list and a Codex rollout hold the same items. Source: its request format, and rollouts of Codex
 0.169.0.
 """
 
@@ -12,9 +12,9 @@ from datetime import datetime
 from typing import Final
 
 from holdfast.text import untrusted
-from holdfast.text.excerpts import clean
-from holdfast.text.leaves import STRUCTURE, has_words, readable, says
-from holdfast.text.rows.reading import Reading
+from holdfast_rows.excerpts import clean
+from holdfast_rows.leaves import STRUCTURE, has_words, readable, says
+from holdfast_rows.reading import Reading
 
 #: Items that only the provider can read, or that repeat other rows.
 BOOKKEEPING: Final = frozenset({"item_reference", "compaction", "compaction_summary", "ghost_snapshot"})

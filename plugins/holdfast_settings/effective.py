@@ -1,4 +1,4 @@
-"""List the settings in force with their sources, and change one without touching the rest of the file."""
+"""List the settings in force with their sources, and change a setting without touching other lines of the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast.plugin import discovery, options
 from holdfast.text import untrusted
 
 HEADER = (
-    "# holdfast: what an agent must not forget survives compaction, provider swaps, restarts and session ends.\n"
+    "# holdfast: an agent's memory survives compaction, provider swaps, restarts and session ends.\n"
     "# This file holds only changes from the defaults. `holdfast config` shows every setting in force;\n"
     "# docs/configuration.md explains each one.\n"
 )
@@ -138,7 +138,7 @@ def _file_of_user() -> tuple[str, str]:
 
 
 def _file_of(root: str, key: str, value: object) -> tuple[str, str]:
-    """The project's settings file as path and name; it may not exist yet."""
+    """Path and name of the project's settings file, which may not exist yet."""
     path = settings.config_file(root)
     if path is not None:
         return path, os.path.relpath(path, root).replace(os.sep, "/")
@@ -148,7 +148,7 @@ def _file_of(root: str, key: str, value: object) -> tuple[str, str]:
 
 
 def _check_names(wish: Mapping[str, Any], keys: list[str], value: object) -> None:
-    """Refuse a backend or plugin that is not installed, and a key that it does not accept."""
+    """Refuse a missing backend or plugin, and a key that it does not accept."""
     found = discovery.scan()
     if keys[0] == "storage":
         from holdfast.config.values import StorageConfig

@@ -9,7 +9,12 @@ from holdfast.cli.args import add_json, examples
 from holdfast.cli.terminal import Term, home_short
 
 if TYPE_CHECKING:
-    from holdfast.config.project import Done
+    from holdfast_settings.project import Done
+
+
+#: The help heading for the command, and its summary line.
+HEADING = "Begin"
+SUMMARY = "set up holdfast in this project"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -35,7 +40,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast.config import project
+    from holdfast_settings import project
 
     done = project.set_up(project.place(args.root), layout=args.layout, zone=args.zone, strict=args.strict)
     done = _with_three_files(done, asked=args.three_files)
@@ -78,7 +83,7 @@ def _with_three_files(done: Done, *, asked: bool) -> Done:
 
 
 def _with_git(done: Done) -> Done:
-    """The attribute, which is committed, and this clone's own setting, without which the attribute has no effect.
+    """The committed attribute, and this clone's own setting, without which the attribute has no effect.
 
     Raises: ConfigError; Unavailable.
     """

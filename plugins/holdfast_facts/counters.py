@@ -1,4 +1,4 @@
-"""Token counters by name: the offline estimate, or tiktoken with an encoding file already on this machine."""
+"""Token counters by name, either the offline estimate or tiktoken with an encoding file already on this machine."""
 
 from __future__ import annotations
 

@@ -82,8 +82,8 @@ def without_injected(text: str) -> str:
 
 
 def background_result(text: str) -> str | None:
-    """The result of a sub-agent or background command, from the message with which Claude Code reports its end to the
-    model. The user did not write that message. Empty when there is no result, None when ``text`` is another kind of
+    """A sub-agent's or background command's result, from the message with which Claude Code reports its end to the
+    model. The user did not write that message. Empty without a result, None when ``text`` is another kind of
     message."""
     if not text.lstrip().startswith("<task-notification>"):
         return None
@@ -104,7 +104,7 @@ def shortened(text: str, cwd: str) -> str:
 
 
 def telling(arguments: object) -> tuple[str, ...]:
-    """The names of the arguments that :func:`call_line` shows; the empty name if it shows the value itself."""
+    """Names of the arguments that :func:`call_line` shows, or the empty name if it shows the value itself."""
     if not isinstance(arguments, dict):
         return ("",) if isinstance(arguments, str) else ()
     for name in _TELLING_ARGUMENTS:

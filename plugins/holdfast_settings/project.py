@@ -1,4 +1,4 @@
-"""Set up a project: a small settings file and the private folder. Repeating it changes nothing."""
+"""Set up a project with a small settings file and the private folder. Repeating it changes nothing."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from holdfast.config import inforce, settings, trust
-from holdfast.config.effective import HEADER
 from holdfast.errors import Refused
 from holdfast.fs import durable, private
+from holdfast_settings.effective import HEADER
 
 if TYPE_CHECKING:
     from holdfast.config.layout import Layout
@@ -29,8 +29,8 @@ class Done:
 
 
 def place(named: str | None) -> str:
-    """The folder to set up: the given folder (or ``HOLDFAST_ROOT``), otherwise the nearest with ``.git``, otherwise the
-    working directory. Raises: ConfigError when the given folder does not exist."""
+    """The folder to set up. That is the given folder (or ``HOLDFAST_ROOT``), otherwise the nearest with ``.git``, or
+    otherwise the working directory. Raises: ConfigError when the given folder does not exist."""
     if named or os.environ.get("HOLDFAST_ROOT"):
         return settings.find_root(named)
     here = os.path.realpath(os.getcwd())

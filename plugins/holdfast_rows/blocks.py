@@ -1,4 +1,4 @@
-"""Content in the shape of the Messages API: a string, a block, or a list of both, in any mixture."""
+"""Content shaped like the Messages API's (a string, a block, or a list mixing both)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final
 
-from holdfast.text.excerpts import clean
-from holdfast.text.leaves import STRUCTURE, block_text, has_words, leaf_text, readable
-from holdfast.text.rows.reading import Reading
+from holdfast_rows.excerpts import clean
+from holdfast_rows.leaves import STRUCTURE, block_text, has_words, leaf_text, readable
+from holdfast_rows.reading import Reading
 
-#: The tool name for the model's thoughts, which are kept but never treated as statements.
+#: The tool name for the model's thoughts. They are stored but never treated as statements.
 THINKING: Final = "thinking"
 #: ``caller`` shows that the model itself made the call.
 _CALL: Final = frozenset({*STRUCTURE, "name", "input", "caller"})

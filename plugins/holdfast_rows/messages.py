@@ -1,7 +1,7 @@
 """The plain form of a custom loop: ``{"role", "content"}``, one row each, as one array, or under ``messages``.
 
 Tool calls are read in three common shapes: ``tool_calls`` with rows of role ``tool``, content blocks, and items of the
-Responses interface. Source: the request formats of the Chat Completions, Messages and Responses interfaces.
+Responses interface. Source: request formats of the Chat Completions, Messages and Responses interfaces.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from holdfast.text import untrusted
-from holdfast.text.excerpts import clean
-from holdfast.text.leaves import readable, says
-from holdfast.text.rows import responses
-from holdfast.text.rows.blocks import take_content, text_of
-from holdfast.text.rows.reading import Reading, is_moment, mapping, row_key
+from holdfast_rows import responses
+from holdfast_rows.blocks import take_content, text_of
+from holdfast_rows.excerpts import clean
+from holdfast_rows.leaves import readable, says
+from holdfast_rows.reading import Reading, is_moment, mapping, row_key
 
 NAME: Final = "messages"
 APPENDED: Final = True

@@ -123,7 +123,7 @@ class Derived:
             except Corrupt:
                 self._texts[name] = ""  # the check that reads this document itself reports it
             except Refused:
-                self._texts[name] = None  # no name of a document, so none is there
+                self._texts[name] = None  # not a document name, so no such document exists
         return self._texts[name]
 
     def _is_old(self, day: date, days: int) -> bool:

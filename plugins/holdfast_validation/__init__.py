@@ -1,0 +1,1 @@
+"""Checks of stored documents: ``memory.validate`` and ``holdfast validate``."""
