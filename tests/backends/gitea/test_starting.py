@@ -138,9 +138,9 @@ def test_start__the_store_is_public__the_first_start_says_so_and_the_second_does
     standin.world.repo(REPO).private = False
     (away.state / "gitea-index.json").unlink()
     first, second = away.start("one"), away.start("two")
-    assert "everyone" in first.notice
+    assert "Everyone can read" in first.notice
     assert REPO in first.notice
-    assert "everyone" not in second.notice
+    assert "Everyone can read" not in second.notice
 
 
 def test_compaction__the_server_is_slow__is_refused_in_time_and_names_the_server(away: Away) -> None:

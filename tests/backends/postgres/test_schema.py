@@ -64,7 +64,7 @@ def test_migrate__tables_of_an_earlier_version__upgraded_once_and_nothing_is_los
         lambda: store.add_fact(make_fact(2), 10),
         lambda: store.search("a"),
     ):
-        with pytest.raises(Unavailable, match="tables of an earlier holdfast") as caught:
+        with pytest.raises(Unavailable, match="tables from an earlier holdfast") as caught:
             call()
         assert "holdfast migrate" in caught.value.next_step
     done = holdfast(tmp_path, url, "migrate", "--json")

@@ -222,7 +222,7 @@ def test_interrupt__import_where_each_fact_enters_alone__tells_how_many_came_in(
     stored = project / ".holdfast" / "facts.jsonl"
     begun = begin("facts", "import", str(rows), cwd=project, until=lambda: stored.exists() and bool(stored.read_text()))
     code, out, err = interrupt(begun)
-    assert (code, out) == (130, "")
+    assert (code, out) == (130, ""), err
     came = len(contents(project))
     assert came > 0
     told = f"holdfast: Interrupted; {came:,} fact{'s' if came > 1 else ''} came in and will count as known already.\n"
