@@ -44,7 +44,9 @@ def _new(args: Namespace) -> int:
     from holdfast_author.scaffold import KINDS, create
 
     if args.kind is None:
-        raise UsageError("`holdfast plugin new` needs a kind.", next_step=f"Add `--kind` and one of {', '.join(KINDS)}.")
+        raise UsageError(
+            "`holdfast plugin new` needs a kind.", next_step=f"Add `--kind` and one of {', '.join(KINDS)}."
+        )
     made = create(args.name, args.kind, args.dir)
     out = Term()
     if args.json:

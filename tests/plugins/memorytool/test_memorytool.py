@@ -311,7 +311,7 @@ def test_command__that_is_none__is_an_answer(tool: MemoryTool, command: dict[str
 def test_file__too_large__is_refused(do: Do, refused: Do) -> None:
     assert "over the limit of 200,000" in refused("create", path="/memories/a.md", file_text="x" * (MAX_CHARS + 1))
     do("create", path="/memories/a.md", file_text="x" * MAX_CHARS)
-    assert "the limit is" in refused("insert", path="/memories/a.md", insert_line=1, insert_text="y")
+    assert "over the limit of" in refused("insert", path="/memories/a.md", insert_line=1, insert_text="y")
 
 
 # the gate and the store
