@@ -112,7 +112,7 @@ def writers(log: Log) -> list[tuple[str, str]]:
             found.setdefault(one.login.casefold(), (one.login, why))
     own = log.authors.own
     if own and own not in {one.login.casefold() for one in log.authors.members.values()}:
-        found.setdefault(own, (own, "this machine's token user"))
+        found.setdefault(own, (own, "the user of this machine's token"))
     return list(found.values())
 
 

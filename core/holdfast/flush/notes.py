@@ -81,10 +81,7 @@ def framed(
 ) -> str:
     """A block around the output of :func:`body`. ``by`` is its origin, if recorded."""
     lines = [
-        "",
-        title(reason, at),
-        block_marker(block_id),
-        f"<!-- at={stamp(at.astimezone(UTC))} session={comment(session)} reason={comment(reason)} -->",
+        *_head(title(reason, at), block_id, at, f" session={comment(session)} reason={comment(reason)}"),
         *([f"<!-- by={comment(by)} -->"] if by else []),
         "",
         text,
@@ -98,10 +95,7 @@ def later(flush_id: str, by: str, text: str, *, session: str, at: datetime, part
     piece when the summary covers only a piece of the flush."""
     block_id = "-".join(filter(None, (flush_id, by, part)))
     lines = [
-        "",
-        f"## {LATER_TITLE} ({at:%H:%M})",
-        block_marker(block_id),
-        f"<!-- at={stamp(at.astimezone(UTC))} session={comment(session)} reason=summary -->",
+        *_head(f"## {LATER_TITLE} ({at:%H:%M})", block_id, at, f" session={comment(session)} reason=summary"),
         "",
         f"_Of block {flush_id}, by {by}._",
         "",
@@ -112,11 +106,9 @@ def later(flush_id: str, by: str, text: str, *, session: str, at: datetime, part
 
 def decided(block_id: str, *, session: str, title: str, opens: bool, because: str, at: datetime) -> str:
     """The block that says that the work of ``session`` was closed or reopened by command."""
+    heading = f"## {REOPENED_TITLE if opens else CLOSED_TITLE} ({at:%H:%M})"
     lines = [
-        "",
-        f"## {REOPENED_TITLE if opens else CLOSED_TITLE} ({at:%H:%M})",
-        block_marker(block_id),
-        f"<!-- at={stamp(at.astimezone(UTC))} session={comment(session)} reason=work -->",
+        *_head(heading, block_id, at, f" session={comment(session)} reason=work"),
         "",
         f"Work is {'open again' if opens else 'closed by command'}: {_plain(title)}",
         *([f"\nBecause: {_plain(because)}"] if because else []),
@@ -124,7 +116,6 @@ def decided(block_id: str, *, session: str, title: str, opens: bool, because: st
     return "\n".join(lines) + "\n"
 
 
-#: The questions that a block answers, each with its line labels. Source: R099, R128-R133.
 def summary_header(day: date) -> str:
     """The first lines of new daily summaries."""
     return f"# Daily Summary: {day.isoformat()}\n"
@@ -132,18 +123,18 @@ def summary_header(day: date) -> str:
 
 def summary_block(payload: Payload, *, block_id: str, flush_id: str, note: str, session: str, at: datetime) -> str:
     """The state mutations of one flush, for the daily summary, with a pointer to the full note."""
-    lines = [
-        "",
-        f"## State changes ({at:%H:%M})",
-        block_marker(block_id),
-        f"<!-- at={stamp(at.astimezone(UTC))} -->",
-        "",
-    ]
+    lines = [*_head(f"## State changes ({at:%H:%M})", block_id, at), ""]
     lines += [f"- **{m.kind}** {one_line(m.target)}: {one_line(m.summary)}" for m in payload.state_mutations or ()]
     lines += ["", f"Source: {note}, block {flush_id}"]
     return "\n".join(lines) + "\n"
 
 
+def _head(heading: str, block_id: str, at: datetime, about: str = "") -> list[str]:
+    """A block's first lines: a blank line, its heading, its marker, and its time followed by ``about``."""
+    return ["", heading, block_marker(block_id), f"<!-- at={stamp(at.astimezone(UTC))}{about} -->"]
+
+
+#: The questions that a block answers, each with its line labels. Source: R099, R128-R133.
 WHAT_HAPPENED, WHAT_CHANGED, WHAT_IS_BLOCKED, WHAT_IS_NEEDED, WHAT_NEXT, PROOF = (
     "What happened",
     "What changed",
