@@ -33,6 +33,7 @@ class Watchdog:
         self._late = late
         self._answering = threading.Lock()
         self._changed = threading.Event()
+        self._streams = sys.stderr, sys.stdout  # a plugin that hangs is called with sys.stdout redirected
         self._null = open(os.devnull, "w")  # noqa: SIM115 - lives as long as the process
         self._arm()
         threading.Thread(target=self._watch, name="holdfast-watchdog", daemon=True).start()
@@ -49,7 +50,7 @@ class Watchdog:
         if not self._answering.acquire(blocking=False):  # the watchdog is giving its own
             time.sleep(_GRACE_S)
             os._exit(1)
-        write(answer)
+        self._write(answer)
         os._exit(answer.code)
 
     def _arm(self) -> None:
@@ -62,16 +63,15 @@ class Watchdog:
             self._changed.clear()
         if self._answering.acquire(blocking=False):
             answer = self._late()
-            write(answer)
+            self._write(answer)
             os._exit(answer.code)
 
-
-def write(answer: Answer) -> None:
-    """Write both streams without buffering. A client that has gone away is ignored."""
-    for stream, text in ((sys.stderr, answer.stderr), (sys.stdout, answer.stdout)):
-        data = text.encode("utf-8", "replace")
-        try:
-            while data:
-                data = data[os.write(stream.fileno(), data) :]
-        except (OSError, ValueError):
-            continue
+    def _write(self, answer: Answer) -> None:
+        """Write both streams without buffering. A client that has gone away is ignored."""
+        for stream, text in zip(self._streams, (answer.stderr, answer.stdout), strict=True):
+            data = text.encode("utf-8", "replace")
+            try:
+                while data:
+                    data = data[os.write(stream.fileno(), data) :]
+            except (OSError, ValueError):
+                continue

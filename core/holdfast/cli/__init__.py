@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 
+from holdfast import plugin
 from holdfast.errors import HoldfastError
 
 TYPE_CHECKING = False
@@ -29,6 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if sys.stdout is None or sys.stderr is None:
         _stand_in()
+    before, plugin.answer_stream = plugin.answer_stream, sys.stdout
     try:
         code = _dispatch(_in_utf8(words))
         _flush()
@@ -45,12 +47,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         what = str(error) or "work not reported as done may be done in part or not at all"
         return _told(Interrupted(f"Interrupted; {what}.", next_step="Run the same command again."), words)
     except Exception as error:  # noqa: BLE001 - a bug is reported like any other error, with a next step
-        fault = HoldfastError(
-            f"Something unforeseen happened: {type(error).__name__}: {error}",
-            next_step="Nothing was dropped. Run it again with `--debug` and report its output.",
-        )
-        fault.__cause__ = error
-        return _told(fault, words)
+        from holdfast.cli.problem import unforeseen
+
+        return _told(unforeseen(error, _leading(words)[2][:1]), words)
+    finally:
+        plugin.answer_stream = before
     return code
 
 

@@ -28,6 +28,21 @@ class Interrupted(HoldfastError):
     exit_code = 130
 
 
+def unforeseen(error: Exception, command: list[str]) -> HoldfastError:
+    """The error for a bug. It names the distribution of a command that is not holdfast's own."""
+    from holdfast.cli.table import other_owner
+
+    owner = other_owner(command[0]) if command else ""
+    what = f"The command {command[0]!r} of {owner} failed" if owner else "Something unforeseen happened"
+    to = f" to the authors of {owner}" if owner else ""
+    fault = HoldfastError(
+        f"{what}: {type(error).__name__}: {error}",
+        next_step=f"Nothing was dropped. Run it again with `--debug` and report its output{to}.",
+    )
+    fault.__cause__ = error
+    return fault
+
+
 def tell(error: HoldfastError, *, as_json: bool, debug: bool = False) -> int:
     """Print ``error`` and return its exit code.
 

@@ -104,6 +104,14 @@ def _found(name: str) -> Found:
     return discovery.choose(offered, discovery.COMMANDS, name)
 
 
+def other_owner(name: str) -> str:
+    """The distribution of a command that another distribution brings, else ""."""
+    from holdfast.plugin import discovery
+
+    found = _provided().get(name)
+    return found.distribution if found and found.distribution != discovery.OWN else ""
+
+
 def _provided() -> dict[str, Found]:
     from holdfast.plugin import discovery
 

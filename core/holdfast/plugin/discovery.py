@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import PluginLoadFailed, PluginNotFound
+from holdfast.plugin import ToStderr
 
 if TYPE_CHECKING:
     from holdfast.errors import NotTrusted, PluginError, StorageError
@@ -229,7 +230,8 @@ def import_object(found: Found) -> object:
 
     module_name, _, attribute = found.value.partition(":")
     try:
-        loaded: object = importlib.import_module(module_name)
+        with ToStderr():
+            loaded: object = importlib.import_module(module_name)
         for part in filter(None, attribute.split(".")):
             loaded = getattr(loaded, part)
     except ModuleNotFoundError as error:
@@ -241,7 +243,7 @@ def import_object(found: Found) -> object:
                 f" with `pip install '{EXTRAS[found.name]}'`." if found.name in EXTRAS else "."
             )
         raise PluginLoadFailed(f"{found.name!r} ({found.distribution}) needs {missing!r}.", next_step=step) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # sys.exit(0) in a plugin must not end a flush as if it had succeeded
         raise PluginLoadFailed(
             f"{found.name!r} ({found.distribution}) cannot be imported: {type(error).__name__}: {error}.",
             next_step=f"Repair {found.distribution}, or switch it off in holdfast.toml.",

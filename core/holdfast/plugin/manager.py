@@ -15,7 +15,7 @@ import pluggy
 
 from holdfast import hooks
 from holdfast.errors import HoldfastError, HookFailed, PluginError, PluginLoadFailed, PluginNotFound
-from holdfast.plugin import discovery
+from holdfast.plugin import ToStderr, discovery
 from holdfast.plugin.deadline import Deadlines, steps
 from holdfast.plugin.discovery import PLUGINS, Found, PluginContext, Status, choose, import_object
 from holdfast.subject import PORTION_CHARS, Portions, Subject
@@ -109,7 +109,8 @@ class Dispatch:
         """Register an object with hook implementations; returns the hooks it implements, sorted.
 
         Raises: PluginLoadFailed for a duplicate name, an unknown hook (a misspelt hook must not load silently), an
-        unknown hook argument, a wrapper, or an object without any hook, unless it sets ``without_hooks = True``.
+        unknown hook argument, an argument with a default, a wrapper, or an object without any hook, unless it sets
+        ``without_hooks = True``.
         """
         manager = self._manager
         problem = ""
@@ -125,6 +126,9 @@ class Dispatch:
                     if impl.plugin is plugin:
                         if impl.wrapper or impl.hookwrapper:
                             problem = f"it wraps {caller.name}; wrappers could hide a failed save and are not allowed"
+                        if impl.kwargnames:
+                            named = ", ".join(map(repr, impl.kwargnames))
+                            problem = f"{caller.name} has a default for {named}; hook arguments have none"
                         # Final for type checkers only, because a proxy would hide the plugin from pluggy's messages.
                         limit_s = deadline_s
                         if limit_s is None and caller.name == "on_extract" and _at_once(plugin):
@@ -133,7 +137,7 @@ class Dispatch:
                             impl.function, name, distribution, caller.name, limit_s, self._deadlines
                         )
         except (pluggy.PluginValidationError, ValueError) as error:
-            problem = str(error).replace("\n", " ")
+            problem = str(error).replace(f" in plugin {plugin!r}", "").replace("\n", " ")
         if problem:
             if manager.get_plugin(name) is plugin and not taken:
                 manager.unregister(plugin)
@@ -205,7 +209,8 @@ class Dispatch:
         def ask() -> None:
             box.append(_tried(lambda: self._manager.hook.on_validate(subject=subject), "", "", "on_validate"))
 
-        late: Any = self._deadlines.call_in_steps(ask)
+        with ToStderr():
+            late: Any = self._deadlines.call_in_steps(ask)
         if late is not None:
             return [late()]
         return [box[0]] if isinstance(box[0], _Failure) else box[0]
@@ -336,10 +341,11 @@ def _root_for(plugin: object, root: str) -> str | os.PathLike[str]:
 
 def _instantiate(cls: type, context: PluginContext, entry: Found) -> object:
     try:
-        return cls(context=context)
+        with ToStderr():
+            return cls(context=context)
     except HoldfastError as error:
         raise PluginLoadFailed(f"{entry.name!r} ({entry.distribution}): {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PluginLoadFailed(
             f"{entry.name!r} ({entry.distribution}) cannot be started: {type(error).__name__}: {error}.",
             next_step=f"Check `[plugins.{entry.name}]` in holdfast.toml.",
@@ -366,7 +372,10 @@ def _hook_failed(failure: _Failure, detail: str, next_step: str) -> HookFailed:
 
 def _expect(answer: _Answer, ok: bool, hook: str) -> None:
     if not ok:
-        reason = f"it returned {type(answer.value).__name__}, which is the wrong type for this hook"
+        items = answer.value if isinstance(answer.value, list | tuple) else ()
+        kinds = " and ".join(sorted({type(one).__name__ for one in items}))
+        returned = type(answer.value).__name__ + (f" of {kinds}" if kinds else "")
+        reason = f"it returned {returned}, which is the wrong type for this hook"
         raise HookFailed(plugin=answer.plugin, distribution=answer.distribution, hook=hook, reason=reason)
 
 
@@ -406,12 +415,14 @@ class _Guard:
             reason = f"it took longer than {limit_s:g} s"
             return _Failure(self._plugin, self._distribution, self._hook, reason, "", TimeoutError())
 
-        if limit_s is None:
-            run()
-        elif (shared := steps()) is not None:
+        if limit_s is not None and (shared := steps()) is not None:
             shared.run(late, run, limit_s)
-        elif not self._deadlines.call(run, limit_s):
-            return late()
+            return box[0]
+        with ToStderr():
+            if limit_s is None:
+                run()
+            elif not self._deadlines.call(run, limit_s):
+                return late()
         return box[0]
 
     def _in_portions(self, portions: Portions) -> Any:

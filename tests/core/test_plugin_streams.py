@@ -1,0 +1,100 @@
+"""A plugin that ends the process or prints must not look like success or spoil a command's answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.trusting import trusted
+
+from holdfast.errors import PluginLoadFailed
+from holdfast.hooks import hookimpl
+from holdfast.plugin.manager import Dispatch
+
+VALIDATOR = """from holdfast.hooks import hookimpl
+class Odd:
+    def __init__(self, *, context):
+        {start}
+    @hookimpl
+    def on_validate(self, subject):
+        {call}
+        return ()
+"""
+
+
+def installed(project: Path, source: str) -> dict[str, str]:
+    """The environment with the distribution ``odd``, whose plugin is enabled in the project."""
+    site = project / "site"
+    info = site / "odd-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[holdfast.plugins]\nodd = odd_streams:Odd\n")
+    (site / "odd_streams.py").write_text(source)
+    (project / "holdfast.toml").write_text("[plugins.odd]\n")
+    trusted(project)
+    return {**os.environ, "PYTHONPATH": str(site)}
+
+
+def holdfast(*words: str, project: Path, environ: dict[str, str], stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "holdfast", *words]
+    return subprocess.run(command, cwd=project, env=environ, input=stdin, capture_output=True, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "source", ["import sys\nsys.exit(0)\n", VALIDATOR.format(start="raise SystemExit(0)", call="pass")]
+)
+def test_add__plugin_exits_with_0_while_it_loads__is_refused_and_named(project: Path, source: str) -> None:
+    environ = installed(project, source)
+    done = holdfast("add", "user", "hello", project=project, environ=environ)
+    assert done.returncode == 3
+    assert "'odd' (odd)" in done.stderr
+    assert "SystemExit" in done.stderr
+    compaction = json.dumps({"session_id": "s", "hook_event_name": "PreCompact", "cwd": str(project)})
+    hook = holdfast("hook", "claude-code", "PreCompact", project=project, environ=environ, stdin=compaction)
+    assert hook.returncode == 2, "exit code 0 would let the client compact unflushed"
+
+
+@pytest.mark.parametrize("words", [("load", "--json"), ("status", "--json"), ("flush", "--json")])
+def test_command__plugin_prints__stdout_holds_only_the_answer(project: Path, words: tuple[str, ...]) -> None:
+    source = "print('at import')\n" + VALIDATOR.format(start="print('at start')", call="print('in the hook')")
+    environ = installed(project, source)
+    said = holdfast("add", "user", "hello", project=project, environ=environ)
+    assert (said.returncode, said.stdout) == (0, "")
+    assert said.stderr.splitlines()[:3] == ["at import", "at start", "in the hook"]
+    done = holdfast(*words, project=project, environ=environ)
+    assert json.loads(done.stdout)["ok"] is True
+
+
+def test_command__hook_hangs_and_prints_late__stdout_holds_only_the_answer(project: Path) -> None:
+    source = VALIDATOR.format(start="pass", call="import time; time.sleep(600)")
+    environ = installed(project, source)
+    (project / "holdfast.toml").write_text("[plugins.odd]\ndeadline_s = 0.2\n")
+    trusted(project)
+    done = holdfast("remember", "Staging runs Postgres", "--json", project=project, environ=environ)
+    assert json.loads(done.stdout)["ok"] is False
+    assert "took longer than 0.2 s" in done.stderr
+
+
+def test_register__argument_with_a_default__is_refused() -> None:
+    class Odd:
+        @hookimpl
+        def on_validate(self, subject=None):
+            return ()
+
+    with pytest.raises(PluginLoadFailed, match=r"on_validate has a default for 'subject'"):
+        Dispatch().register(Odd(), "odd")
+
+
+def test_register__misspelt_hook__is_named_without_the_objects_address() -> None:
+    class Odd:
+        @hookimpl
+        def on_valdiate(self, subject):
+            return ()
+
+    with pytest.raises(PluginLoadFailed) as caught:
+        Dispatch().register(Odd(), "odd")
+    assert caught.value.message == "The plugin 'odd' (this process) cannot be used: unknown hook 'on_valdiate'."
