@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, Final
 
 from holdfast import Session
@@ -14,20 +13,23 @@ from holdfast.flush import handoff, notes
 from holdfast.fs import durable, paths
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
+from holdfast.journal.witness import Witness
 from holdfast.models import CuratedDecision, Payload
 from holdfast.storage import block_marker
+from holdfast.text import hostile
 from holdfast_agents import audit, turns
 from holdfast_agents.events import SILENCE, Event, Reply, refusal
 from holdfast_agents.records.follow import Followed, follow
 from holdfast_agents.records.summaries import last_summary
+from holdfast_rows import summaries
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.flush.handoff import Work
     from holdfast.session.services import Services
 
-#: The reasoning that Claude Code's model writes before the summary.
-_ANALYSIS: Final = re.compile(r"<analysis>.*?</analysis>", re.DOTALL)
+#: Source of an instruction in the client's summary, if no message has it.
+_SOURCE: Final = "the client's summary"
 _MAX_SUMMARY_CHARS: Final = 20_000
 
 
@@ -81,7 +83,9 @@ def _keep(services: Services, session: Session, summary: str, client: str) -> No
     receipt = session.last_receipt
     if receipt is None or not receipt.flush_id:
         return
-    text = paths.rewrite(_ANALYSIS.sub("", summary), services.root).strip()[:_MAX_SUMMARY_CHARS]
+    witness = Witness(services)
+    text = paths.rewrite(summaries.own(summary), services.root).strip()[:_MAX_SUMMARY_CHARS]
+    text = hostile.marked(text, lambda line: "" if witness.is_own(line) else witness.source_of(line) or _SOURCE)
     name = services.layout.name(Surface.DAILY, receipt.at.date())
     try:
         text = services.gate.admit(text, surface=Surface.DAILY, name=name)

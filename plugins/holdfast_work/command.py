@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.args import add_json, examples
@@ -13,6 +14,7 @@ from holdfast.config.layout import Surface
 from holdfast.config.provenance import NEXT_STEP, sentence
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from holdfast import Holdfast
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 HEADING = "Go on"
 SUMMARY = "open work of all sessions; show, close or reopen one"
 
+#: Ids up to this length are names and stay whole. Of a longer one at least ``_ID_CHARS`` characters are listed: a
+#: client's name and the beginning of its session id.
+_NAME_CHARS = 24
+_ID_CHARS = 16
 _MARKS = {"open": "dirty", "finished": "ok", "answered": "ok", "closed": "ok"}
 
 
@@ -89,16 +95,33 @@ def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
         out.say(f"{out.mark('ok')} no work is open")
         return 0
     now = memory.services.now()
-    rows = [(out.mark_cell(_MARKS[w.status]), w.session, w.status, _ago(w, now), _told(w)) for w in entries]
-    out.say(out.table(rows, head=("", "id", "state", "flushed", "work"), clipped=1))
+    ids = _short([w.session for w in entries])
+    rows = [
+        (out.mark_cell(_MARKS[w.status]), shown, w.status, _ago(w, now), _told(w))
+        for w, shown in zip(entries, ids, strict=True)
+    ]
+    out.say(out.table(rows, head=("", "id", "state", "flushed", "work")))
     ended = f", {len(entries) - number:,} ended" if args.all else ""
     out.say(f"\n  {out.dim(f'{number:,} open{ended}; `holdfast work show ID` prints one')}")
     return 0
 
 
+def _short(sessions: Sequence[str]) -> list[str]:
+    """The beginning of each id that no other listed id shares, so that it can be given to the other actions."""
+    ids = sorted({*sessions})
+    least = dict.fromkeys(ids, _ID_CHARS)
+    for one, other in pairwise(ids):
+        own = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one)) + 1
+        least[one], least[other] = max(least[one], own), max(least[other], own)
+    return [one if len(one) <= _NAME_CHARS else one[: least[one] + (one[least[one] - 1] == "-")] for one in sessions]
+
+
 def _told(work: Work) -> str:
     step = work.next_action if work.next_action.casefold() != "none" else ""
-    return f"{work.title}. Next: {step}" if step and step != work.title else work.title
+    if not step or step == work.title:
+        return work.title
+    end = "" if work.title.endswith((".", "!", "?", "…")) else "."
+    return f"{work.title}{end} {step if step.casefold().startswith('next') else f'Next: {step}'}"
 
 
 def _ago(work: Work, now: datetime) -> str:

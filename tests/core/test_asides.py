@@ -49,6 +49,30 @@ def test_flush__question_after_the_work_was_done__is_answered_and_nothing_is_ope
     assert opened().load().work == ()
 
 
+@pytest.mark.parametrize("aside", [ASIDES["a question"], ASIDES["thanks"]], ids=["a question", "thanks"])
+def test_flush__aside_after_the_work_was_done__the_finished_work_keeps_its_name(opened, aside):
+    memory = opened()
+    session = memory.session("s")
+    say(session, [TASK[0]])
+    session.add("assistant", "Edit: src/import.py", tool="Edit")
+    session.add("tool", "updated", tool="Edit")
+    say(session, [("assistant", "src/import.py uses the csv module and all tests pass."), *aside])
+    session.flush()
+    [work] = memory.work.list(everything=True)
+    assert (work.is_open, work.objective) == (False, TASK[0][1])
+
+
+@pytest.mark.parametrize("answer", ["Which of the two servers do you mean?", "I'll look it up next."])
+def test_flush__question_after_the_work_was_done_without_an_answer__is_open(opened, answer):
+    memory = opened()
+    session = memory.session("s")
+    say(session, [TASK[0]])
+    session.add("assistant", "Edit: src/import.py", tool="Edit")
+    say(session, [("assistant", "All tests pass."), ("user", "which port does the server use?"), ("assistant", answer)])
+    session.flush()
+    assert memory.load().work[0].objective == "which port does the server use?"
+
+
 def test_flush__question_with_a_tool_call_or_a_new_task__is_no_aside(opened):
     session = opened().session("s")
     say(session, TASK)

@@ -128,6 +128,13 @@ def test_own_words__text_of_the_client__is_taken_away(sent: str, own: str) -> No
         ("Thanks, bye!", Kind.COURTESY),
         ("no thanks", Kind.COURTESY),
         ("danke", Kind.COURTESY),
+        ("Danke, perfekt", Kind.COURTESY),
+        ("ありがとうございます！", Kind.COURTESY),
+        ("hi there", Kind.COURTESY),
+        ("cheers, gotta go", Kind.COURTESY),
+        ("See you tomorrow!", Kind.COURTESY),
+        ("great, go", Kind.ASSENT),
+        ("the build fails, we have to run it twice", Kind.REQUEST),
         ("Good, that's it for this week.\nnext: deploy", Kind.COURTESY),
         ("remember: staging has no Postgres", Kind.STATEMENT),
         ("/compact", Kind.NOTHING),
@@ -191,6 +198,35 @@ def test_objective__said_in_the_middle_of_a_turn__names_the_request_it_steers() 
         ("assistant", "Done."),
     )
     assert asked.objective(said, 200) == "I would prefer not to wipe staging again (after: Fix the login test)"
+
+
+@pytest.mark.parametrize("correction", ["no, use the cache instead of the token", "stop", "don't use the token at all"])
+def test_objective__corrections__name_the_request_that_they_belong_to(correction: str) -> None:
+    said = messages(
+        ASK,
+        ("assistant", "I'll wait for the token."),
+        ("user", "actually, start with the logout test"),
+        ("assistant", "I'll do that."),
+        ("user", correction),
+    )
+    assert asked.objective(said, 200) == f"{correction} (after: Fix the login test)"
+
+
+@pytest.mark.parametrize(
+    ("answer", "next_step"),
+    [
+        ("Fixed, it works. Do you want a 429 with Retry-After, or a silent drop?", "Do you want a 429 with"),
+        ("Fixed. Do you want me to also fix the docs or not?", "none"),
+        ("Der Test läuft.\n\nAls Nächstes ergänze ich einen Test für die Abmeldung.", "Als Nächstes ergänze ich"),
+        ("テストは通りました。次にドキュメントを更新します。", "テストは通りました。次に"),
+        ("Listo.\n\nPróximo paso: actualizar la documentación", "actualizar la documentación"),
+        ("Fertig.\n\nNächste Schritte: keine", "none"),
+    ],
+)
+def test_ending__choice_or_announcement_in_another_language__is_open(answer: str, next_step: str) -> None:
+    state, step = end(ASK, ("assistant", answer))
+    assert state is (next_step != "none")
+    assert step.startswith(next_step)
 
 
 def test_ending__options_without_a_question_mark__are_open() -> None:

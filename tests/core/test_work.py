@@ -79,6 +79,37 @@ def test_load__work_named_only__its_note_keeps_the_lines_that_the_resume_point_d
     assert "- Fact: fact of two" not in text  # the resume point has it
 
 
+def test_load__session_goes_on_later__its_former_state_is_left_out(opened, payload, clock):
+    memory = opened()
+    memory.session("one").flush(payload(handoff=step(1), next_step="former step", objective="goal of one"))
+    clock.tick(minutes=1)
+    memory.session("two").flush(payload(handoff=step(2), next_step="step of two"))
+    clock.tick(minutes=1)
+    done = payload(next_step="none", objective="goal of one", facts=[], follow_ups=[], handoff=None, work_open=False)
+    memory.session("one").flush(done)
+    text = str(memory.load(max_chars=9_000))
+    assert "former step" not in text
+    assert "goal of one" in text
+    assert "- Next action: step 2" in text
+
+
+def test_load__several_notes_list_uncommitted_files__only_the_newest_list_is_shown(opened, payload, project, clock):
+    import subprocess
+
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    memory = opened()
+    for name in ("one", "two"):
+        (project / f"{name}.py").touch()
+        session = memory.session(name)
+        session.add("user", f"write {name}.py for the importer")
+        session.flush()
+        clock.tick(minutes=1)
+    text = str(memory.load(max_chars=9_000))
+    assert text.count("Uncommitted files (git):") == 1
+    assert text.index("write one.py") < text.index("Uncommitted files (git):")
+    assert "- new: two.py" in text
+
+
 def test_load__long_notes_and_memory__handoff_then_notes_then_memory_have_room(many, project):
     memory = many(2)()
     found = [f"Found out {n}: the parser reads its tables from the file number {n}" for n in range(60)]

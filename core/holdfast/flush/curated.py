@@ -68,8 +68,8 @@ def updating(text: str | None, entries: Iterable[CuratedEntry]) -> list[CuratedE
     is one (:func:`holdfast.facts.factsubject.replaces`)."""
     found = []
     for entry in entries:
-        if not entry.replaces and factsubject.speaks(entry.text) and _bullet(entry.text) not in each_bullet(text or ""):
-            new = _bullet(entry.text)
+        new = _bullet(entry.text)
+        if not entry.replaces and factsubject.subject(entry.text) and new not in each_bullet(text or ""):
             old = next((line for line in each_bullet(text or "") if factsubject.replaces(new, line)), "")
             entry = evolve(entry, replaces=old)
         found.append(entry)

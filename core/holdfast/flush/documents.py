@@ -56,7 +56,7 @@ class Documents:
         if self._together is not None:
             from holdfast.facts import factsubject
 
-            speaks = any(isinstance(one, str) and factsubject.speaks(one) for one in sentences)
+            speaks = any(isinstance(one, str) and factsubject.subject(one) for one in sentences)
             self.written[:] = self._together.finish(self.written, listing=speaks)
 
     @property

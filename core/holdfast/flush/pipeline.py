@@ -26,7 +26,7 @@ from holdfast.flush.documents import Documents
 from holdfast.flush.publish import evidence
 from holdfast.flush.spool import shipping
 from holdfast.fs import durable, paths, private
-from holdfast.journal import background, refusals, safety, summaries
+from holdfast.journal import background, order, refusals, safety, summaries
 from holdfast.journal.journal import file_stem
 from holdfast.journal.safety import Marker, Stated
 from holdfast.models import Finding, Payload, Receipt, payload_of, turns_of
@@ -128,7 +128,8 @@ class _Flush:
                 if not self.documents.proof.lost:
                     return self._repeat(last)
                 if session.last_flush is None:
-                    self.unflushed = session.messages  # only the messages still in context are left to write from
+                    # Only the messages still in context are left to write from.
+                    self.unflushed = order.as_said(session.messages)
             except HoldfastError as error:
                 if isinstance(error, Unavailable) and shipping.is_on(services) and not self.agent:
                     return self._unchecked(last)
@@ -295,7 +296,7 @@ class _Flush:
         last = session.last_flush
         payload = contract.complete(
             self.given,
-            self.unflushed or session.messages,
+            self.unflushed or order.as_said(session.messages),
             extractions,
             branch=session.branch,
             previous=documents.work_left(last) if self.offline else documents.previous_work(names),

@@ -34,7 +34,7 @@ def added(services: Services, summary: str) -> str:
 
 
 def text(root: str, *, without: str = "") -> str:
-    """The files as a list under a title. Empty when there are none, no repository, or git does not answer in time."""
+    """The files as a list under a title. Empty without such files, outside a repository, or when git is too slow."""
     found = files(root, without=without)
     lines = [f"- {line if len(line) <= MAX_CHARS else line[: MAX_CHARS - 1] + '…'}" for line in found[:MAX_FILES]]
     if len(found) > MAX_FILES:

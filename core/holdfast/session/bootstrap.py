@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from datetime import timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -17,7 +18,7 @@ from attrs import frozen
 from holdfast.config import provenance
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt
-from holdfast.flush import handoff, losses
+from holdfast.flush import handoff, losses, uncommitted
 from holdfast.flush.losses import Loss
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
@@ -42,6 +43,9 @@ _SAYS_NOTHING = re.compile(
 _IN_RESUME = re.compile(
     r"- (?:Fact|Next step|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
 )
+#: Lines about the state of work, which a later block of the same session replaces.
+_OF_STATE = re.compile(r"- (?:Next step|Promised): |Work is (?:open|closed)\.$")
+_STAMP = re.compile(r"<!-- at=\S+ session=(?P<session>.+?) reason=(?!summary\b)")
 _ARTIFACT = "- Artifact: "
 _BLOCK = re.compile(r"<!-- holdfast:block id=(\S+) -->$")
 _MERGE = "Keep the correct side and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
@@ -118,13 +122,14 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     first, shown = resume(
         services, work, closed, unsafe, withheld, lost, session=session, max_chars=max_chars, spooled=kept.sentence
     )
-    notes = [(name, _brief_note(text, shown)) for name, text in days]
+    later: set[str] = set()
+    notes = [(name, _brief_note(text, shown, later)) for name, text in days[::-1]]
     standing = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files)
     text = fitted(
         first,
         (handoff_name, torn),
         standing,
-        notes[::-1],
+        notes,
         max_chars,
         memory=names[Surface.MEMORY],
         state=services.state,
@@ -215,13 +220,17 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
     return ((latest, text),) if latest and (text := reading.text(latest)) else ()
 
 
-def _brief_note(text: str, shown: Collection[str]) -> str:
+def _brief_note(text: str, shown: Collection[str], later: set[str]) -> str:
     """A note without "none" lines, block stamps and empty headings. If a block's flush is in ``shown``, the lines that
-    the resume point repeats are left out too."""
+    the resume point repeats are left out too.
+
+    ``later`` holds the sessions of newer notes, and receives this note's; it holds :data:`uncommitted.TITLE` once a
+    list of uncommitted files is shown. An older block has neither such a list nor its session's former state.
+    """
     kept: list[str] = []
     repeated = heading = ""
     listed: list[str] = []
-    for line in [*text.splitlines(), ""]:
+    for line in [*_without_former_state(text.splitlines(), later), ""]:
         if line.startswith(_ARTIFACT) and not repeated:
             listed.append(line.removeprefix(_ARTIFACT))
             continue
@@ -243,3 +252,24 @@ def _brief_note(text: str, shown: Collection[str]) -> str:
         if line.strip() or (kept and kept[-1].strip()):
             kept.append(line)
     return "\n".join(kept)
+
+
+def _without_former_state(lines: Sequence[str], later: set[str]) -> list[str]:
+    """A note's ``lines`` without what a later block made outdated, see :func:`_brief_note`."""
+    starts = [at for at, line in enumerate(lines) if line.startswith("## ")]
+    blocks = [lines[at:end] for at, end in pairwise([0, *starts, len(lines)])]
+    kept: list[Sequence[str]] = []
+    for block in reversed(blocks):
+        stamp = next((found for line in block[:4] if (found := _STAMP.match(line))), None)
+        if stamp and stamp["session"] in later:
+            block = [line for line in block if not _OF_STATE.match(line)]
+        if uncommitted.TITLE in block:
+            at = block.index(uncommitted.TITLE)
+            if uncommitted.TITLE in later:
+                rest = (n for n in range(at + 1, len(block)) if not block[n].startswith("- "))
+                block = [*block[:at], *block[next(rest, len(block)) :]]
+            later.add(uncommitted.TITLE)
+        if stamp:
+            later.add(stamp["session"])
+        kept.append(block)
+    return [line for block in reversed(kept) for line in block]

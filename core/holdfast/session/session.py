@@ -13,7 +13,7 @@ import attrs
 from holdfast.config.serde import receipt_from, stamp, unstructure
 from holdfast.errors import Conflict, FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.fs import paths
-from holdfast.journal import background, capture, safety
+from holdfast.journal import background, capture, order, safety
 from holdfast.journal.journal import Entry, Journal
 from holdfast.journal.safety import State, Stated
 from holdfast.journal.summaries import Summaries
@@ -355,9 +355,10 @@ class Session(SessionFeatures):
                 self._apply(entry)
 
     def stretch(self) -> tuple[list[Message], int, int]:
-        """The messages that a flush must cover now, the journal offset of their end, and the newest message's."""
+        """The messages that a flush must cover now, as they were said, the journal offset of their end, and the newest
+        message's."""
         with self._lock:
-            return self.unflushed, self._read_to, self._last_message
+            return order.as_said(self.unflushed), self._read_to, self._last_message
 
     def record_flush(self, receipt: Receipt, flushed: dict[str, Any], upto: int, summary: dict[str, Any]) -> None:
         """Mark everything before offset ``upto`` as flushed. Later messages are not in the note.

@@ -93,6 +93,12 @@ _PASTED: Final = Lazy(
 
 #: Minimum length of a request that is clear on its own.
 _SHORT_CHARS: Final = 30
+#: The beginning of a request that corrects the previous one.
+_CORRECTS: Final = Lazy(
+    r"(?:no|nope|stop|wait|actually|instead|rather|nein|doch|halt|stopp|moment|non|не|нет)\b(?=[ ,.!:;–—-])"
+    r"|(?:don['’]?t|do not) (?:use|do|touch|change)\b",
+    re.IGNORECASE,
+)
 #: Maximum length of a request that only picks a list item.
 _PICK_CHARS: Final = 80
 _PICK: Final = Lazy(
@@ -119,7 +125,9 @@ class Kind(Enum):
     """Not said by the user."""
 
 
-_PARTS: Final = Lazy(r"(?<=[.!?;])\s+|\n+")
+_PARTS: Final = Lazy(
+    r"(?<=[.!?;])\s+|\n+|,\s+(?=(?:i |we )?(?:gotta|got to|have to|see you|bis |hasta |until |that['’]?s (?:all|it)))"
+)
 _LABELLED: Final = Lazy(
     r"\W*(?:next(?: steps?)?|to-?dos?|remember|note|decisions?|decided|blocked|blockers?|waiting for|fyi|correction"
     r"|follow[- ]?ups?|for the record|keep in mind|remind me to)\b"
@@ -133,6 +141,7 @@ _STATUS: Final = Lazy(
     r"|are you (?:done|finished|still there)|what(?:['’]s| is) going on)\W*$",
     re.IGNORECASE,
 )
+_FAREWELL: Final = Lazy(rf"\W*(?:{courtesy.FAREWELL})\W*$", re.IGNORECASE)
 _WORD: Final = Lazy(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
 _LEADING: Final = Lazy(
     r"^(?:(?:hi|hello|hey|thanks|thank you|thx|great|good|nice|cool|perfect|awesome|excellent|ok|okay|yes|yeah|alright)"
@@ -219,6 +228,8 @@ def _part_kind(part: str) -> Kind:
         return Kind.STATEMENT
     if _STATUS.match(part):
         return Kind.ASSENT
+    if _FAREWELL.match(part):
+        return Kind.COURTESY
     if first[0].lower() not in courtesy.SAYS_NOTHING:
         return Kind.REQUEST
     words = [word.lower() for word in _WORD.findall(part)]
@@ -281,8 +292,8 @@ def is_pasted(line: str) -> bool:
 
 
 def objective(messages: Sequence[Message], limit: int) -> str:
-    """The last request in at most ``limit`` characters. A request of a few words ("push") is followed by the previous
-    request in brackets. Empty without a request."""
+    """The last request in at most ``limit`` characters. A request of a few words ("push"), a correction or a request
+    during a turn is followed in brackets by the request that it belongs to. Empty without a request."""
     last = newest_requests(messages, 2)
     if not last:
         return ""
@@ -290,14 +301,21 @@ def objective(messages: Sequence[Message], limit: int) -> str:
     if len(text) <= _PICK_CHARS and (item := _picked(messages, *last[-1])):
         return f"{text} ({cut(item, limit - len(text) - 3)})"
     steering = _steering(messages)
-    if len(last) > 1 and last[-1][0].id in steering:
-        asks = list(requests(messages))
-        began = next((own for message, own in reversed(asks) if message.id not in steering), asks[0][1])
-        text = cut(text, limit * 2 // 3)
-        return f"{text} (after: {headline(began, limit - len(text) - 10)})"
-    if len(text) > _SHORT_CHARS or len(last) == 1:
+    if len(last) == 1:
         return text
-    return f"{text} (after: {headline(last[0][1], limit - len(text) - 10)})"
+    during = last[-1][0].id in steering
+    correction = len(text) <= limit * 2 // 3 and _CORRECTS.match(text) is not None
+    if len(text) > _SHORT_CHARS and not (during or correction):
+        return text
+    asks = list(requests(messages))[:-1]
+    began = next((own for message, own in reversed(asks) if _stands_alone(message, own, steering)), asks[0][1])
+    text = cut(text, limit * 2 // 3)
+    return f"{text} (after: {headline(began, limit - len(text) - 10)})"
+
+
+def _stands_alone(request: Message, own: str, steering: set[str]) -> bool:
+    """Whether a request neither adds to the previous one nor corrects it."""
+    return request.id not in steering and not _CORRECTS.match(own)
 
 
 def _steering(messages: Iterable[Message]) -> set[str]:

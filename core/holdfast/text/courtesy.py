@@ -119,6 +119,22 @@ POLITE: Final = frozenset(
         "ありがとう",
         "감사합니다",
         "tschüss",
+        "tschüß",
+        "dank",
+        "perfekt",
+        "prima",
+        "toll",
+        "perfecto",
+        "genial",
+        "parfait",
+        "perfeito",
+        "perfetto",
+        "отлично",
+        "ありがとうございます",
+        "ありがとうございました",
+        "どうも",
+        "多谢",
+        "고마워",
         "adios",
     ]
 )
@@ -171,6 +187,31 @@ COURTESY: Final = POLITE | frozenset(
         "works",
         "au",
         "revoir",
+        "there",
+        "again",
+        "everyone",
+        "one",
+        "nice",
+        "vielen",
+        "schön",
+        "gut",
+        "sehr",
+        "muchas",
+        "muy",
+        "bien",
+        "beaucoup",
+        "muito",
+        "mille",
+        "большое",
+        "очень",
     ]
 )
 SAYS_NOTHING: Final = ASSENT | COURTESY
+#: Words of a farewell, matched against a whole sentence.
+FAREWELL: Final = (
+    r"(?:(?:i|we)(?:['’]?(?:ve|ll))? )?(?:gotta|got to|have to|need to|must) (?:go|run|leave|head out)(?: now)?"
+    r"|(?:talk|speak)(?: to you)? (?:later|soon|tomorrow)|see you(?: (?:later|soon|tomorrow|next week|on \w+day))?"
+    r"|(?:that['’]?s|that is) (?:all|it)(?: for (?:today|now))?|until (?:tomorrow|next time)|signing off|no worries"
+    r"|bis (?:morgen|bald|später|dann)|schönen? (?:tag|abend|feierabend)(?: noch)?|hasta (?:luego|mañana|pronto)"
+    r"|à (?:demain|bientôt|plus)|até (?:logo|amanhã)|お疲れ様(?:でした|です)?|до (?:свидания|завтра)"
+)

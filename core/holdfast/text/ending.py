@@ -27,7 +27,7 @@ _TAIL: Final = 2_000
 NONE: Final = "none"
 
 _ANNOUNCES: Final = Lazy(
-    r"(?:^|[\s>*_(:;,–—-])(?:(?:now |next,? |first,? |then,? |so |and |okay,? |ok,? |let'?s |great[,!.] )*"
+    r"(?:^|[\s>*_(:;,。–—-])(?:(?:now |next,? |first,? |then,? |so |and |okay,? |ok,? |let'?s |great[,!.] )*"
     r"(?:let me(?! know)|i['’]?ll(?! (?:leave|stop|wait|be (?:here|happy|glad)|need|stay|remember|keep that))"
     r"|i will(?! (?:need|not))|i['’]?m (?:now |going to |about to |starting|adding|running|checking|updating"
     r"|applying|fixing|moving|looking|reading|writing|verifying|pulling|testing|doing|switching|tracing|inspecting"
@@ -35,17 +35,23 @@ _ANNOUNCES: Final = Lazy(
     r"|i am (?:now |going to |about to )|we['’]ll now|we will now|time to|next up\b|next i['’]?(?:ll|m)"
     r"|will (?:report back|let you know|update you|come back)|(?:spawning|dispatching|launching|delegating) "
     r"|next step(?: is|:)|moving on to|proceeding (?:to|with)|starting (?:with|on)|now (?:to|for|i|we) "
-    r"|let['’]?s (?!go\b|see if you)))",
+    r"|let['’]?s (?!go\b|see if you))"
+    r"|als nächstes\b|ich werde (?:jetzt|nun|gleich|noch)\b|(?:jetzt|nun|danach) (?:werde|\w+e) ich\b"
+    r"|a continuación\b|(?:ahora|luego|después) (?:voy|vamos) a\b|je vais (?:maintenant|ensuite)\b|ensuite,? je\b"
+    r"|em seguida\b|agora vou\b|次に|続いて|接下来|далее я\b|теперь я\b)",
     re.IGNORECASE,
 )
 _NOW: Final = Lazy(r"(?:now|next|then|on to)\b[, ]", re.IGNORECASE)
 #: A labelled next step, with at most two following lines. An answer with a next step is not finished.
 _LABELLED: Final = Lazy(
-    r"(?:^|[.!?]\s+|\n)[ \t>*_#-]*next(?: steps?| action| up)?[*_ ]*[:：][*_ ]*"
+    r"(?:^|[.!?]\s+|\n)[ \t>*_#-]*(?:next(?: steps?| action| up)?|nächste[rn]? schritte?|als nächstes"
+    r"|(?:siguientes?|próximos?) pasos?|prochaines? étapes?|следующий шаг|次のステップ|下一步)[*_ ]*[:：][*_ ]*"
     r"(?P<step>[^\s][^\n]*)(?:\n+[^\n]*){0,2}\Z",
     re.IGNORECASE,
 )
-_NO_STEP: Final = Lazy(r"(?:none|nothing|n/?a|no\b|-+\W*$)", re.IGNORECASE)
+_NO_STEP: Final = Lazy(
+    r"(?:none|nothing|n/?a|no\b|keine?r?\b|ningun[oa]?\b|aucune?\b|なし|无|нет\b|-+\W*$)", re.IGNORECASE
+)
 #: Announcements that depend on the user, or that mean nothing is left to do.
 _CONDITIONAL: Final = Lazy(
     r"\b(?:if you(?:['’]d)? (?:want|like|prefer|wish|need|share|send|tell|give|confirm|paste|say|agree)"
@@ -62,6 +68,11 @@ _OFFER: Final = Lazy(
 _MORE: Final = Lazy(
     r"\b(?:also|another|further|next|more|additional(?:ly)?|as well|too|else|extend|add|commit|push|open a (?:pr|pull"
     r" request)|help|deeper|turn this into|follow[- ]?up|while i['’]m (?:here|at it))\b",
+    re.IGNORECASE,
+)
+#: A choice between two named ways.
+_CHOICE: Final = Lazy(
+    r"\bdo you (?:want|prefer)\b(?! me to).{3,120},? or (?!not\b|is\b|are\b|leave\b|skip\b|anything|something)\S+ \S+",
     re.IGNORECASE,
 )
 _APPROVAL: Final = Lazy(
@@ -231,7 +242,7 @@ def needed(text: str) -> str:
         if offered or not _QUESTION.search(sentence):
             continue
         if _OFFER.search(sentence) or _CONDITIONAL.search(sentence):
-            if _APPROVAL.search(sentence) or not (_MORE.search(sentence) or done):
+            if _APPROVAL.search(sentence) or (not _MORE.search(sentence) and (not done or _CHOICE.search(sentence))):
                 return asked.cut(sentence, MAX_NEXT)
             offered = True
             continue

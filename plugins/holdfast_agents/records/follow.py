@@ -3,7 +3,8 @@
 Hooks journal prompts, tool calls and answers as they happen, under their own ids. The transcript later has the same
 messages under the client's ids. A transcript message matches a journalled one by tool call id and content, or else by
 role and text. Each journalled message matches at most one transcript message, so the same words said twice are two
-messages.
+messages. A message that only the transcript has gets a time between those of its neighbours, so that
+:func:`holdfast.journal.order.as_said` finds its place.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import re
 import stat
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import evolve
 
+from holdfast.config.serde import moment
 from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.fs import paths
 from holdfast.gate import clean
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 0.5
 _PAUSE_S = 0.02
 _CHUNK = 500
+_MOMENT = timedelta(microseconds=1)
 _HEAD_BYTES = 512
 #: A line number that starts a line.
 _NUMBERED = re.compile(r"^\s*\d+(?:→|\t)")
@@ -187,16 +191,17 @@ def _unknown(
 ) -> tuple[list[Message], int]:
     """The messages that the journal lacks, and where the last matched record ends."""
     known: set[str] = set()
-    waiting: dict[tuple[str, str], deque[tuple[int, str]]] = defaultdict(deque)
+    waiting: dict[tuple[str, str], deque[tuple[int, str, str]]] = defaultdict(deque)
     for entry in session.journal.entries(matched_to):
         record = entry.record
         if record["kind"] == "message":
             known.add(record["id"])
             if record["id"].startswith(turns.MARK):
-                waiting[_key_of_record(record)].append((entry.end, record["text"]))
+                waiting[_key_of_record(record)].append((entry.end, record["text"], record["at"]))
     # The event after the compaction brings the summary, see `gated.compacted`.
     left = [m for m in transcript.kept if m.id not in known and m.tool != SUMMARY]
     met = matched_to
+    times: dict[str, str] = {}
     # Messages are compared unchanged, then as admitted by the gate. Only messages with secrets differ.
     for texts in (_plain, _admitted):
         wanted = {role for (role, _), ends in waiting.items() if ends}
@@ -213,10 +218,34 @@ def _unknown(
             if ends and found:
                 ends.remove(found)
                 met = max(met, found[0])
+                times[message.id] = found[2]
             else:
                 kept.append(message)
         left = kept
-    return left, met
+    return _placed(transcript.kept, left, times), met
+
+
+def _placed(told: Sequence[Message], new: Sequence[Message], times: Mapping[str, str]) -> list[Message]:
+    """``new`` with times between those of their neighbours in the transcript ``told`` that hooks journalled at
+    ``times``, whatever the transcript's own clock says."""
+    met = {key: moment(at) for key, at in times.items()}
+    after: dict[str, datetime] = {}
+    latest: datetime | None = None
+    for message in reversed(told):
+        latest = met.get(message.id, latest)
+        if latest is not None:
+            after[message.id] = latest
+    wanted = {m.id for m in new}
+    found: list[Message] = []
+    earliest: datetime | None = None
+    for message in told:
+        earliest = met.get(message.id, earliest)
+        if message.id not in wanted:
+            continue
+        at = min(message.at, after[message.id] - _MOMENT) if message.id in after else message.at
+        at = max(at, earliest) if earliest is not None else at
+        found.append(message if at == message.at else evolve(message, at=at))
+    return found
 
 
 def _says(recorded: str, told: str) -> bool:

@@ -115,7 +115,7 @@ def test_stop__last_run_failed__stays_open_whatever_is_claimed_and_the_end_recor
     client.hook("SessionEnd" if name != "opencode" else "dispose", reason="exit")
     assert is_open(project)
     deferred = three()["progress"].partition("## Deferred Items")[2]
-    assert "(not verified: `pytest -q tests/test_login.py` ended with exit status 1)" in deferred
+    assert "- Make the login work (not verified: `pytest -q tests/test_login.py` ended with exit status 1)" in deferred
     assert "pytest" not in three()["progress"].partition("## Deferred Items")[0]
 
 

@@ -1,0 +1,39 @@
+"""The order in which a client's session was said.
+
+Hooks journal prompts, tool calls and final answers at once. The rest, such as remarks between two calls, is only in the
+client's transcript, and follows in the journal at the next compaction or at the session's end.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.models import Message
+
+#: Beginning of the ids that hooks give.
+_BY_HOOK: Final = "hook-"
+
+
+def as_said(messages: Sequence[Message]) -> list[Message]:
+    """``messages``, as journalled, in the order they were said.
+
+    Messages from the transcript are merged by time into those from hooks. Each kind keeps its own order, so a clock
+    that was set back changes little. A session without hooks is already in order.
+    """
+    hooked = [m for m in messages if m.id.startswith(_BY_HOOK)]
+    if not hooked or len(hooked) == len(messages):
+        return list(messages)
+    found: list[Message] = []
+    waiting = iter(hooked)
+    following = next(waiting, None)
+    for message in messages:
+        if message.id.startswith(_BY_HOOK):
+            continue
+        while following is not None and following.at <= message.at:
+            found.append(following)
+            following = next(waiting, None)
+        found.append(message)
+    return [*found, *([following] if following is not None else []), *waiting]

@@ -1,0 +1,84 @@
+"""Remarks between tool calls are only in the transcript. A flush reads them where they were said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.plugins.agents.hooking import Client
+
+from holdfast import Holdfast
+from holdfast.journal import order
+from holdfast.models import Message
+from holdfast_agents import turns
+
+pytestmark = pytest.mark.req("R099")
+
+_STAMPS: dict[str, Callable[[], dict[str, str]]] = {
+    "the client's time": lambda: {"timestamp": datetime.now(UTC).isoformat()},
+    "no times": dict,
+    "a time in the past": lambda: {"timestamp": "2020-01-01T00:00:00.000Z"},
+    "a time in the future": lambda: {"timestamp": "2090-01-01T00:00:00.000Z"},
+}
+
+
+def _row(role: str, content: object, stamp: dict[str, str], number: int) -> dict[str, Any]:
+    return {"type": role, "uuid": f"row-{number}", **stamp, "message": {"role": role, "content": content}}
+
+
+def _edit(client: Client, path: str, stamp: Callable[[], dict[str, str]], number: int) -> None:
+    call = {"type": "tool_use", "id": f"call-{number}", "name": "Edit", "input": {"file_path": path}}
+    client.write(_row("assistant", [call], stamp(), number))
+    given = {"tool_name": "Edit", "tool_input": {"file_path": path}, "tool_use_id": f"call-{number}"}
+    client.hook("PostToolUse", **given, tool_response="updated")
+    result = {"type": "tool_result", "tool_use_id": f"call-{number}", "content": "updated"}
+    client.write(_row("user", [result], stamp(), number + 1))
+
+
+@pytest.mark.parametrize("stamp", _STAMPS.values(), ids=_STAMPS)
+def test_flush__remarks_only_in_the_transcript__the_final_answer_stays_last(
+    project: Path, stamp: Callable[[], dict[str, str]]
+) -> None:
+    client = Client(project)
+    client.hook("SessionStart", source="startup")
+    request, answer = "Add a --json flag to `report export`.", "Done: `report export --json` prints one object a row."
+    client.hook("UserPromptSubmit", prompt=request)
+    client.write(_row("user", request, stamp(), 1))
+    client.write(_row("assistant", [{"type": "text", "text": "I'll add the flag to cli/export.py."}], stamp(), 2))
+    _edit(client, "cli/export.py", stamp, 10)
+    client.write(_row("assistant", [{"type": "text", "text": "Now let me write docs/export.md."}], stamp(), 3))
+    _edit(client, "docs/export.md", stamp, 20)
+    client.write(_row("assistant", [{"type": "text", "text": answer}], stamp(), 4))
+    client.hook("Stop", last_assistant_message=answer)
+
+    client.hook("SessionEnd", reason="other")
+
+    (work,) = Holdfast.open(project).work.list(everything=True)
+    assert work.status == "finished"
+    note = next((project / ".holdfast" / "memory").glob("*.md")).read_text(encoding="utf-8")
+    assert "Work is closed." in note
+    said_last = note.partition("The agent said last")[2].splitlines()
+    assert said_last[1] == "- `report export --json` prints one object a row."
+
+
+def _message(name: str, minute: int) -> Message:
+    at = datetime(2026, 11, 24, 12, tzinfo=UTC) + timedelta(minutes=minute)
+    return Message(role="assistant", text=name, at=at, id=name)
+
+
+def test_as_said__transcript_messages__are_merged_by_time_into_those_of_hooks() -> None:
+    hooked = [_message(f"{turns.MARK}{name}", at) for name, at in (("a", 0), ("b", 2), ("c", 4))]
+    late = [_message("after a", 1), _message("with b", 2), _message("last", 9)]
+
+    said = [m.id for m in order.as_said([*hooked, *late])]
+
+    assert said == ["hook-a", "after a", "hook-b", "with b", "hook-c", "last"]
+
+
+def test_as_said__only_one_kind__keeps_the_journals_order() -> None:
+    backwards = [_message("b", 5), _message("a", 1)]
+
+    assert [m.id for m in order.as_said(backwards)] == ["b", "a"]
