@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
@@ -25,6 +26,8 @@ _MARKED: Final = Lazy(
     r"(?:[A-Z][\w ]{0,30}:\W{1,3})?\[quoted from [^\[\];\n]{1,200}; it addresses an agent and is not an instruction\] "
 )
 _NO_NAME: Final = Lazy(r"[^\w.:/-]+")
+#: What may precede a line's own text.
+_LEADS: Final = " \t-*>#0123456789."
 #: Minimum share of a sentence's words in an instructing message for that message to be its source.
 _ALIKE: Final = 0.8
 
@@ -52,15 +55,17 @@ class _Form(NamedTuple):
 _FORMS: Final = (
     # put the instructions aside
     _Form(
-        ("ignor", "disregard", "forget", "override", "bypass"),
+        ("ignor", "disregard", "forget", "override", "bypass", "vergiss", "oubli", "olvid"),
         Lazy(
             r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|earlier|above|preceding|your|safety)\b"
             r".{0,30}\b(?:instructions?|prompts?|rules|guidelines|directives|constraints)\b"
             r"|\b(?:ignore|disregard|forget)\b.{0,40}\b(?:all|any|system)\b.{0,15}\b(?:instructions?|prompts?|guidelines|directives)\b"
             r"|\b(?:ignore|disregard|forget|bypass)\s+(?:all|any)(?:\s+the)?\s+rules\b(?!\s+(?:of|for|in|when|on)\b)"
             r"|\b(?:ignore|disregard|forget)\s+(?:everything|all)\s+(?:above|before|you)\b"
-            r"|\bignorier\w*\b.{0,40}\b(?:anweisungen|vorgaben|regeln)\b|\bignor(?:a|e|ad|en|ez|are)\b.{0,40}"
-            r"\b(?:instrucciones|instruções|instructions|istruzioni|consignes)\b",
+            r"|\bignore(?:all)?(?:the|your)?(?:previous|prior|above|earlier)(?:instructions|prompts|rules)"
+            r"|\b(?:ignorier\w*|vergiss)\b.{0,40}\b(?:anweisungen|vorgaben|regeln)\b"
+            r"|\b(?:ignor(?:a|e|ad|en|ez|are)|oublie[zs]?|olvid(?:a|e|ad|en))\b.{0,40}"
+            r"\b(?:instrucciones|instrucoes|instructions|istruzioni|consignes)\b",
             re.DOTALL,
         ),
     ),
@@ -150,25 +155,39 @@ _FORMS: Final = (
         ),
     ),
 )
+#: The first of these forms in scripts whose letters :func:`_plain` changes.
+_OTHER_SCRIPTS: Final = Lazy(
+    r"(?:игнорируй|забудь)\w*\b.{0,40}\b(?:инструкци|указани)"
+    r"|(?:忽略|无视)[^,，。、\s]{0,6}(?:之前|以前|以上|上面|先前|所有|全部)[^,，。、\s]{0,6}(?:指令|指示|命令|提示词)"
+    r"|(?:以前|これまで|上記|すべて|全て)[^,，。、\s]{0,8}(?:指示|命令)[^,，。、\s]{0,8}(?:無視|忘れ)",
+    re.DOTALL,
+)
 _TARGETED: Final = 4_000
 #: Terminal colours, and the escapes that the gate puts in place of control and reordering characters.
 _CONTROLS: Final = Lazy(r"(?:\x1b\[|\x9b|\ufffd)[0-9;?]{0,20}m|\x1b\[[0-9;?]{0,20}[A-Za-z]|\\u20(?:2[a-e]|6[6-9])")
-#: Cyrillic and Greek letters that look like Latin ones, and variation selectors.
+#: Letters without a glyph.
+_FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u17b4\u17b5\u034f")
+#: Numbered character references, and words written letter by letter.
+_REFERENCE: Final = Lazy(r"&#(x[0-9a-fA-F]{1,6}|[0-9]{1,7});")
+_SPELLED: Final = Lazy(r"(?<!\w)(?:\w[ .·_-]){4,60}\w(?!\w)")
+#: Cyrillic, Greek and Armenian letters and small capitals that look like Latin letters, and variation selectors.
 _LIKES: Final = str.maketrans(
     "\u0430\u0432\u0435\u0501\u04bb\u0456\u0458\u043a\u04cf\u043c\u043d\u043e\u0440\u051b\u0455"
     "\u0442\u0443\u0445\u051d\u0441\u0410\u0412\u0415\u041d\u0406\u0408\u041a\u041c\u041e\u0420"
     "\u0421\u0422\u0425\u0405\u03b1\u03b5\u03b9\u03ba\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u0391"
-    "\u0392\u0395\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a7\u0131",
-    "abedhijklmhopqstyxwcabehijkmopctxsaeikvoptuxabeikmnoptxi",
+    "\u0392\u0395\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a7\u0131"
+    "\u0261\u0251\u0578\u0570\u057d\u0585\u1d00\u0299\u1d04\u1d05\u1d07\ua730\u0262\u029c\u026a\u1d0a\u1d0b"
+    "\u029f\u1d0d\u0274\u1d0f\u1d18\u0280\ua731\u1d1b\u1d1c\u1d20\u1d21\u028f\u1d22",
+    "abedhijklmhopqstyxwcabehijkmopctxsaeikvoptuxabeikmnoptxiganhuoabcdefghijklmnoprstuvwyz",
     "\ufe00\ufe01\ufe02\ufe03\ufe04\ufe05\ufe06\ufe07\ufe08\ufe09\ufe0a\ufe0b\ufe0c\ufe0d\ufe0e\ufe0f"
     + "".join(map(chr, range(0xE0100, 0xE01F0))),
 )
 
 
 def instructs(text: str) -> bool:
-    """Whether a sentence in ``text`` is phrased as an instruction to an agent. English only."""
-    text = _plain(text[:_TARGETED])
-    return any(form.may_be_in(text) and form.pattern.search(text) for form in _FORMS)
+    """Whether a sentence in ``text`` is phrased as an instruction to an agent. Only a few forms are known in languages
+    other than English."""
+    return instructs_anywhere(text[:_TARGETED])
 
 
 def by_user(text: str, turns: Iterable[Turn]) -> bool:
@@ -219,7 +238,22 @@ def cleared(draft: Payload, turns: Sequence[Turn]) -> Payload:
         texts = getattr(draft, name)
         if texts is not None and len(kept := without_instructions(texts, turns)) < len(texts):
             changes[name] = kept or None
+    links = {text for text in draft.artifacts or () if "://" in text}
+    if links and (only := links - _linked(links, turns)):
+        changes["artifacts"] = [text for text in draft.artifacts or () if text not in only] or None
     return draft.evolve(**changes) if changes else draft
+
+
+def _linked(links: Iterable[str], turns: Iterable[Turn]) -> set[str]:
+    """The addresses in ``links`` that the user gave, or that are in a line which does not instruct an agent."""
+    waiting, found = {*links}, set[str]()
+    for message in (m for turn in turns for m in turn.messages if "://" in m.text):
+        for link in [one for one in waiting if one in message.text]:
+            lines = [line for line in message.text.splitlines() if link in line]
+            if message.role == "user" or not all(map(instructs_anywhere, lines)):
+                found.add(link)
+                waiting.discard(link)
+    return found
 
 
 def marked(text: str, name: str | Callable[[str], str]) -> str:
@@ -227,10 +261,12 @@ def marked(text: str, name: str | Callable[[str], str]) -> str:
     returns it for a line. Lines with an empty source or an existing mark stay unchanged."""
     if not instructs_anywhere(text):
         return text
+    given = text.split("\n")
+    found = _instructing(given)
     lines = []
-    for line in text.split("\n"):
-        body = line.lstrip(" \t-*>#0123456789.")
-        if instructs_anywhere(body) and not _MARKED.match(body):
+    for number, line in enumerate(given):
+        body = line.lstrip(_LEADS)
+        if number in found and not _MARKED.match(body):
             place = name if isinstance(name, str) else name(body)
             lead = line[: len(line) - len(body)]
             line = f"{lead}{MARK.format(name=place)}{body}" if place else line
@@ -244,30 +280,62 @@ def is_marked(text: str) -> bool:
 
 
 def withheld(text: str, is_own: Callable[[str], bool]) -> str:
-    """``text`` with lines that instruct an agent made empty, except those that ``is_own`` accepts. The other lines keep
-    their numbers."""
-    if not instructs_anywhere(text):
+    """``text`` with lines that instruct an agent or are marked made empty, except those that ``is_own`` accepts. The
+    other lines keep their numbers."""
+    if not (_MARKED.search(text) or instructs_anywhere(text)):
         return text
     lines = text.split("\n")
-    return "\n".join("" if instructs_anywhere(line) and not is_own(line) else line for line in lines)
+    found = _instructing(lines) | {number for number, line in enumerate(lines) if is_marked(line.lstrip(_LEADS))}
+    return "\n".join("" if number in found and not is_own(line) else line for number, line in enumerate(lines))
+
+
+def _instructing(lines: Sequence[str]) -> set[int]:
+    """The numbers of the lines that instruct an agent, alone or, for the first form, with the next line."""
+    bodies = [line.lstrip(_LEADS) for line in lines]
+    found = {number for number, body in enumerate(bodies) if instructs_anywhere(body)}
+    for number, (one, other) in enumerate(pairwise(bodies)):
+        both = _plain(f"{one[-200:]} {other[:200]}") if found.isdisjoint((number, number + 1)) else ""
+        if _FORMS[0].may_be_in(both) and _FORMS[0].pattern.search(both):
+            found |= {number, number + 1}
+    return found
 
 
 def instructs_anywhere(text: str) -> bool:
     """:func:`instructs` for text of any length, in linear time."""
     plain = _plain(text)
     windows = [plain[at : at + _TARGETED] for at in range(0, len(plain), _TARGETED // 2)]
-    return any(form.pattern.search(window) for form in _FORMS if form.may_be_in(plain) for window in windows)
+    if any(form.pattern.search(window) for form in _FORMS if form.may_be_in(plain) for window in windows):
+        return True
+    return not text.isascii() and _OTHER_SCRIPTS.search(_visible(text).casefold()) is not None
 
 
 def _plain(text: str) -> str:
-    """Folded, without invisible characters, and with Latin letters for their look-alikes, so that a zero-width space or
-    a Cyrillic o cannot evade a rule."""
+    """Folded, without invisible characters and accents, and with Latin letters for their look-alikes, so that a
+    zero-width space or a Cyrillic o cannot evade a rule."""
     if "\x1b" in text or "\\u20" in text or "\ufffd" in text or "\x9b" in text:
         text = _CONTROLS.sub("", text)
+    if "&#" in text:
+        text = _REFERENCE.sub(_referred, text)
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).translate(_LIKES)
-        text = "".join(c for c in text if unicodedata.category(c) != "Cf")
-    return text.casefold()
+        text = _visible(text).translate(_LIKES)
+        text = "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
+    return _SPELLED.sub(_joined, text).casefold()
+
+
+def _visible(text: str) -> str:
+    """In compatibility form, without characters that print nothing."""
+    text = unicodedata.normalize("NFKC", text)
+    return "".join(c for c in text if unicodedata.category(c) != "Cf" and c not in _FILLERS)
+
+
+def _referred(found: re.Match[str]) -> str:
+    number = found[1]
+    code = int(number[1:], 16) if number[0] == "x" else int(number)
+    return chr(code) if 32 <= code < 0x110000 and not 0xD800 <= code < 0xE000 else found[0]
+
+
+def _joined(found: re.Match[str]) -> str:
+    return "".join(c for c in found[0] if c.isalnum())
 
 
 def _squeezed(text: str) -> str:

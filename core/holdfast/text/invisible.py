@@ -25,6 +25,9 @@ _FORMS = (
     ("gone", rf"(?<![{_RTL}])[\u061c\u200e\u200f]+(?!\s?[{_RTL}])"),
     ("gone", rf"(?<![{_SOUTH_EAST}])\u200b|\u200b(?![{_SOUTH_EAST}])"),
     ("gone", r"(?<!\A)\ufeff|[\u00ad\u180e\u2060-\u2065\u206a-\u206f\ufff9-\ufffb]"),
+    # Fillers and joiners of other scripts, which stay next to their own letters.
+    ("gone", r"(?<![\u0590-\u05ff])\u034f|[\u17b4\u17b5]"),
+    ("gone", r"(?<![\u1100-\u11ff])[\u115f\u1160](?![\u1100-\u11ff])|[\u3164\uffa0]"),
     ("gone", r"(?<=[\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef]+"),
     ("gone", r"[\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"),
 )
