@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from holdfast.config import provenance
 from holdfast.errors import NotFound
 from holdfast.text import recall
 
@@ -17,8 +18,13 @@ Arguments = Mapping[str, Any]
 
 #: Messages or lines that ``open`` shows before and after the one it opens.
 _AROUND: Final = 3
-#: Characters of one opened message or line.
+#: Maximum characters of the opened message or line, and of each one around it.
+_WHOLE: Final = 60_000
 _LONG: Final = 6_000
+#: Begins the opened message or line.
+_OPENED: Final = ">"
+#: Digits of the largest line number.
+_DIGITS: Final = 12
 
 
 def search(memory: Holdfast, arguments: Arguments) -> str:
@@ -53,7 +59,8 @@ def search(memory: Holdfast, arguments: Arguments) -> str:
 def _line(hit: SearchHit) -> str:
     from holdfast.cli.session_lookup import short
 
-    when = f" {hit.at:%Y-%m-%d %H:%M}" if hit.at else ""
+    timed = hit.kind in ("turn", "fact")  # others have the date of their document
+    when = f" {hit.at:{'%Y-%m-%d %H:%M' if timed else '%Y-%m-%d'}}" if hit.at else ""
     name, place = (short(hit.name), short(hit.place)) if hit.kind == "turn" else (hit.name, hit.place)
     return f"- [{hit.kind}{when}] name={name!r} place={place!r} {hit.role}: {hit.excerpt}"
 
@@ -66,6 +73,8 @@ def open_place(memory: Holdfast, arguments: Arguments) -> str:
     name, place = arguments.get("name", ""), arguments.get("place", "")
     around = arguments.get("around", _AROUND)
     if not name:
+        if memory.store.is_withheld(provenance.FACTS):
+            raise NotFound(provenance.sentence((), facts=True), next_step=provenance.NEXT_STEP)
         fact = memory.facts.get(place)
         shown = [f"{fact.id} [{fact.category}] {fact.content}"]
         return recall.fence(_joined(memory, shown, surface="fact"))
@@ -75,14 +84,19 @@ def open_place(memory: Holdfast, arguments: Arguments) -> str:
 
 
 def _joined(memory: Holdfast, texts: list[str], *, surface: str) -> str:
-    shown = [text if len(text) <= _LONG else f"{text[:_LONG]}… ({len(text):,} characters)" for text in texts]
-    return "\n".join(memory.services.gate.outgoing_all(shown, surface=surface))
+    masked = memory.services.gate.outgoing_all(texts, surface=surface)  # before a cut can go through a secret
+    return "\n".join(map(_cut, masked))
+
+
+def _cut(text: str) -> str:
+    most = _WHOLE if text.startswith(_OPENED) else _LONG
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 
 def _lines(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
     found = memory.services.recalled(name)
     lines = found.text.rstrip("\n").split("\n") if found else []
-    if not place.isascii() or not place.isdigit() or not 1 <= int(place) <= len(lines):
+    if not place.isascii() or not place.isdigit() or len(place) > _DIGITS or not 1 <= int(place) <= len(lines):
         raise NotFound(
             f"Document {name!r} has no line {place!r} that may be shown.",
             next_step="Take `place` from a hit of `search`.",
@@ -117,4 +131,4 @@ def _messages(memory: Holdfast, name: str, place: str, around: int) -> list[str]
 
 
 def _mark(opened: bool) -> str:
-    return ">" if opened else " "
+    return _OPENED if opened else " "

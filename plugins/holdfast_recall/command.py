@@ -122,10 +122,12 @@ def _moment(memory: Holdfast, name: str, text: str | None) -> datetime | None:
 def _show(out: Term, found: Found, question: str, now: datetime, begun: dict[str, str], kept: str) -> None:
     from holdfast_recall import words
 
-    searched = count(found.texts, "text")
+    searched = count(found.texts, "record")
     if not found.hits:
         out.say(
-            f"Nothing found in {searched}. {kept}" if found.texts else "Nothing is stored yet, so nothing was searched."
+            f"Nothing found in {searched}. {kept}"
+            if found.texts or found.unread
+            else "Nothing is stored yet, so nothing was searched."
         )
         return
     if found.corrected:

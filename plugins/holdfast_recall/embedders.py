@@ -134,6 +134,7 @@ class Embeddings(Embedder):
 
     def _answer(self, body: bytes) -> bytes:
         import http.client
+        import time
         import urllib.error
         import urllib.request
 
@@ -157,8 +158,7 @@ class Embeddings(Embedder):
         timeout_s = given if isinstance(given, float) else _TIMEOUT_S
         try:
             with urllib.request.build_opener(_NoRedirect, *direct).open(request, timeout=timeout_s) as response:
-                answer: bytes = response.read(_MOST_BYTES)
-                return answer
+                return _received(response, time.monotonic() + timeout_s)
         except urllib.error.HTTPError as error:
             error.close()
             raise ModelFailed(
@@ -191,6 +191,21 @@ class Embeddings(Embedder):
 _TIMEOUT_S: Final = 30.0
 #: Maximum response size, in bytes, enough for 64 vectors of 4,096 numbers.
 _MOST_BYTES: Final = 16_000_000
+_PART_BYTES: Final = 65_536
+
+
+def _received(response: Any, until: float) -> bytes:
+    """The response's bytes. A server that sends them slowly gets no more than the time limit. Raises: TimeoutError."""
+    import time
+
+    parts: list[bytes] = []
+    size = 0
+    while size < _MOST_BYTES and (part := response.read1(_PART_BYTES)):
+        if time.monotonic() > until:
+            raise TimeoutError
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)
 
 
 def origins_of_own(address: str, origin: str) -> bool:

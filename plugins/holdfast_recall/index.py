@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: The file, in the private folder. Every purge removes that folder's ``derived``.
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
 #: Changes with the tables, the tokens, the marks and the size of a page. A file with another version is rebuilt.
-VERSION: Final = 7
+VERSION: Final = 8
 _TABLES: Final = f"""
 CREATE TABLE source (
     id INTEGER PRIMARY KEY, kind TEXT, name TEXT, stamp TEXT, origin TEXT, place INTEGER, texts INTEGER,
@@ -324,6 +324,6 @@ def _forget(db: sqlite3.Connection, source_id: int) -> bool:
         "INSERT INTO found (found, rowid, body, dated) VALUES ('delete', ?, ?, ?)",
         ((i, words.spread(body), dated) for i, body, dated in rows),
     )
-    db.execute("DELETE FROM text WHERE id >= ? AND id < ?", span)
+    forgot = db.execute("DELETE FROM text WHERE id >= ? AND id < ?", span).rowcount > 0
     db.execute("DELETE FROM vector WHERE id >= ? AND id < ?", span)
-    return bool(rows)
+    return forgot

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
+from itertools import count, takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from attrs import evolve, frozen
@@ -81,9 +82,23 @@ def search(
 ) -> Hits:
     """The hits of :func:`find`, with the options that :class:`holdfast.plugin.features.Features` declares."""
     if progress is None:
-        return Hits(find(memory, question, **options))
-    with watched(lambda done, total, activity: progress(done, total)):
-        return Hits(find(memory, question, **options))
+        found = find(memory, question, **options)
+    else:
+        with watched(lambda done, total, activity: progress(done, total)):
+            found = find(memory, question, **options)
+    if found.unread or found.warning:
+        _log(found)
+    return Hits(found)
+
+
+def _log(found: Found) -> None:
+    import logging
+
+    logger = logging.getLogger(__name__)
+    if found.unread:
+        logger.warning("damaged, and searched only up to the damage: %s", ", ".join(found.unread))
+    if found.warning:
+        logger.warning("%s", found.warning)
 
 
 def find(
@@ -101,10 +116,14 @@ def find(
     ``question`` is words or a sentence, in any language. ``kinds`` are turn, note, decision, memory, fact, document
     (none: all). ``since`` (inclusive) and ``until`` (exclusive) are aware times, spans like ``3d``, or dates; either
     leaves out undated content.
-    Damaged sources are searched up to the damage. The log and the result name them.
+    Damaged sources are searched up to the damage. The result names them.
     Raises: BadValue for unusable arguments; Unavailable.
     """
     chosen = _checked(question, limit, kinds)
+    question = " ".join(question.split())
+    asked = question[:_QUESTION]
+    if not words.asked(asked):
+        raise _no_word()
     now = memory.services.now()
     first, end = _moment("since", since, now), _moment("until", until, now)
     conditions: list[tuple[str, tuple[object, ...]]] = []
@@ -117,12 +136,14 @@ def find(
         conditions.append(
             (f"text.id >> {index.SOURCE} IN ({named})", (texts.TURN, f"{stem}.jsonl", archived, archived))
         )
-    for at, compared in ((first, ">="), (end, "<")):
-        if at is not None:
-            conditions.append((f"text.at > 0 AND text.at {compared} ?", (at.timestamp(),)))
+    if first is not None:
+        # A line of a document is dated by the day's beginning and can be from any time of it.
+        latest = f"text.at + {texts.REST_OF_DAY_S} * (text.kind NOT IN ('{texts.TURN}', '{texts.FACT}'))"
+        conditions.append((f"text.at > 0 AND {latest} >= ?", (first.timestamp(),)))
+    if end is not None:
+        conditions.append(("text.at > 0 AND text.at < ?", (end.timestamp(),)))
     where = " AND ".join(condition for condition, _ in conditions)
     given = tuple(value for _, values in conditions for value in values)
-    asked = question[:_QUESTION]
 
     def found() -> Found:
         with index.opened(memory) as (db, total, unread):
@@ -149,10 +170,6 @@ def find(
     if served:
         merged = [*answer.hits, *(SearchHit(**one) for one in served)]
         answer = answer._replace(hits=sorted(merged, key=lambda hit: -hit.score)[:limit])
-    if answer.unread:
-        import logging
-
-        logging.getLogger(__name__).warning("damaged, and searched only up to the damage: %s", ", ".join(answer.unread))
     return answer
 
 
@@ -168,14 +185,18 @@ def _once_each(ranked: list[rank.Ranked], limit: int) -> list[rank.Ranked]:
 
 def _checked(question: str, limit: int, kinds: Iterable[str]) -> tuple[str, ...]:
     if not isinstance(question, str) or not words.asked(question):
-        raise BadValue("question", "holds no word to look for", next_step="Give at least one word, like `certificate`.")
-    if limit < 1:
+        raise _no_word()
+    if not isinstance(limit, int) or limit < 1:
         raise BadValue("limit", f"must be at least 1, not {limit}")
     chosen = tuple(kinds)
     for kind in chosen:
         if kind not in texts.KINDS:
             raise BadValue("kinds", f"{kind!r} is not one of {', '.join(texts.KINDS)}")
     return chosen
+
+
+def _no_word() -> BadValue:
+    return BadValue("question", "contains no word to search", next_step="Give at least one word, like `certificate`.")
 
 
 def _moment(name: str, given: datetime | str | None, now: datetime) -> datetime | None:
@@ -187,9 +208,21 @@ def _moment(name: str, given: datetime | str | None, now: datetime) -> datetime 
         raise BadValue(name, "is not a span or a date", next_step="Write it like `3d` or `2026-11-02`.") from None
 
 
+def _whole(db: sqlite3.Connection, one: int, place: str) -> str:
+    """A long turn's indexed text, from its pieces, which are entries next to each other with the same place."""
+
+    def body(number: int) -> str:
+        row = db.execute("SELECT body FROM text WHERE id = ? AND place = ?", (number, place)).fetchone()
+        return row[0] if row else ""
+
+    before = reversed(list(takewhile(bool, map(body, count(one - 1, -1)))))
+    return "".join([*before, *takewhile(bool, map(body, count(one)))])
+
+
 def _hits(memory: Holdfast, db: sqlite3.Connection, ranked: list[rank.Ranked], question: str) -> list[SearchHit]:
     """The found content, masked for output with a few validator calls."""
-    wanted = {one.id + offset for one in ranked for offset in (-1, 0, 1)}
+    shown_ids = {one.id + offset for one in ranked for offset in (-1, 0, 1)}
+    wanted = {one.id + offset for one in ranked for offset in (-2, -1, 0, 1, 2)}
     rows = {
         row[0]: row[1:]
         for row in db.execute(
@@ -198,13 +231,22 @@ def _hits(memory: Holdfast, db: sqlite3.Connection, ranked: list[rank.Ranked], q
             tuple(wanted),
         )
     }
-    masked = memory.services.gate.outgoing_all([row[4] for row in rows.values()], surface="journal")
-    shown = dict(zip(rows, masked, strict=True))
+    place_of = {one: row[1] for one, row in rows.items()}
+    bodies = {
+        one: _whole(db, one, place) if place in (place_of.get(one - 1), place_of.get(one + 1)) else rows[one][4]
+        for one, place in place_of.items()
+        if one in shown_ids
+    }
+    masked = memory.services.gate.outgoing_all(list(bodies.values()), surface="journal")
+    # A piece of a long turn is shown alone only if the turn holds nothing to mask: a secret can go on in the next one.
+    shown = {
+        one: rows[one][4] if text == whole else text for (one, whole), text in zip(bodies.items(), masked, strict=True)
+    }
 
-    def neighbour(one: int) -> str:
-        if one not in rows or rows[one][0] == texts.FACT:
+    def neighbour(one: int, place: str) -> str:
+        if one not in shown or rows[one][0] == texts.FACT:
             return ""
-        role = rows[one][3] if rows[one][0] == texts.TURN else ""
+        role = rows[one][3] if rows[one][0] == texts.TURN and rows[one][1] != place else ""
         return f"{role}: {shown[one]}" if role else shown[one]
 
     sessions: dict[str, str] = {}
@@ -218,7 +260,7 @@ def _hits(memory: Holdfast, db: sqlite3.Connection, ranked: list[rank.Ranked], q
             where = f"session {name}, turn {place}"
         else:
             where = f"{name}:{place}" if name else place
-        part = excerpt(shown[one.id], question, neighbour(one.id - 1), neighbour(one.id + 1))
+        part = excerpt(shown[one.id], question, neighbour(one.id - 1, place), neighbour(one.id + 1, place))
         hits.append(
             SearchHit(
                 kind=kind,

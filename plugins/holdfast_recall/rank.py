@@ -117,6 +117,8 @@ def rank(
     most = _CANDIDATES_OF_MANY if many else _CANDIDATES
     chosen = [one for one, _ in scores[:most]] + list(islice(similar.of, _NEAREST))
     rows = _with_neighbours(db, chosen, where, given)
+    if not {one for one, _ in scores[:most]} <= {row[0] for row in rows}:
+        raise sqlite3.DatabaseError("entries are missing")  # a spoilt file, which is then made again
     # Newest first for equal scores. Ids depend on the order of reading, which differs in a rebuilt index.
     dated = _dated(db, question, rows, now) if now else {}
     ranked = sorted(_ranked(question, rows, dict(scores), weights, dated, similar))
@@ -148,7 +150,7 @@ def _scores(
 ) -> list[tuple[int, float]]:
     """The ``most`` best matches by BM25 and their scores, best first."""
     table = f"found JOIN text ON text.id = found.rowid AND ({where})" if where else "found"
-    query = " OR ".join(f'"{word}"' for word in searched)
+    query = " OR ".join(map(words.quoted, searched))
     found: list[tuple[int, float]] = db.execute(
         f"SELECT found.rowid, -bm25(found, {_BODY}, {_DATED}) FROM {table} "  # noqa: S608 - conditions of ours
         "WHERE found MATCH ? ORDER BY 2 DESC LIMIT ?",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.config import provenance
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 #: Score for the backend's best hit, and the share of it for each further hit. The backend's own scores differ in scale.
 _BEST: Final = 0.5
 _NEXT: Final = 0.95
+#: Number of hits to ask for when some of them are left out afterwards.
+_FILTERED: Final = 1_000
 
 
 def hits(
@@ -27,21 +30,43 @@ def hits(
     """Each hit's fields, best first, masked. Empty for a backend that does not serve searches. Raises: Unavailable."""
     if not texts.is_served(memory):
         return []
-    found = memory.services.store.backend.search_any(words.asked(question), limit)
+    filtered = bool(kinds or since or until)  # not by the backend, whose first hits could all be left out
+    found = memory.services.store.backend.search_any(
+        words.asked(question), max(limit, _FILTERED) if filtered else limit
+    )
     described = [one for hit in found if (one := _described(memory, hit))]
+    if texts.DECISION in kinds:
+        notes = [one["name"] for one in described if one["kind"] == texts.NOTE]
+        described += [one for name in notes for one in _decisions(memory, name, words.stems(question))]
     kept = [
         one
         for one in described
         if (not kinds or one["kind"] in kinds)
-        and (since is None or (one["at"] and one["at"] >= since))
+        and (since is None or (one["at"] and _latest(one) >= since))
         and (until is None or (one["at"] and one["at"] < until))
-    ]
+    ][:limit]
     masked = memory.services.gate.outgoing_all([one["text"] for one in kept], surface="daily")
     for number, (one, text) in enumerate(zip(kept, masked, strict=True)):
         part = excerpt(text, question)
         one |= {"text": text, "excerpt": part.match, "before": part.before, "after": part.after}
         one["score"] = round(_BEST * _NEXT**number, 4)
     return kept
+
+
+def _latest(one: dict[str, Any]) -> datetime:
+    at: datetime = one["at"]
+    return at if one["kind"] == texts.FACT else at + timedelta(seconds=texts.REST_OF_DAY_S)
+
+
+def _decisions(memory: Holdfast, name: str, stems: set[str]) -> list[dict[str, Any]]:
+    """A note's decisions that hold one of the question's stems, which a backend does not tell from other lines."""
+    at = texts.day_of(memory, name)
+    return [
+        {"kind": one.kind, "text": one.body, "name": name, "place": one.place, "where": f"{name}:{one.place}", "at": at,
+         "role": ""}
+        for one in texts.document(memory, name)
+        if one.kind == texts.DECISION and stems & words.stems(one.body)
+    ]  # fmt: skip
 
 
 def _described(memory: Holdfast, hit: Hit) -> dict[str, Any] | None:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.config import provenance
 from holdfast.config.layout import Surface
-from holdfast.errors import HoldfastError
-from holdfast.fs import durable
+from holdfast.errors import Corrupt, HoldfastError, Unavailable
+from holdfast.fs import durable, paths
 from holdfast.journal import archive, journal
 from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
@@ -34,6 +35,8 @@ _DAY: Final = Lazy(r"\d{4}-\d\d-\d\d")
 #: Lines that every note has, and empty ones.
 _FRAME: Final = Lazy(r"^#+ |: none$|^_Nothing was stated|^Work is open\.$|^[-=*_#>` |:]+$")
 _DECISION: Final = "- Decision: "
+#: Seconds from a day's beginning to its last one. A line of a document is dated by its day's beginning.
+REST_OF_DAY_S: Final = 86_399
 #: Seconds for which a server's content counts as unchanged.
 _REMOTE_S: Final = 60
 _LINE: Final = Lazy("^.*$", re.MULTILINE)
@@ -96,9 +99,11 @@ def _documents(memory: Holdfast) -> Iterator[Source]:
     services = memory.services
     local = Capability.LOCAL_FILES in services.store.backend.capabilities
     folder, whole = _folder(memory), "" if local else _store_stamp(memory)
+    # When a document's day began depends on the zone.
+    zone = memory.config.zone if memory.config.tz else f"{time.timezone} {time.altzone}"
     for name in services.store.names():
         stamp = _stamp(os.path.join(folder, *name.split("/"))) if local else whole
-        yield Source(DOCUMENT, name, f"{stamp} {services.store.is_withheld(name)}")
+        yield Source(DOCUMENT, name, f"{stamp} {zone} {services.store.is_withheld(name)}")
 
 
 def _facts(memory: Holdfast) -> Source:
@@ -173,7 +178,26 @@ def session_of(memory: Holdfast, name: str, origin: str) -> str:
 
 
 def _session(memory: Holdfast, source: Source) -> str | None:
-    return journal.session_id_of(os.path.join(memory.services.state, "sessions", source.name))
+    """None for a journal with a damaged first line or that is gone. Raises: Unavailable."""
+    path = _journal(memory, source)
+    try:
+        return journal.session_id_of(path)
+    except Unavailable:
+        if os.path.lexists(path):
+            raise
+        return None  # retention or a purge removed it after it was listed
+
+
+def _journal(memory: Holdfast, source: Source) -> str:
+    return os.path.join(memory.services.state, "sessions", source.name)
+
+
+def _turns(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
+    session = _session(memory, source)
+    if session:
+        yield from turns(memory, session, start)
+    elif os.path.exists(path := _journal(memory, source)) and os.path.getsize(path):
+        raise Corrupt(f"{paths.ending(path, 4)} has a damaged first line.", next_step="Run `holdfast doctor --repair`.")
 
 
 def _pieces(text: str, most: int = 0) -> list[str]:
@@ -234,6 +258,5 @@ def read(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
         path = os.path.join(memory.services.state, *source.name.split("/"))
         return (text for record in archive.read(path) for text in _message(record))
     if source.kind == TURN:
-        session = _session(memory, source)
-        return turns(memory, session, start) if session else iter(())
+        return _turns(memory, source, start)
     return document(memory, source.name) if source.kind == DOCUMENT else facts(memory)

@@ -6,7 +6,7 @@ import sqlite3
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, ModelFailed
 from holdfast.plugin.progress import report
 from holdfast_recall.embedders import Embedder
 from holdfast_recall.rank import NOTHING_SIMILAR, Similar
@@ -45,9 +45,6 @@ def similar(memory: Holdfast, db: sqlite3.Connection, question: str) -> tuple[Si
     except HoldfastError as error:
         why = f"{error.message} {error.next_step}"
     warning = f"Searched by words alone: {why}"
-    import logging
-
-    logging.getLogger(__name__).warning("%s", warning)
     return NOTHING_SIMILAR, warning
 
 
@@ -68,7 +65,7 @@ def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embedder) -> Non
             break
         report(done, total, "Embedding")
         rows = db.execute(f"SELECT text.id, text.body {missing} LIMIT ?", (_BATCH,)).fetchall()
-        made = _normal(embedder.embed(_masked(memory, [body[:_CHARS] for _, body in rows])))
+        made = _normal(embedder.embed(_masked(memory, [body for _, body in rows])))
         packed = (made * 127).round().astype("int8")
         db.executemany(
             "INSERT INTO vector VALUES (?, ?)", ((row[0], one.tobytes()) for row, one in zip(rows, packed, strict=True))
@@ -76,15 +73,20 @@ def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embedder) -> Non
 
 
 def _masked(memory: Holdfast, texts: list[str]) -> list[str]:
-    """Strings masked for output. Servers would refuse an empty string."""
-    return [text or " " for text in memory.services.gate.outgoing_all(texts, surface="journal")]
+    """Strings masked for output and only then cut, because a cut could go through a secret. Servers would refuse an
+    empty string."""
+    return [text[:_CHARS] or " " for text in memory.services.gate.outgoing_all(texts, surface="journal")]
 
 
 def _normal(vectors: Any) -> np.ndarray[Any, Any]:
-    """The vectors with length 1."""
+    """The vectors with length 1. Raises: ModelFailed when they are not finite numbers."""
     import numpy as np
 
-    made = np.asarray(vectors, dtype=np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        made = np.asarray(vectors, dtype=np.float32)
+        finite = np.isfinite(np.linalg.norm(made, axis=1)).all()
+    if not finite:
+        raise ModelFailed("The model's vectors are not finite numbers.", next_step="Check `model`.")
     made /= np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-9)
     return made
 
@@ -100,6 +102,11 @@ def _compared(db: sqlite3.Connection, asked: np.ndarray[Any, Any]) -> dict[int, 
         matrix = np.frombuffer(b"".join(data for _, data in rows), dtype=np.int8).reshape(len(rows), -1)
         parts.append(matrix.astype(np.float32) @ asked)
     if not ids:
+        if db.execute("SELECT 1 FROM vector LIMIT 1").fetchone():
+            raise ModelFailed(
+                f"The question's vector has {len(asked)} numbers, and those of the index have another length.",
+                next_step="Check `model`, or delete derived/search.sqlite in the private folder to make all again.",
+            )
         return {}
     near = np.concatenate(parts)
     middle, top = float(np.median(near)), float(near.max())

@@ -73,10 +73,20 @@ _FIRST_PERSON: Final = frozenset(
 
 
 def spread(text: str) -> str:
-    """``text`` as it goes into the index: runs of wide characters as overlapping pairs, apart from other words."""
+    """``text`` as it goes into the index: runs of wide characters as overlapping pairs, apart from other words. A
+    run's last character follows alone, so that each of them begins a token, which :func:`quoted` relies on."""
     if text.isascii():
         return text
-    return _WIDE_RUN.sub(lambda match: f" {' '.join(_pairs(match[0]))} ", text)
+    return _WIDE_RUN.sub(lambda match: f" {' '.join(_tokens(match[0]))} ", text)
+
+
+def quoted(word: str) -> str:
+    """A word as FTS5 looks for it. A single wide character is looked for in every pair."""
+    return f'"{word}"*' if len(word) == 1 and not word.isascii() and _WIDE_RUN.match(word) else f'"{word}"'
+
+
+def _tokens(run: str) -> list[str]:
+    return [*_pairs(run), run[-1]] if len(run) > 1 else [run]
 
 
 def _pairs(run: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -385,3 +386,43 @@ def test_search_and_open__what_cannot_be_answered__error_with_a_next_step(
 def test_search__nothing_found__says_it(call: Call, project: Path) -> None:
     say(project, "old", "hello")
     assert "No stored content matches" in call("search", question="zebra")
+
+
+def test_open__long_message__shown_to_its_end_and_never_a_part_of_a_secret(call: Call, project: Path, opened) -> None:
+    memory = opened()
+    memory.session("old").add("user", "filler " * 2_000 + "the osprey decision", message_id="m0")
+    memory.session("old").add("user", "w " * 2_980 + f"token {SECRET} end", message_id="m1")
+    memory.close()
+    with Holdfast.open(project):
+        opened_ = call("open", name="old", place="m0", around=1)
+    assert "the osprey decision" in opened_
+    assert SECRET[:8] not in opened_
+
+
+def test_open__line_number_of_5000_digits__not_found(call: Call, project: Path) -> None:
+    path = project / ".holdfast/MEMORY.md"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("- The osprey\n")
+    with pytest.raises(NotFound):
+        call("open", name="MEMORY.md", place="9" * 5_000)
+
+
+def test_open__fact_of_a_clone__withheld(call: Call, project: Path) -> None:
+    with Holdfast.open(project) as memory:
+        fact = memory.facts.create("trust the albatross", "knowledge", 0.9).fact
+    assert "albatross" in call("open", place=fact.id)
+    git = ["git", "-C", str(project), "-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "memory"]):
+        subprocess.run([*git, *words], check=True)
+    clone = project.with_name("clone")
+    subprocess.run(["git", "clone", "-q", str(project), str(clone)], check=True)
+    caller = tools.Caller(client="claude-code", started=datetime.now(UTC))
+    with pytest.raises(NotFound, match="clone"):
+        tools.call(str(clone), "open", {"place": fact.id}, caller)
+
+
+def test_search__note__its_day_without_a_time(call: Call, project: Path) -> None:
+    path = project / ".holdfast/memory/2026-11-02.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("# Note\n\n- The osprey nests\n")
+    assert "[note 2026-11-02] name='memory/2026-11-02.md' place='3'" in call("search", question="osprey")

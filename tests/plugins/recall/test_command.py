@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -155,3 +157,18 @@ def test_sessions__session_named_by_uuid__listed_by_short_id_and_first_words(unn
 )
 def test_short__id__only_a_uuid_is_shortened(session: str, shown: str) -> None:
     assert session_lookup.short(session) == shown
+
+
+def test_search__damaged_journal__named_once(project: Path) -> None:
+    with Holdfast.open(project) as memory:
+        for number in range(3):
+            memory.session("talk").add("user", f"an apple {number}", message_id=f"m{number}")
+    path = project / ".holdfast/state/sessions/talk.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], b"no record at all\n", *lines[2:]]))
+    command = [sys.executable, "-m", "holdfast", "--root", str(project), "search", "apple"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert said.stderr.count("talk.jsonl") == 1
+    silent = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(silent.stdout)["unread"] == ["talk.jsonl"]
+    assert silent.stderr == ""

@@ -255,6 +255,34 @@ def test_index__one_document_deleted_and_another_added__equally_many_and_only_th
     assert [hit.where for hit in memory.search("osprey")] == ["memory/2026-11-03.md:3"]
 
 
+def test_index__entries_missing_from_the_file__made_again_instead_of_fewer_hits(memory, project: Path) -> None:
+    before = hits(memory)
+    with closing(sqlite3.connect(project / FILE)) as db:
+        db.execute("DELETE FROM text WHERE id % 2 = 0")
+        db.commit()
+    assert hits(memory) == before
+
+
+def test_index__other_zone__documents_have_their_own_day(project: Path, opened) -> None:
+    path = project / ".holdfast" / "memory" / "2026-11-02.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("# Note\n\n- The osprey nests\n")
+    for zone in ("UTC", "America/Los_Angeles", "Asia/Tokyo"):
+        with closing(opened(zone=zone)) as memory:
+            (hit,) = memory.search("osprey")
+            assert f"{hit.at:%Y-%m-%d %H:%M}" == "2026-11-02 00:00"
+            assert [one.place for one in memory.search("osprey", since="2026-11-02", until="2026-11-03")] == ["3"]
+
+
+def test_index__new_session__the_segments_of_the_others_are_not_merged(memory, monkeypatch) -> None:
+    hits(memory)
+    merged = []
+    monkeypatch.setattr(index, "_merge", merged.append)
+    memory.session("another").add("user", "now pears", message_id="p0")
+    assert memory.search("pears")
+    assert merged == []
+
+
 def test_index__many_new_texts__one_segment(memory, project: Path) -> None:
     made = (Message(id=f"g{n}", at=datetime.now(UTC), role="user", text=f"gazebo number{n}") for n in range(1_100))
     memory.session("long").extend(made)

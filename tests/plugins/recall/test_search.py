@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
+from holdfast.cli import main
 from holdfast.errors import BadValue
-from holdfast_recall import dates, methods, spelling, words
+from holdfast_recall import dates, methods, spelling, texts, words
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
@@ -63,6 +64,16 @@ def test_search__session_since_and_until__only_what_is_meant(talked, clock) -> N
     assert len(places(memory, "plan", limit=1)) == 1
 
 
+def test_search__since_within_a_day__notes_of_that_day_are_found(talked, payload, clock) -> None:
+    memory = talked("We chose SQLite because it needs no server")
+    memory.session("talk").flush(payload(decisions=("Use SQLite, no server",)))
+    clock.tick(hours=2)
+    assert places(memory, "sqlite", kinds=["decision"], since="3h")
+    assert places(memory, "sqlite", kinds=["decision"], since=NOW.replace(hour=23))
+    assert not places(memory, "sqlite", kinds=["decision"], since=NOW.replace(hour=0) + timedelta(days=1))
+    assert not places(memory, "sqlite", kinds=["turn"], since="1h")
+
+
 @pytest.mark.parametrize(
     "question",
     [
@@ -90,6 +101,13 @@ def test_search__question_that_is_cut__a_warning(talked) -> None:
     assert memory.search("certificate").warning == ""
 
 
+def test_search__no_word_in_the_searched_beginning_of_a_question__an_error_about_the_question(talked) -> None:
+    memory = talked("the kestrel nests")
+    with pytest.raises(BadValue, match="contains no word"):
+        memory.search('"' * 3_000 + " kestrel")
+    assert places(memory, " \n" * 3_000 + "kestrel") == ["m0"]
+
+
 def test_search__stop_words_only__found_by_them(talked) -> None:
     assert places(talked("What is it about", "Nothing"), "what is it?")[0] == "m0"
 
@@ -106,6 +124,13 @@ def test_search__chinese_without_spaces__found_by_pairs_of_characters(talked) ->
     memory = talked("我们决定使用数据库来保存记忆", "今天天气很好", "明日の会議は中止です")
     assert places(memory, "数据库")[0] == "m0"
     assert places(memory, "会議")[0] == "m2"
+
+
+def test_search__one_chinese_character__found_wherever_it_is_in_its_text(talked) -> None:
+    memory = talked("我的猫叫小白", "这是我的猫", "猫", "他养狗")
+    assert set(places(memory, "猫")) >= {"m0", "m1", "m2"}
+    assert places(memory, "狗")[0] == "m3"
+    assert places(memory, "鱼") == []
 
 
 def test_search__words_of_other_forms_and_accents__found(talked) -> None:
@@ -205,6 +230,20 @@ def test_search__secret_that_was_stored_before_its_rule__masked_on_the_way_out(p
     assert SECRET not in hit.text + hit.excerpt
 
 
+def test_search__secret_that_goes_on_in_the_next_piece_of_a_long_turn__masked_with_the_whole_turn(
+    project: Path, opened
+) -> None:
+    body = "\n".join(f"MIIEpAIBAAKCAQEA7bq{n:02}Xk9Zt3vW1yQ0uRr5sT8aLmNoPqRsTuVwXyZ0123456789" for n in range(20))
+    pem = f"-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----"
+    opened().session("talk").add("user", f"{'filler ' * 560}\nzanzibar\n{pem}\nand mombasa", message_id="m0")
+    opened().session("talk").add("assistant", "Thanks", message_id="m1")
+    with Holdfast.open(project) as memory:
+        for question in ("zanzibar", "mombasa", "thanks", body.split("\n")[9]):
+            for hit in memory.search(question):
+                assert "MIIE" not in hit.text + hit.excerpt + hit.before + hit.after
+        assert "[REDACTED:private-key" in memory.search("mombasa")[0].text
+
+
 def test_search__long_turn__found_once_with_the_part_that_matched(talked) -> None:
     memory = talked(
         "filler text of no interest. " * 900 + "The password policy is described in zanzibar. " + "more. " * 900
@@ -233,6 +272,28 @@ def test_search__damaged_journal__others_and_what_comes_before_the_damage_found_
         found = methods.find(memory, "apple")
         assert {hit.place for hit in found.hits} == {"m0", "o0"}
         assert found.unread == ("talk.jsonl",)
+
+
+def test_search__journal_with_a_damaged_first_line__named_instead_of_nothing_stored(
+    talked, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    memory = talked("an apple")
+    path = project / ".holdfast/state/sessions/talk.jsonl"
+    path.write_bytes(b"x" + path.read_bytes())
+    (path.parent / "begun.jsonl").touch()
+    assert methods.find(memory, "apple").unread == ("talk.jsonl",)
+    assert main(("--root", str(project), "search", "apple")) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("Nothing found in 0 records.")
+    assert "talk.jsonl" in said.err
+
+
+def test_texts__journal_removed_after_it_was_listed__empty(talked, project: Path) -> None:
+    memory = talked("an apple")
+    (source,) = (one for one in texts.sources(memory) if one.kind == texts.TURN)
+    (project / ".holdfast/state/sessions" / source.name).unlink()
+    assert texts.origin(memory, source) == ""
+    assert list(texts.read(memory, source, 0)) == []
 
 
 def test_asked__question_with_stop_words__only_the_others_once_each() -> None:

@@ -44,3 +44,16 @@ def test_search__backend_serves__kinds_times_session_and_limit_hold(memory, cloc
     assert len(memory.search("osprey", limit=2)) == 2
     memory.facts.delete(memory.facts.list()[0].id)
     assert memory.search("osprey", kinds=["fact"]) == []
+
+
+def test_search__backend_serves__hits_of_other_kinds_and_days_leave_room_for_those_asked_for(memory, clock) -> None:
+    backend = memory.services.store.backend
+    for day in range(1, 20):
+        backend.write(f"memory/2026-11-{day:02}.md", "The osprey osprey osprey was renamed\n")
+    assert [hit.kind for hit in memory.search("osprey", kinds=["fact"], limit=1)] == ["fact"]
+    until = clock().replace(day=2, hour=0)
+    assert [hit.name for hit in memory.search("osprey", until=until, limit=1)] == ["memory/2026-11-01.md"]
+    assert {hit.kind for hit in memory.search("osprey", since="1h")} == {"turn", "fact"}
+    backend.write("memory/2026-11-21.md", "# Note\n\n- Fact: the osprey\n- Decision: Call it osprey\n")
+    (hit,) = memory.search("osprey", kinds=["decision"], since="1h")
+    assert (hit.where, hit.excerpt) == ("memory/2026-11-21.md:4", "- Decision: Call it osprey")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import socket
 import sqlite3
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -141,8 +144,8 @@ def test_search__endpoint_fails__words_are_searched_with_one_warning(
         rows = {"page": b"<html>", "rows": b'{"data": [{"index": 0, "embedding": []}]}', "none": b"{}"}
         server.answer = rows[failure]
     with caplog.at_level(logging.WARNING, logger="holdfast_recall"):
-        answer = methods.find(memory, "automobile")
-    assert next(hit.place for hit in answer.hits) == "m0"
+        answer = memory.search("automobile")
+    assert answer[0].place == "m0"
     assert answer.warning.startswith("Searched by words alone: The ")
     assert [record.getMessage() for record in caplog.records] == [answer.warning]
     assert len(server.asked) <= 3  # nothing was tried again, and no redirect was followed
@@ -155,6 +158,54 @@ def test_search__secret_in_a_stored_text__masked_before_it_is_sent(project: Path
     opened(plugins=plugins).search(f"token {SECRET}")
     assert server.asked
     assert SECRET not in "".join(server.asked)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e300"])
+def test_search__vectors_without_finite_numbers__words_are_searched_with_a_warning(
+    talked, server: Server, number: str
+) -> None:
+    rows = ", ".join(f'{{"index": {n}, "embedding": [{number}, 1.0]}}' for n in range(3))
+    server.answer = f'{{"data": [{rows}]}}'.encode()
+    answer = talked().search("automobile")
+    assert answer[0].place == "m0"
+    assert "not finite numbers" in answer.warning
+
+
+def test_search__other_length_under_the_same_model__words_are_searched_with_a_warning(talked, server: Server) -> None:
+    memory = talked()
+    assert memory.search("automobile").warning == ""
+    server.answer = b'{"data": [{"index": 0, "embedding": [1.0, 0.0]}]}'
+    answer = memory.search("automobile")
+    assert answer[0].place == "m0"
+    assert "another length" in answer.warning
+
+
+def test_search__endpoint_sends_a_byte_now_and_then__the_time_limit_holds(talked) -> None:
+    def drip(listening: socket.socket) -> None:
+        one, _ = listening.accept()
+        with one, contextlib.suppress(OSError):
+            one.sendall(b"HTTP/1.0 200 OK\r\n\r\n")
+            for _ in range(200):
+                one.sendall(b" ")
+                time.sleep(0.05)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=drip, args=(listening,), daemon=True).start()
+        memory = talked(base_url=f"http://127.0.0.1:{listening.getsockname()[1]}/v1", timeout_s=0.3)
+        begun = time.monotonic()
+        answer = memory.search("automobile")
+    assert answer[0].place == "m0"
+    assert "TimeoutError" in answer.warning
+    assert time.monotonic() - begun < 5  # the whole answer takes 10
+
+
+def test_search__secret_over_the_end_of_what_is_sent__masked_before_it_is_cut(opened, server: Server) -> None:
+    opened().session("talk").add("user", "word " * 397 + f"{SECRET} end", message_id="m0")
+    settings = {"model": "m", "base_url": server.url}
+    plugins = {"embeddings": PluginConfig(enabled=True, settings=settings), "redaction": PluginConfig(enabled=True)}
+    assert opened(plugins=plugins).search("word")
+    assert server.asked
+    assert SECRET[:8] not in "".join(server.asked)
 
 
 def test_purge__with_vectors__none_of_the_removed_text_is_left(talked, project: Path) -> None:
