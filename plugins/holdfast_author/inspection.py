@@ -15,9 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
+from holdfast.cli import table
 from holdfast.errors import ConfigError, PluginNotFound
 from holdfast.plugin import discovery
 from holdfast.plugin.discovery import Found
+
+_COMMAND = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
 #: Seconds for one entry point: its import and all calls.
 LIMIT_S: Final = 60.0
@@ -54,6 +57,12 @@ def inspect(distribution: str, *, settings_file: str = "") -> list[Row]:
     every = discovery.scan()
     entries = [found for found in every if _normal(found.distribution) == wanted]
     if not entries:
+        if (own := _installed(distribution)) is not None:
+            raise PluginNotFound(
+                f"The distribution {own!r} is installed, but it has no entry point for holdfast.",
+                next_step='Add a table like `[project.entry-points."holdfast.plugins"]` to its pyproject.toml, then '
+                "reinstall it.",
+            )
         offering = ", ".join(sorted({found.distribution for found in every}))
         raise PluginNotFound(
             f"No installed distribution {distribution!r} has an entry point for holdfast.",
@@ -71,6 +80,16 @@ def inspect(distribution: str, *, settings_file: str = "") -> list[Row]:
 def label(entry: Found) -> str:
     """``plugin acme`` for the entry point ``acme`` in the group ``holdfast.plugins``."""
     return f"{entry.group.removeprefix('holdfast.').removesuffix('s')} {entry.name}"
+
+
+def _installed(distribution: str) -> str | None:
+    """The name of an installed distribution as it was written, or None."""
+    from importlib import metadata
+
+    try:
+        return metadata.distribution(distribution).name
+    except (metadata.PackageNotFoundError, ValueError):
+        return None
 
 
 def _normal(name: str) -> str:
@@ -95,6 +114,11 @@ def _names(entry: Found, every: list[Found]) -> list[Row]:
     """Whether the entry point is in force: its name is free, and its group counts for this distribution."""
     if entry.group == discovery.DEFAULTS and entry.distribution != discovery.OWN:
         return [Row(label(entry), "group", Outcome.NOTE, "ignored, because only holdfast enables plugins by default")]
+    if entry.group == discovery.COMMANDS and entry.distribution != discovery.OWN:
+        if not _COMMAND.fullmatch(entry.name):
+            return [Row(label(entry), "name", Outcome.FAIL, "never runs: use lower-case letters, digits and hyphens")]
+        if entry.name in {"help", *(name for group in table.GROUPS.values() for name in group)}:
+            return [Row(label(entry), "name", Outcome.FAIL, "never runs, because holdfast has a command of this name")]
     others = {f.distribution for f in every if (f.group, f.name) == (entry.group, entry.name)} - {entry.distribution}
     if others:
         return [Row(label(entry), "name", Outcome.FAIL, f"also offered by {', '.join(sorted(others))}")]
@@ -134,7 +158,10 @@ def _probed(entry: Found, settings: dict[str, Any]) -> list[tuple[str, Outcome, 
             return [("call", Outcome.FAIL, f"took longer than {LIMIT_S:g} s")]
         try:
             with open(answer, encoding="utf-8") as file:
-                return [(check, Outcome(outcome), message) for check, outcome, message in json.load(file)]
+                rows = [(check, Outcome(outcome), message) for check, outcome, message in json.load(file)]
+            if done.stdout.strip():
+                rows.append(("stdout", Outcome.NOTE, "prints; commands send this to stderr, programs do not"))
+            return rows
         except (OSError, ValueError):
             last = (done.stderr.strip().splitlines() or ["without a message"])[-1]
             return [("call", Outcome.FAIL, f"ended the process with exit code {done.returncode}: {last}")]

@@ -161,8 +161,11 @@ def _command(module: object) -> Iterator[Row]:
     if missing:
         yield "command", "fail", f"the module has no function {' and no function '.join(missing)}"
         return
+    parser = ArgumentParser()
     try:
-        module.configure(ArgumentParser())  # type: ignore[attr-defined]
+        module.configure(parser)  # type: ignore[attr-defined]
+        for option in ("--root", "--debug"):  # holdfast adds them to every command
+            parser.add_argument(option)
     except Exception as error:  # noqa: BLE001 - anything may be raised by other people's code
         yield "command", "fail", f"configure(parser) raised {type(error).__name__}: {error}"
         return

@@ -63,7 +63,9 @@ def create(name: str, kind: str, folder: str = "") -> Made:
 def _short_name(name: str) -> str:
     """The name without ``holdfast-`` in front of it, with hyphens. Raises: UsageError."""
     short = re.sub(r"^holdfast[-_]", "", name)
-    if len(short) > _MAX_NAME or not _NAME.fullmatch(short) or keyword.iskeyword(short):
+    if keyword.iskeyword(short):
+        raise UsageError(f"{short!r} is a word of Python.", next_step=f"Choose another name, like `acme-{short}`.")
+    if len(short) > _MAX_NAME or not _NAME.fullmatch(short):
         shown = name if len(name) <= _MAX_NAME else name[:_MAX_NAME] + "..."
         raise UsageError(
             f"{shown!a} is not a valid plugin name.",

@@ -41,11 +41,15 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
         ("plugins", HOOK + "@hookimpl\ndef on_flush(payload=None): pass", "has a default"),
         ("plugins", HOOK + "@hookimpl(tryfirst=True)\ndef on_flush(payload): pass", "tryfirst"),
         ("plugins", HOOK + "@hookimpl\ndef on_validate(subject): return None", "NoneType"),
+        ("plugins", HOOK + "@hookimpl\ndef on_validate(subject): return ['no']", "returned list of str"),
+        ("plugins", HOOK + "@hookimpl\ndef on_validate(subject=None): return ()", "has a default for 'subject'"),
+        ("plugins", "import sys\nsys.exit(0)", "SystemExit"),
         ("plugins", HOOK + "@hookimpl\ndef on_validate(subject): return subject.text[9]", "IndexError"),
         ("plugins", "EXTRACTS_AT_ONCE = True\n" + HOOK + "@hookimpl\ndef on_extract(turns): return 3", "int"),
         ("backends", HOOK + "@hookimpl\ndef storage_backend(config): return None", "did not return a StorageBackend"),
         ("methods", "odd_module = 3", "is not a function"),
         ("commands", "SUMMARY = 'x'", "configure"),
+        ("commands", "def run(args): return 0\ndef configure(parser): parser.add_argument('--root')", "--root"),
         ("checks", "def checks(memory): return []", "never runs"),
     ],
 )
@@ -58,6 +62,41 @@ def test_check__fault__fails_and_names_it(
     failed = [row for row in answer["checks"] if row["outcome"] == "fail"]
     assert any(said in row["message"] for row in failed), answer
     assert code == 1
+
+
+@pytest.mark.parametrize("name", ["flush", "help", "search", "Odd", "-odd", "odd one"])
+def test_check__command_that_never_runs__fails(install: Install, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    install("commands", "SUMMARY = 'x'\ndef configure(parser): pass\ndef run(args): return 0", name)
+    assert main(["plugin", "check", "odd", "--json"]) == 1
+    rows = json.loads(capsys.readouterr().out)["checks"]
+    assert [row["check"] for row in rows if row["outcome"] == "fail"] == ["name"]
+
+
+def test_command__of_another_distribution_fails__names_the_distribution(
+    install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install("commands", "SUMMARY = 'x'\ndef configure(parser): pass\ndef run(args): return {}['key']", "odd-one")
+    assert main(["odd-one"]) == 1
+    error = capsys.readouterr().err
+    assert "The command 'odd-one' of odd failed: KeyError: 'key'" in error
+    assert "report its output to the authors of odd" in error
+
+
+def test_check__plugin_that_prints__has_a_note(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
+    install("plugins", HOOK + "@hookimpl\ndef on_validate(subject): print(len(subject.text)); return ()")
+    assert main(["plugin", "check", "odd", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["checks"]
+    assert [row["outcome"] for row in rows if row["check"] == "stdout"] == ["note"]
+
+
+def test_check__distribution_without_an_entry_point__is_told_to_add_one(
+    install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install("unrelated", "")
+    assert main(["plugin", "check", "odd"]) == 3
+    error = capsys.readouterr().err
+    assert "'odd' is installed, but it has no entry point for holdfast" in error
+    assert '[project.entry-points."holdfast.plugins"]' in error
 
 
 def test_check__of_holdfast_itself__every_entry_point_follows_the_specifications(

@@ -52,6 +52,21 @@ def test_new__each_kind__is_built_installed_checked_and_passes_its_own_tests(tmp
     assert tested.returncode == 0, tested.stdout
     linted = run("ruff", "check", "-q", "--no-cache", "--select", "E4,E7,E9,F,I", str(folder), cwd=folder)
     assert linted.returncode == 0, linted.stdout
+    formatted = run("ruff", "format", "--check", "--no-cache", str(folder), cwd=folder)
+    assert formatted.returncode == 0, formatted.stdout
+
+
+def test_new__all_kinds__pass_mypy_strict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    checked = tmp_path / "checked"
+    checked.mkdir()
+    for kind in KINDS:
+        assert main(["plugin", "new", f"qz-{kind}", "--kind", kind]) == 0
+        made = tmp_path / f"holdfast-qz-{kind}"
+        (made / "src" / f"holdfast_qz_{kind}").rename(checked / f"holdfast_qz_{kind}")
+        (made / "tests" / "test_plugin.py").rename(checked / f"test_{kind}.py")
+    done = run("mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), ".", cwd=checked)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_new__feature__adds_a_method_a_command_and_a_check(tmp_path: Path) -> None:
@@ -73,7 +88,7 @@ def test_new__feature__adds_a_method_a_command_and_a_check(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "name", ["", "..", "../x", "a/b", "a\\b", "A", "a b", "-a", "a--b", "é", "1a", "x" * 41, "a\n"]
+    "name", ["", "..", "class", "../x", "a/b", "a\\b", "A", "a b", "-a", "a--b", "é", "1a", "x" * 41, "a\n"]
 )
 def test_new__hostile_name__is_a_usage_error_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
