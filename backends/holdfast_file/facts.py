@@ -69,13 +69,25 @@ class FactFile:
 
     # --- the calls
 
+    @contextlib.contextmanager
+    def _call(self) -> Iterator[None]:
+        """One call. An interrupt (Ctrl-C) may leave memory half changed, so the next call reads the file again."""
+        with self._mutex:
+            try:
+                yield
+            except Exception:
+                raise
+            except BaseException:
+                self._forget()
+                raise
+
     def add(self, fact: Fact, limit: int) -> AddResult:
         if limit < 1:
             raise ValueError("limit must be at least 1")
         if fact.created_at.tzinfo is not UTC:
             fact = attrs.evolve(fact, created_at=utc(fact.created_at))
         key = duplicate_key(fact.content)
-        with self._mutex:
+        with self._call():
             twin = self._index.find(key)
             if twin:  # a duplicate needs no lock, only a check that it still exists
                 self._follow()
@@ -92,7 +104,7 @@ class FactFile:
             return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
 
     def get(self, fact_id: str) -> Fact:
-        with self._mutex:
+        with self._call():
             self._follow()
             return self._known(fact_id)
 
@@ -104,7 +116,7 @@ class FactFile:
         confidence: float | None,
         source: str | Callable[[str], str] | None,
     ) -> Fact:
-        with self._mutex, self._place.lock():
+        with self._call(), self._place.lock():
             self._settle()
             old = self._known(fact_id)
             new = factrules.changed(old, content, category, confidence, source)
@@ -117,7 +129,7 @@ class FactFile:
             return new
 
     def delete(self, fact_id: str) -> Fact:
-        with self._mutex, self._place.lock():
+        with self._call(), self._place.lock():
             self._settle()
             fact = self._known(fact_id)
             self._append(Operation(leaves=(fact_id,)))
@@ -125,17 +137,17 @@ class FactFile:
             return fact
 
     def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
-        with self._mutex:
+        with self._call():
             self._follow()
             return self._index.strongest(limit) if order is FactOrder.CONFIDENCE else self._index.oldest(limit)
 
     def strongest(self, limit: int | None) -> Iterator[Fact]:
-        with self._mutex:
+        with self._call():
             self._follow()
             return self._index.newest_strongest(limit)
 
     def count(self) -> int:
-        with self._mutex:
+        with self._call():
             self._follow()
             return len(self._index)
 
@@ -144,14 +156,14 @@ class FactFile:
         mark = marks.read(self._mark)
         if marks.goes_on(mark, self._place):
             return mark.short
-        with self._mutex, self._place.lock():
+        with self._call(), self._place.lock():
             self._follow()
             self._short = self._missing()
             return self._short
 
     def accept(self) -> None:
         """Take the facts as they are now: none is missing any more."""
-        with self._mutex, self._place.lock():
+        with self._call(), self._place.lock():
             marks.lower(self._mark, 0)
             self._settle()
             self._note()
@@ -160,7 +172,7 @@ class FactFile:
         """Rewrite the file when it holds lines of changed or removed facts."""
         if self._identity() is None:
             return
-        with self._mutex, self._place.lock():
+        with self._call(), self._place.lock():
             self._settle()
             if self._key is not None and (self._batch or self._lines > len(self._index)):
                 self._rewrite()
@@ -169,7 +181,7 @@ class FactFile:
     def batch(self) -> Iterator[None]:
         """Write all changes of the block at its end by replacing the file once, or none after an error. Other writers
         wait meanwhile."""
-        with self._mutex:
+        with self._call():
             if self._batch is not None:
                 yield
                 return

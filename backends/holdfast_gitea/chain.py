@@ -91,7 +91,7 @@ class Chain:
         for record in self.folded.forks:
             first = self.folded.accepted[0].segment
             raise Corrupt(
-                f"{shown(self.title)} is in two issues that do not know of each other: #{first} and #{record.segment}.",
+                f"{shown(self.title)} is in two issues without links to each other: #{first} and #{record.segment}.",
                 next_step=_MISSING,
             )
         for record in self.folded.gaps:

@@ -199,7 +199,7 @@ def _checked(fact: Fact, limit: int) -> Fact:
 
 
 def _digest(content: str) -> bytes:
-    """The unique index's key: as good as the duplicate key itself, and short whatever its length."""
+    """The unique index's key: as selective as the duplicate key, and short at any length of it."""
     _storable(content)
     return hashlib.blake2b(duplicate_key(content).encode(), digest_size=20).digest()
 

@@ -76,6 +76,12 @@ class Database:
                 yield self._current()
             except (sqlite3.Error, UnicodeEncodeError) as error:
                 raise self.failed(error) from error
+            except Exception:
+                raise
+            except BaseException:  # Ctrl-C, perhaps right after a transaction began
+                if self._connection is not None and not self._batching:
+                    self._undo(self._connection)
+                raise
 
     @contextlib.contextmanager
     def viewing(self) -> Iterator[sqlite3.Connection | None]:

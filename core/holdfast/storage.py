@@ -297,8 +297,8 @@ class StorageBackend(ABC):
         return results
 
     def read_many(self, names: Iterable[str]) -> Mapping[str, Document | None]:
-        """The documents by name, as :meth:`read` returns them. By default they are read one by one, but a backend on a
-        server can ask once for all."""
+        """The documents by name, as :meth:`read` returns them. By default they are read one by one. A backend on a
+        server can fetch all of them in one request."""
         return {name: self.read(name) for name in names}
 
     def last(self, prefix: str) -> Document | None:

@@ -112,6 +112,7 @@ def test_create__by_hand__removes_nothing(opened):
 )
 def test_replaces__same_subject_with_another_value__is_true(old, new):
     assert factsubject.replaces(new, old)
+    assert factsubject.subject(new) == factsubject.replaceable(old) != ""  # by which older facts are found
 
 
 @pytest.mark.parametrize(

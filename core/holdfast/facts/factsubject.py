@@ -95,12 +95,6 @@ def statement(text: str) -> Statement | None:
     return Statement(subject, kind, found[kind].casefold(), value, bool(found["now"] or found["after"]))
 
 
-def speaks(text: str) -> bool:
-    """Whether ``text`` has a form that can replace another fact."""
-    plain = " ".join(text.split()).rstrip(".!")
-    return statement(text) is not None or any(form.match(plain) for form in (_CHANGED, _MOVED))
-
-
 def subject(text: str) -> str:
     """The subject of facts that can replace another one, in lower case without article; empty for other facts."""
     plain = " ".join(text.split()).rstrip(".!")
@@ -111,8 +105,14 @@ def subject(text: str) -> str:
     return found.subject if found is not None else ""
 
 
+def replaceable(text: str) -> str:
+    """The subject that a fact must have to replace ``text``; empty if none can."""
+    found = statement(text)
+    return found.subject if found is not None else ""
+
+
 def replaces(new: str, old: str) -> bool:
-    """Whether the newer statement makes the older one obsolete."""
+    """Whether the newer statement makes the older one obsolete. Then ``subject(new)`` is ``replaceable(old)``."""
     if new.strip() == old.strip():
         return False
     before = statement(old)

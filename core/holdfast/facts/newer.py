@@ -37,12 +37,19 @@ def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fa
     """
     results: dict[int, AddResult] = {}
     waiting: dict[int, Value] = {}
+    said: dict[str, list[Value]] = {}  # the same by the subject that others can replace
     leaving: dict[int, list[Fact]] = {}
     unsaid: list[tuple[str, str]] = []  # facts that a source no longer states while others do: id and source
+    known: dict[str, list[Fact]] = {}  # stored facts that others can replace, by subject
+
+    def learn(found: Iterable[Fact]) -> None:
+        for fact in found:
+            if about := factsubject.replaceable(fact.content):
+                known.setdefault(about, []).append(fact)
 
     def add_waiting() -> None:
         added = facts.add_all(list(waiting.values()), older=[leaving.get(at, []) for at in waiting])
-        known.extend(result.fact for result in added if result.fact is not None)
+        learn(result.fact for result in added if result.fact is not None)
         results.update(zip(waiting, added, strict=True))
         for at, value, result in zip(list(waiting), waiting.values(), added, strict=True):
             if not _cosign(facts, value, result):  # who stated it first has just taken it back
@@ -51,19 +58,20 @@ def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fa
             facts.sign(fact_id, partial(origins.left, other=by))
         unsaid.clear()
         waiting.clear()
+        said.clear()
 
-    known = list(stored or ())
-    if stored is None and any(isinstance(value, Value) and factsubject.speaks(value.content) for value in values):
-        known += facts.list()
+    if stored is None and any(isinstance(value, Value) and factsubject.subject(value.content) for value in values):
+        stored = facts.list()
+    learn(stored or ())
     for at, value in enumerate(values):
         if isinstance(value, AddResult):
             results[at] = value
             continue
         value = value._replace(at=value.at.astimezone(UTC))
-        if factsubject.speaks(value.content):
-            if any(factsubject.replaces(value.content, other.content) for other in waiting.values()):
+        if about := factsubject.subject(value.content):
+            if any(factsubject.replaces(value.content, other.content) for other in said.get(about, ())):
                 add_waiting()
-            older = list(_older(known, value))
+            older = list(_older(known.get(about, ()), value))
             newer = next((fact for fact in older if fact.created_at > value.at), None)
             if newer is not None:
                 reason = f"fact {newer.id} says something newer"
@@ -72,8 +80,9 @@ def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fa
             shared = [fact for fact in older if _others(fact, value)]
             unsaid += [(fact.id, value.source) for fact in shared]
             leaving[at] = [fact for fact in older if fact not in shared]
-            known = [fact for fact in known if fact not in older]
+            known[about] = [fact for fact in known.get(about, ()) if fact not in older]
         waiting[at] = value
+        said.setdefault(factsubject.replaceable(value.content), []).append(value)
     add_waiting()
     return [results[at] for at in range(len(values))]
 

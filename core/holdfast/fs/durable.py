@@ -112,7 +112,7 @@ def append(
             except FileNotFoundError:
                 fd, new = folder.open(name, flags | os.O_CREAT, mode, private=private), True
             done = False
-            offset = 0
+            offset = -1  # nothing was written yet
             try:
                 offset = os.fstat(fd).st_size
                 if flush and (new or not (offset or settled)):
@@ -124,7 +124,8 @@ def append(
             finally:
                 try:
                     if not done:
-                        _cut_back(fd, offset)
+                        if offset >= 0:
+                            _cut_back(fd, offset)
                         if new:
                             _unlink_quietly(folder, name)
                 finally:

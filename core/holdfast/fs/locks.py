@@ -1,5 +1,8 @@
 """Locks between threads and processes. The lock file is freed when its process ends.
 
+Ctrl-C may interrupt a block at any moment, also while it takes or frees its lock, and the program may go on. So an
+interrupted attempt gives up what it has.
+
 Part of the hot path: imports nothing but ``os`` and the platform's lock call.
 """
 
@@ -9,7 +12,6 @@ import errno
 import os
 import sys
 import time
-from _thread import allocate_lock
 from operator import attrgetter
 
 from holdfast.errors import Unavailable
@@ -42,27 +44,35 @@ _BUSY = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
 class Lock:
     """An exclusive lock between threads and processes, as a context manager. See :func:`lock`."""
 
+    _fd = -1  # on the class for an object whose making was interrupted
+
     def __init__(self, path: PathArg, timeout_s: float) -> None:
         self._path = os.fspath(path)
         self._timeout_s = timeout_s
-        self._fd = -1
         self._file = (-1, -1)  # device and inode of the open file
 
     def __enter__(self) -> Self:
-        if not self._try():
-            self._wait(time.monotonic() + self._timeout_s)
-        return self
+        attempt = object()
+        try:
+            if not self._try(attempt):
+                self._wait(attempt, time.monotonic() + self._timeout_s)
+            return self
+        except BaseException:
+            self._give_up(attempt)
+            raise
+
+    def __del__(self) -> None:
+        self._drop()
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        fd, self._fd = self._fd, -1
         try:
-            _unlock(fd)
+            _unlock(self._fd)
         finally:
-            os.close(fd)
+            self._drop()
 
-    def _wait(self, deadline: float) -> None:
+    def _wait(self, attempt: object, deadline: float) -> None:
         pause = 0.0005
         while True:
             left = deadline - time.monotonic()
@@ -73,27 +83,36 @@ class Lock:
                     "The lock is freed when its process ends; do not remove the file.",
                 )
             time.sleep(min(pause, left))
-            if self._try():
+            if self._try(attempt):
                 return
             pause = min(pause * 2, 0.01)
 
-    def _try(self) -> bool:
+    def _try(self, attempt: object) -> bool:
+        """Whether the lock was free and is now held by ``attempt``, which is an object of its own for each block."""
         held = False
         try:
-            fd = self._open()
-            try:
-                file = _file_of(os.fstat(fd))
-                # The file may have been removed (`git clean`) and recreated by another process during the wait. A lock
-                # on a file without a name excludes no process.
-                held = _lock(fd) and _file_at(self._path) == file
-            finally:
-                if not held:
-                    os.close(fd)
+            self._fd = self._open()
+            self._file = _file_of(os.fstat(self._fd))
+            # The file may have been removed (`git clean`) and recreated by another process during the wait. A lock
+            # on a file without a name excludes no process.
+            held = _lock(self._fd) and _file_at(self._path) == self._file
         except OSError as error:
             raise unavailable(error, self._path, "take the lock") from error
-        if held:
-            self._fd, self._file = fd, file
+        finally:
+            if not held:
+                self._drop()
         return held
+
+    def _give_up(self, attempt: object) -> None:
+        self._drop()
+
+    def _drop(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            try:  # noqa: SIM105 - importing contextlib costs more than this whole module
+                os.close(fd)
+            except OSError:  # other code in this process closed it
+                pass
 
     def _open(self) -> int:
         return safeopen.open_fd(self._path, os.O_RDWR | os.O_CREAT)
@@ -103,8 +122,8 @@ class FolderLock(Lock):
     """A :func:`lock` on the folder ``path`` itself, without a file in it. On Windows this is not possible, so it has no
     effect."""
 
-    def _try(self) -> bool:
-        return sys.platform == "win32" or super()._try()
+    def _try(self, attempt: object) -> bool:
+        return sys.platform == "win32" or super()._try(attempt)
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
@@ -128,19 +147,16 @@ class KeptLock(Lock):
 
     def __init__(self, path: PathArg, timeout_s: float) -> None:
         super().__init__(path, timeout_s)
-        self._held = False
-        self._mutex = allocate_lock()  # threads share the descriptor, and so its flock state
+        # The attempt that holds it, because threads share the descriptor, and so its flock state. Setting a missing
+        # item is one step, and tells an interrupted attempt whether it was the one.
+        self._holder: dict[None, object] = {}
         tell_of_forks(self)
-
-    def __del__(self) -> None:
-        self._drop()
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if not self._held:
+        if not self._holder:
             return  # in a child forked inside the block, the lock is its parent's
-        self._held = False
         freed = False
         try:
             _unlock(self._fd)
@@ -148,24 +164,21 @@ class KeptLock(Lock):
         finally:
             if not freed:
                 self._drop()
-            self._mutex.release()
+            self._holder.clear()
 
     def close(self) -> None:
         """Close the file, unless a block is running; taking the lock again reopens it."""
-        if self._mutex.acquire(False):
-            try:
-                self._drop()
-            finally:
-                self._mutex.release()
+        attempt = object()
+        if self._holder.setdefault(None, attempt) is attempt:
+            self._give_up(attempt)
 
     def after_fork(self) -> None:
         """In a child, before it runs anything else, detach from the parent's locks."""
-        self._held = False
-        self._mutex = allocate_lock()  # the thread that holds the old one is not in this process
+        self._holder = {}  # the thread that holds the lock is not in this process
         self._drop()
 
-    def _try(self) -> bool:
-        if not self._mutex.acquire(False):
+    def _try(self, attempt: object) -> bool:
+        if self._holder.setdefault(None, attempt) is not attempt:
             return False
         held = False
         try:
@@ -175,21 +188,16 @@ class KeptLock(Lock):
                 held = False
             if not held:
                 self._drop()
-                held = super()._try()
-            self._held = held
+                held = super()._try(attempt)
         finally:
             if not held:
-                self._drop()
-                self._mutex.release()
+                self._give_up(attempt)
         return held
 
-    def _drop(self) -> None:
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            try:  # noqa: SIM105 - importing contextlib costs more than this whole module
-                os.close(fd)
-            except OSError:  # other code in this process closed it
-                pass
+    def _give_up(self, attempt: object) -> None:
+        if self._holder.get(None) is attempt:
+            self._drop()
+            self._holder.clear()
 
 
 #: Objects to notify of forks, by id.

@@ -37,7 +37,7 @@ class Witness:
 
     def is_hostile(self, text: str) -> bool:
         """Whether ``text`` instructs an agent and is not in the user's own words."""
-        return hostile.instructs_anywhere(text) and not self.is_own(text)
+        return (hostile.is_marked(text) or hostile.instructs_anywhere(text)) and not self.is_own(text)
 
     def is_own(self, text: str) -> bool:
         """Whether the user said ``text``, which may be a note's line with its label."""
