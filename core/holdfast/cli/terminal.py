@@ -61,7 +61,10 @@ class Term:
 
     def progress(self, text: str) -> None:
         """Write ``text`` over the cursor's line. An empty string clears it. Only for a terminal."""
-        self._write(f"\r\x1b[K{in_one_line(text)}")
+        line = in_one_line(text)
+        if cells(line) >= self.width:  # the next one could not overwrite a wrapped line
+            line = line[: self.width - 1]
+        self._write(f"\r\x1b[K{line}")
         self.stream.flush()
 
     def _write_utf8(self, text: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NoReturn
 
 from holdfast.cli.humanize import nearest
@@ -18,6 +20,8 @@ _AFTER_HELP = (
     "`holdfast COMMAND --help` shows more, with examples. All take --root DIR and --debug; many take --json.",
     "Exit codes: 0 done, 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable.",
 )
+_CHOICE = re.compile(r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)")
+_MISSING = "the following arguments are required: "
 #: Words that are not commands -> the command they belong to.
 _PART_OF = {
     "edit": "facts edit",
@@ -51,15 +55,30 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raises: UsageError."""
-        raise UsageError(
-            f"{message[:1].upper()}{message[1:].rstrip('.')}.",
-            next_step=f"See `holdfast {self._command} --help`.",
-        )
+        step = f"See `holdfast {self._command} --help`."
+        if wrong := _CHOICE.match(message):
+            name, value, choices = wrong[1], wrong[2].strip("'"), [one.strip(" '") for one in wrong[3].split(",")]
+            near = nearest(value, choices)
+            subject = f"{name} takes" if name.startswith("-") else f"`holdfast {self._command}` takes"
+            raise UsageError(
+                f"{subject} {_either(choices)}, not {value!a}.", next_step=f"Did you mean `{near}`?" if near else step
+            )
+        if message.startswith(_MISSING):
+            shown = {one.dest: "|".join(map(str, one.choices)) for one in self._actions if one.choices}
+            names = [shown.get(name, name) for name in message.removeprefix(_MISSING).split(", ")]
+            message = f"`holdfast {self._command}` needs {' and '.join(names)}"
+        raise UsageError(f"{message[:1].upper()}{message[1:].rstrip('.')}.", next_step=step)
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=min(Term().width, 100))
+
+
+def _either(words: Iterable[object]) -> str:
+    """``a, b or c``."""
+    *most, last = map(str, words)
+    return f"{', '.join(most)} or {last}" if most else last
 
 
 def parser_for(command: str, root: str | None = None) -> argparse.ArgumentParser:
@@ -140,6 +159,8 @@ def say_version() -> int:
 
 
 def _unknown(command: str) -> UsageError:
+    if command == "--root":
+        return UsageError("--root takes a folder.", next_step="Write it like `holdfast --root FOLDER status`.")
     if command.startswith("-"):
         return UsageError(f"The option {command!r} is not known.", next_step="See `holdfast --help`.")
     near = _PART_OF.get(command) or nearest(command, known())

@@ -6,6 +6,7 @@ importing cattrs takes as long as starting Python, and many commands read no suc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
@@ -29,6 +30,15 @@ T = TypeVar("T")
 
 #: The errors of :func:`structure` for a value that does not fit; :func:`problems` describes each.
 INVALID = (cattrs.BaseValidationError, ValueError, TypeError, KeyError, AttributeError)
+#: A type -> its name in messages.
+_KINDS: Mapping[type, str] = {
+    str: "a string",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    list: "a list",
+    dict: "a table",
+}
 
 
 def structure(value: object, cls: type[T]) -> T:
@@ -37,14 +47,18 @@ def structure(value: object, cls: type[T]) -> T:
 
 
 def _exactly(*kinds: type) -> Any:
-    names = " or ".join(k.__name__ for k in kinds)
+    wanted = " or ".join(_KINDS[kind] for kind in kinds if kind is not int or float not in kinds)
 
     def structure(value: object, _: object) -> object:
         if isinstance(value, bool) is not (bool in kinds) or not isinstance(value, kinds):
-            raise TypeError(f"expected {names}, got {type(value).__name__}")
+            raise TypeError(f"expected {wanted}, got {_named(value)}")
         return value
 
     return structure
+
+
+def _named(value: object) -> str:
+    return _KINDS.get(type(value), type(value).__name__)
 
 
 def _texts(value: object, _: object) -> tuple[str, ...]:
@@ -55,7 +69,7 @@ def _texts(value: object, _: object) -> tuple[str, ...]:
 
 def _mapping(value: object, _: object) -> dict[str, object]:
     if not isinstance(value, Mapping):
-        raise TypeError(f"expected a table, got {type(value).__name__}")
+        raise TypeError(f"expected a table, got {_named(value)}")
     return dict(value)
 
 
@@ -147,14 +161,14 @@ def _converter() -> cattrs.Converter:
 
 
 def problems(error: BaseException, path: str = "") -> list[str]:
-    """One line per mistake, each with its path: ``flush.policy: must be in ('lenient', ...)``."""
+    """One line per mistake, each with its path: ``flush.policy: must be one of lenient, strict, not 'x'``."""
     if isinstance(error, ClassValidationError | IterableValidationError):
         lines: list[str] = []
         noted, rest = error.group_exceptions()
         for inner, note in noted:
-            key = note.name if hasattr(note, "name") else f"[{note.index}]"
-            dot = "." if path and hasattr(note, "name") else ""
-            lines += problems(inner, f"{path}{dot}{key}")
+            key = note.name if hasattr(note, "name") else note.index
+            dot = "." if path else ""
+            lines += problems(inner, f"{path}[{key}]" if isinstance(key, int) else f"{path}{dot}{key}")
         for inner in rest:
             lines += problems(inner, path)
         return lines
@@ -164,10 +178,18 @@ def problems(error: BaseException, path: str = "") -> list[str]:
         return [f"{path + '.' if path else ''}{key}: unknown key{_meant(key, known)}" for key in keys]
     if isinstance(error, BadValue):
         told = error.message.removesuffix(".")
+        if error.next_step.startswith("Use one of"):
+            told += f" (use{error.next_step[3:].removesuffix('.')})"
         return [f"{path}: {told}" if path and not error.field.startswith(path) else told]
     if isinstance(error, HoldfastError):
         return [str(error)]
     text = str(error.args[0]) if error.args else type(error).__name__
+    if rule := re.fullmatch(r"'(\w+)' must be (.+)", text):  # a validator of attrs
+        path = f"{path}.{rule[1]}" if path else rule[1]
+        limit, _, given = rule[2].rpartition(": ")
+        text = f"must be {limit}, not {given}"
+        if rule[2].startswith("in "):
+            text = f"must be one of {', '.join(error.args[2])}, not {error.args[3]!r}"
     if isinstance(error, KeyError):
         return [f"{path or text}: missing"]
     return [f"{path}: {text}" if path else text]

@@ -40,7 +40,7 @@ def structure(
     *,
     what: str,
     error: type[HoldfastError] = ConfigError,
-    next_step: str = "Correct these and try again.",
+    next_step: str = "",
 ) -> T:
     """``value`` as a ``cls``. Raises: ``error``, naming ``what`` and every bad key with its path."""
     from holdfast.config import flat
@@ -54,7 +54,8 @@ def structure(
     except converter.INVALID as caught:
         lines = converter.problems(caught)
         shown = "; ".join(lines[:8]) + (f"; and {len(lines) - 8} more" if len(lines) > 8 else "")
-        raise error(f"{what} is not valid: {shown}.", next_step=next_step) from caught
+        step = next_step or f"Correct {'it' if len(lines) == 1 else 'these'}, then try again."
+        raise error(f"{what} is not valid: {shown}.", next_step=step) from caught
 
 
 def unstructure(value: object) -> Any:

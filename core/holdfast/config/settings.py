@@ -267,7 +267,11 @@ def _parsed(data: bytes, name: str) -> dict[str, Any]:
 
     try:
         return untrusted.from_toml(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{name} is not UTF-8: byte {error.start} cannot be read.", next_step="Convert it to UTF-8."
+        ) from error
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{name} is not valid TOML: {error}.", next_step="Correct that line.") from error
 
 

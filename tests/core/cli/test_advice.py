@@ -58,3 +58,35 @@ def test_status__the_cause_of_unsafe_is_gone__says_how_to_look_again(run, projec
 def test_unavailable__permission_denied__asks_for_the_permission_that_is_missing(doing, wanted):
     error = PermissionError(13, "Permission denied")
     assert wanted in durable.unavailable(error, "MEMORY.md", doing).next_step
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "step"),
+    [
+        (("--root",), "--root takes a folder.", "`holdfast --root FOLDER status`"),
+        (("sessions", "shw", "s1"), "`holdfast sessions` takes list or show, not 'shw'.", "Did you mean `show`?"),
+        (("schedule",), "`holdfast schedule` needs install|remove|status.", "`holdfast schedule --help`"),
+        (("add", "usr", "hi"), "takes user, assistant, system or tool, not 'usr'.", "Did you mean `user`?"),
+        (("flush", "--reason", "x"), "--reason takes compaction, end, handoff, switch or manual, not 'x'.", "--help"),
+        (("flush", "--mutation", "a:b:c"), "kind cannot be 'a' (use one of: status, review, ", "Correct it"),
+        (("config", "retention.daily", "abc"), "retention.daily: expected a whole number, got a string", "Correct it"),
+        (("config", "flush.policy", "x"), "flush.policy: must be one of lenient, strict, not 'x'", "Correct it"),
+        (("config", "facts.max_facts", "0"), "facts.max_facts: must be >= 1, not 0", "Correct it"),
+        (("config", "plugins.offline.enabled", "x"), "plugins.offline.enabled: expected true or false", "Correct it"),
+        (("why", "NO.md:1"), "There is no document 'NO.md'.", "`holdfast show`"),
+        (("import", "no.zip"), "'no.zip' cannot be read: No such file", "`holdfast export`"),
+        (("merge-driver", "a", "b", "c", "d"), "'a' cannot be read: No such file", "`holdfast init --git`"),
+        (("outbox", "drop"), "`holdfast outbox drop` takes one ID.", "`holdfast outbox` lists the ids."),
+    ],
+)
+def test_mistake__error__names_it_and_the_next_step(run, words, message, step):
+    error = run(*words).err
+    assert message in error
+    assert step in error.partition("next: ")[2]
+
+
+def test_settings__not_utf8__says_so(run, project):
+    (project / "holdfast.toml").write_bytes(b"\xff\xfe")
+    error = run("status").err
+    assert "holdfast.toml is not UTF-8: byte 0 cannot be read." in error
+    assert "Convert it to UTF-8." in error

@@ -176,7 +176,7 @@ def test_flush__a_flag_for_every_field__needs_nothing_derived(run, project):
         ([], "null", "not a JSON object"),
         ([], '{"objetive": "x"}', "objetive: unknown key"),
         ([], '{"facts": "one"}', "facts: expected a list"),
-        ([], '{"objective": 3}', "objective: expected str"),
+        ([], '{"objective": 3}', "objective: expected a string"),
         ([], '{"handoff": {"branch": "x"}}', "handoff.active_task: missing"),
         ([], '{"curated": "later"}', "curated"),
         ([], b'{"objective": "\xff"}', "not UTF-8"),

@@ -125,6 +125,15 @@ def test_bar__same_percent_again__drawn_once():
     assert stream.received().count("\r") == 100
 
 
+def test_bar__narrow_terminal__never_wraps(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "45")
+    stream = Tty()
+    Bar(Term(stream), patience_s=0)(55, 501, "Updating the search index")
+    line = stream.received().removeprefix("\r\x1b[K")
+    assert len(line) == 44
+    assert "55 of 501" in line
+
+
 def test_bar__unknown_total__count_and_activity():
     stream = Tty()
     Bar(Term(stream), patience_s=0)(1200, 0, "conversations extracted")

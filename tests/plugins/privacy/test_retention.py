@@ -158,5 +158,5 @@ def test_retention__negative_days__configuration_error(project):
     from holdfast.config import inforce
 
     (project / "holdfast.toml").write_text("[retention]\ndaily = -1\n")
-    with pytest.raises(ConfigError, match="retention: 'daily'"):
+    with pytest.raises(ConfigError, match=r"retention\.daily: must be >= 0, not -1"):
         inforce.load(str(project), env={})
