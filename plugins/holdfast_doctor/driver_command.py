@@ -25,11 +25,17 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from pathlib import Path
 
+    from holdfast.cli.problem import UsageError
     from holdfast.errors import Corrupt
     from holdfast_doctor.threeway import merge
 
     try:
         base, ours, theirs = (Path(name).read_bytes().decode() for name in (args.base, args.ours, args.theirs))
+    except OSError as error:
+        raise UsageError(
+            f"{error.filename!r} cannot be read: {error.strerror or error}.",
+            next_step="Pass the three files that git made; `holdfast init --git` lets git do so.",
+        ) from error
     except UnicodeDecodeError as error:
         raise Corrupt(f"A version of {args.name} is not UTF-8 text.", next_step="Choose a version manually.") from error
     Path(args.ours).write_bytes(merge(base, ours, theirs, args.name).encode())

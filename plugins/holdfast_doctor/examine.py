@@ -353,7 +353,7 @@ def _asked(found: discovery.Found, memory: Holdfast) -> Iterator[Check]:
             yield check
     except (HoldfastError, OSError):
         raise
-    except Exception as error:  # noqa: BLE001 - other people's code must not hide what core has found
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - other people's code must not hide what core has found
         yield Check(
             name=found.name,
             outcome=Outcome.FAIL,

@@ -176,7 +176,7 @@ class _Run:
     def _go(self) -> None:
         services, settled = self.services, self.services.config.dream
         if self.days == 0:
-            raise _Skip("It looks back at no day.")
+            raise _Skip("It reads no notes, because it looks back 0 days.")
         mark = held.mark(services.state)
         if self.if_due and not self.force and (why := _not_due(services, mark)):
             raise _Skip(why)

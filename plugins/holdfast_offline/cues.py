@@ -119,7 +119,8 @@ CUES: Final = (
     Cue(
         Kind.FACT,
         # Not "is always" and "is never", which report faults as often as rules.
-        r"(?!(?:this|that|it|they|there|these|those|which|you|he|she|so|if)\b)(?:[\w'’/.-]+ ){1,7}"
+        # "Like there should always be a log" argues for a request.
+        r"(?!(?:this|that|it|they|there|these|those|which|you|he|she|so|if|like)\b)(?:[\w'’/.-]+ ){1,7}(?<!\bthere )"
         r"(?:must|should) (?:always|never)\b(?=(?:\W+\w+){2})",
         whole=True,
         user_only=True,

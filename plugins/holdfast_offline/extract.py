@@ -14,7 +14,7 @@ from attrs import evolve
 
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Category, Extraction, Message, Payload, Turn
-from holdfast.text import asked, tasks
+from holdfast.text import asides, asked, tasks
 from holdfast.text.lazy import Lazy
 from holdfast_offline import echoes, quotes, replies
 from holdfast_offline.changes import Changes, changes
@@ -22,6 +22,7 @@ from holdfast_offline.checks import failing
 from holdfast_offline.quotes import Quote
 from holdfast_offline.speech import clip
 from holdfast_offline.statements import MAX_ITEM_CHARS, MAX_ITEMS, Statements
+from holdfast_rows import summaries
 from holdfast_rows.reading import SUMMARY
 
 __all__ = ["MAX_FILES", "MAX_ITEMS", "MAX_ITEM_CHARS", "extract"]
@@ -42,11 +43,6 @@ _ALIKE_CHARS: Final = 60
 _MAX_LISTED: Final = 8
 #: Number of newest messages of a kind to search for quotations.
 _NEWEST: Final = 300
-#: Text of a client's summary that is not part of it: how it was made, and its own introduction.
-_ANALYSIS: Final = Lazy(
-    r"<analysis>.*?</analysis>|\A.{0,400}?^Analysis:\s*$.*?(?=^Summary:\s*$)|^This session is being continued[^\n]*$",
-    re.DOTALL | re.MULTILINE,
-)
 _SECTION: Final = Lazy(r"^(?=\d{1,2}\. |#{1,3} |\*\*[^*]+\*\*:?\s*$)", re.MULTILINE)
 #: Longer messages of the user were pasted, so only their headline is quoted.
 _MAX_QUOTED_CHARS: Final = 1_500
@@ -129,17 +125,20 @@ def _summary(
     if compacted is not None:
         kept = quotes.fit(_summary_lines(compacted), _COMPACTION_CHARS, known)
         add("The client's own summary, at its last compaction", kept, source=asked.source(compacted))
-    add("Asked before", _asked(requests, asked.objective(said, _EARLIER_CHARS), known))
+    working = asides.without(said)
+    add("Asked before", _asked(list(asked.requests(working)), asked.objective(working, _EARLIER_CHARS), known))
     ends = list(answers)
     answers = [message for message in answers[-_NEWEST:] if quotes.lines(message, named=False)]
-    last = answers[-1] if answers else None
+    places = {id(message) for message in working}
+    last = next((m for m in reversed(answers) if id(m) in places), answers[-1] if answers else None)
     if last is not None:
         kept = quotes.fit(quotes.lines(last, named=False), min(_LAST_ANSWER_CHARS, room), known)
         add("The agent said last", kept, source=asked.source(last))
     spoke = sorted([*requests, *replies.said(said)], key=_place(said))
     add("The user said", _user_said(spoke, min(_SAID_CHARS, room), known))
     add("Task list", _task_lines(listed))
-    add("The agent said at the end of earlier turns", _round_robin(answers[:-1], min(_ANSWERS_CHARS, room), known))
+    others = [message for message in answers if message is not last]
+    add("The agent said at the end of other turns", _round_robin(others, min(_ANSWERS_CHARS, room), known))
     add("The agent said along the way", _remarks(quotes.remarks(said, ends)[-_NEWEST:], room - 60, known))
     if done.commits:
         add("Commits", [Quote(text, "git") for text in done.commits[-_MAX_LISTED:]], source="git")
@@ -171,7 +170,7 @@ def _compaction(messages: Sequence[Message]) -> Message | None:
 
 def _summary_lines(message: Message) -> Iterator[Quote]:
     """A client summary's lines, taken from its sections in turn so that each is represented."""
-    text = _ANALYSIS.sub("", message.text)
+    text = summaries.own(message.text)
     sections = [evolve(message, text=part) for part in _SECTION.split(text) if part.strip()]
     waiting = [quotes.lines(section, named=False) for section in sections]
     for position in range(max(map(len, waiting), default=0)):
@@ -186,7 +185,11 @@ def _asked(requests: Sequence[tuple[Message, str]], objective: str, known: set[s
     earlier = requests[:-1]
     picked = [*earlier[:1], *earlier[1:][-2:]]
     shown = [(message, asked.headline(own, _EARLIER_CHARS)) for message, own in picked]
-    found = [Quote(text, asked.source(message)) for message, text in shown if text[:_ALIKE_CHARS] not in objective]
+    found = [
+        Quote(text, asked.source(message))
+        for message, text in shown
+        if text not in objective and not objective.startswith(text[:_ALIKE_CHARS])
+    ]
     kept = quotes.fit(found, 3 * _EARLIER_CHARS, known)
     for message, text in [*shown, (requests[-1][0], objective)]:
         known.update(duplicate_key(q.text) for q in quotes.lines(message, user=True) if q.text in text)

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from holdfast.models import Message
 from holdfast.text.lazy import Lazy
+from holdfast_offline.speech import sentences
 
 #: Tools that put questions with options to the user.
 _ASKING: Final = frozenset(
@@ -25,7 +26,10 @@ _COURSE: Final = Lazy(
     r"^(?:more questions|any (?:more|other)|anything else|what would you like (?:to do|me to)|would you like"
     r"|do you want me"
     r"|shall i|should i (?:proceed|continue|go)|ready to|which areas?\b|where should i (?:write|put|save)"
-    r"|(?:which|what) .{1,40}would you like (?:me )?to"
+    r"|(?:which|what) .{1,40}(?:would you like (?:me )?to|do you want me to)"
+    r"|(?:which|what|where) .{0,60}\bdo you want to (?:do|start|begin|continue|work|tackle|focus|fix)\b"
+    r"|(?:which|what) .{0,60}\b(?:should|shall) (?:i|we) (?:do|start|begin|work|review|tackle|fix|address|look)\b"
+    r"|(?:which|what|where) .{0,80}\b(?:first|next|now)\?$"
     r"|(?:does|do|is|are) (?:this|that|these|it|everything|the plan)\b.{0,60}\b(?:look|sound|work|match|capture|correct"
     r"|right|ok(?:ay)?|good|ready|complete)\b"
     r"|.*\b(?:should|shall|would you like me to|do you want me to) (?:i (?:wait|claim|start|continue|proceed|work"
@@ -34,7 +38,9 @@ _COURSE: Final = Lazy(
     r"|.*\b(?:worked? (?:on )?today|spend|budget|approve|needs? (?:your )?approval"
     r"|before i (?:start|dispatch|continue|commit|push))\b"
     r"|does (?:the|this) [\w-]+ (?:\w+ ){0,2}(?:hold|land|look|read|sound)\b|do you (?:know|have|remember)\b|is there\b"
-    r"|ready (?:for|to)\b|(?:did|have|has) (?:the|you|it|this|that)\b|can you (?:confirm|verify|check|see)"
+    r"|ready (?:for|to)\b|(?:did|have|has) (?:the|you|it|this|that)\b|can you (?:confirm|verify|check|see|reproduce)"
+    # Which of what is known only to the talk before.
+    r"|.*\bwhich (?:approach|direction|option|one|way)\?$|commit (?:with|now|this|these|the|it)"
     r"|how should (?:i|we) (?:proceed|continue|start|commit|deliver|push|merge)"
     r"|how should (?:this|these|the) [\w -]{1,30}be (?:committed|delivered|pushed|merged)"
     r"|how (?:do|would) you (?:want|like) to (?:proceed|continue)"
@@ -47,7 +53,11 @@ _NO_CHOICE: Final = Lazy(
     r"|depends\b|let me think|no answer|we already|this is the|looks (?:good|right|fine|correct)|approved?\b|proceed\b"
     r"|close,|not quite|let me\b|no / not sure|revise\b|confirm\b|wait\b"
     r"|let['’]?s (?:just )?(?:work|focus|do)\b|focus on\b|idk\b|i feel like\b|this should|(?:re)?start now\b"
-    r"|continue\b|done\b)|\bi['’]m (?:thinking|not sure)\b|\?(?:\s|$)",
+    r"|continue\b|done\b|(?:run |use )?/[\w:-]+$"
+    # A leaning, a doubt and a wish to know more settle nothing.
+    r"|(?:it )?depends\b|(?:could|can|would) you\b|initial\b)|\bleaning\b|\bneed (?:some |a bit )?more\b"
+    r"|\b(?:great|good|nice|like|win|fine)\b.{0,80}\bbut\b.{0,40}\b(?:worr(?:y|ied)|fear|guess\w*|unsure|complex\w*)"
+    r"|\bi['’]m (?:thinking|not sure)\b|\?(?:\s|$)",
     re.IGNORECASE,
 )
 
@@ -82,7 +92,8 @@ def replies(message: Message) -> Iterator[Reply]:
         for question, answer in _ANSWERED.findall(text):
             question = question.rpartition(', "')[2] if question.startswith("user notes") else question
             question, answer = (" ".join(part.split()) for part in (question, answer))
-            course = _COURSE.match(question) is not None
+            # "The plan is ready. What would you like to do next?" asks in its last sentence.
+            course = any(map(_COURSE.match, (question, [*sentences(question)][-1])))
             decides = not course and len(answer) <= _MAX_ANSWER and not _NO_CHOICE.search(answer)
             discusses = not (course or decides) and len(answer) >= _MIN_DISCUSSION
             yield Reply(f"{question} {answer}", decides=decides, discusses=discusses)

@@ -47,6 +47,8 @@ _OF_THE_TALK: Final = Lazy(
     r"|both)\b",
     re.IGNORECASE,
 )
+#: "Decision: whether to retry, and why" names what is to be decided.
+_TOPIC: Final = Lazy(r"(?:whether|how|why|which)\b", re.IGNORECASE)
 #: A fact that only refers to something shown or done: "never do that again", "this is the command I ran".
 _POINTS_AT: Final = Lazy(
     r"for\b|you\b(?! (?:must|should|can|may) (?:always|never|only|not)\b)"
@@ -220,7 +222,8 @@ def _states_nothing(cue: Cue, text: str) -> bool:
     if cue.kind is not Kind.DECISION:
         return False
     points = _POINTS_BACK.fullmatch(text) or _OF_THE_TALK.match(text)
-    return text.startswith("#") or len(text.split()) < 2 or bool(cue.whole and points)
+    topic = not cue.whole and _TOPIC.match(text)
+    return bool(text.startswith("#") or len(text.split()) < 2 or topic or (cue.whole and points))
 
 
 def _is_document(text: str) -> bool:

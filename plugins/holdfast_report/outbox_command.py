@@ -51,10 +51,13 @@ def run(args: Namespace) -> int:
         raise UsageError(f"`{args.action}` takes no second name.", next_step="See `holdfast outbox --help`.")
     if args.action == "retarget":
         if not args.new or args.reason is not None:
-            raise UsageError("Where to?", next_step="Name both: `holdfast outbox retarget owner/old owner/new`.")
+            raise UsageError(
+                "`holdfast outbox retarget` takes the old and the new target.",
+                next_step="Write it like `holdfast outbox retarget owner/old owner/new`.",
+            )
     elif args.action == "drop":
         if not args.id:
-            raise UsageError("Which item?", next_step="Name its id, as `holdfast outbox` shows it.")
+            raise UsageError("`holdfast outbox drop` takes one ID.", next_step="`holdfast outbox` lists the ids.")
         if not (args.reason or "").strip():
             raise UsageError("Dropping needs a reason.", next_step='Say why: --reason "..."')
     elif args.id or args.reason is not None:

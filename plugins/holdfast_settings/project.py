@@ -54,7 +54,7 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
         wanted["layout"] = {"preset": layout}
     if strict:
         wanted["flush"] = {"policy": "strict"}
-    config_from(wanted, "What you asked for")
+    config_from(wanted, "The requested setup")
     made, kept = [], []
     existing = settings.config_file(root)
     notices = vouch(root) if existing is not None else ()

@@ -101,7 +101,7 @@ def _say(out: Term, root: str, found: InForce, *, needed: bool) -> None:
         out.say(out.wrapped(f"{home_short(found.foreign)} belongs to another user", first=f"{out.mark('warn')} "))
     rows = {**found.withheld, **found.trusted}
     if rows:
-        head = ("setting", "value", "it")
+        head = ("setting", "value", "effect")
         verb = "is" if len(rows) == 1 else "are"
         state = "not in force without your trust" if found.withheld or found.foreign else "in force"
         out.say(f"{count(len(rows), 'setting')} in {out.plain(found.source)} {verb} {state}:")

@@ -160,7 +160,7 @@ class Project:
         store = self.services.store
         found = store.read(name) if self.services.layout.surface_of(name) or name in self.names() else None
         if found is None:
-            raise NotFound(f"There is no document {name!r}.", next_step="The page `Notes` lists the documents.")
+            raise NotFound(f"There is no document {name!r}.", next_step="List the documents with `holdfast show`.")
         if store.is_withheld(name):
             return Shown(name=name, text="", withheld=True)
         key = (name, found.revision)

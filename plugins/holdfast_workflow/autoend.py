@@ -17,6 +17,7 @@ from attrs import evolve, frozen
 from holdfast import Session
 from holdfast.config.serde import flushed_payload, moment
 from holdfast.errors import HoldfastError
+from holdfast.journal import order
 from holdfast.models import Payload
 from holdfast.text import asked, ending
 from holdfast.text.openwork import is_none
@@ -119,7 +120,7 @@ def _is_over(record: Record, seen: Observed, session: Session, *, final: bool) -
         return False
     if seen.edited is not None and seen.edited > passed[-1].at:
         return False  # files changed after the tests ran
-    end = ending.of(session.messages)
+    end = ending.of(order.as_said(session.messages))
     return end.why not in _OPEN if final else end.open is False
 
 
@@ -139,20 +140,27 @@ def _update(services: Services, record: Record, seen: Observed, session: Session
 
 
 def _task(record: Record, session: Session | None) -> str:
-    """The user's last request, otherwise the workflow's name."""
-    return (asked.objective(session.messages, _MAX_TASK) if session else "") or f"The workflow {record.name}"
+    """The user's last request, after a flush that dropped it the flushed objective, otherwise the workflow's name."""
+    task = asked.objective(order.as_said(session.messages), _MAX_TASK) if session else ""
+    flushed = _flushed(record, session)
+    return task or (asked.cut(flushed.objective or "", _MAX_TASK) if flushed else "") or f"The workflow {record.name}"
 
 
 def _stated(services: Services, record: Record, session: Session | None) -> Payload:
     """The agent's statements in a flush since the workflow started, without derived text."""
+    payload = _flushed(record, session)
+    return payload.evolve(**dict.fromkeys(payload.derived), derived=()) if payload else Payload()
+
+
+def _flushed(record: Record, session: Session | None) -> Payload | None:
+    """The payload of the session's last flush since the workflow started."""
     kept = session.last_flush if session else None
     try:
         if not kept or moment(str(kept["at"])) < record.started_at:
-            return Payload()
-        payload = flushed_payload(kept)
+            return None
+        return flushed_payload(kept)
     except (KeyError, TypeError, ValueError, HoldfastError):
-        return Payload()
-    return payload.evolve(**dict.fromkeys(payload.derived), derived=())
+        return None
 
 
 def _lines(texts: Iterable[str]) -> list[str]:

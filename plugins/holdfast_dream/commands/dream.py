@@ -59,7 +59,8 @@ def run(args: Namespace) -> int:
     out = Term()
     if args.words and (args.words[0] != "review" or len(args.words) > 2 or " ".join(args.words[1:]) not in _REVIEWS):
         raise UsageError(
-            f"{' '.join(args.words)!a} is not known.", next_step="`review`, `review accept`, `reject`, `edit`."
+            f"`holdfast dream` does not know {' '.join(args.words)!a}.",
+            next_step="Use `holdfast dream review`, with accept, reject or edit after it to decide.",
         )
     with Holdfast.open(args.root) as memory:
         if args.words:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import evolve
 
 from holdfast.cli.args import add_json, examples
-from holdfast.cli.humanize import ago
+from holdfast.cli.humanize import ago, count
 from holdfast.cli.problem import UsageError
 from holdfast.cli.terminal import Term
 from holdfast.flush.dreamlog import Status
@@ -82,13 +82,17 @@ def _chosen(changed: Sequence[DreamResult], night: str | None, memory: Holdfast)
     if night.isascii() and night.isdigit():
         if 1 <= int(night) <= len(changed):
             return changed[-int(night)]
-        raise UsageError(f"There are {len(changed)} dreams with changes.", next_step=f"Name 1 to {len(changed)}.")
+        most = len(changed)
+        raise UsageError(
+            f"Only {count(most, 'dream')} changed anything.",
+            next_step=f"Use a number from 1 to {most}." if most > 1 else "See it with `holdfast diff`.",
+        )
     zone = memory.services.config.tz
     days = [f"{one.at.astimezone(zone):%Y-%m-%d}" for one in changed]
     if night in days:
         return changed[len(days) - 1 - days[::-1].index(night)]
     raise UsageError(
-        f"No dream of {night!a} changed anything.", next_step=f"The last ones are of {', '.join(days[:-6:-1])}."
+        f"No dream of {night!a} changed anything.", next_step=f"Name a night with changes, like {days[-1]}."
     )
 
 

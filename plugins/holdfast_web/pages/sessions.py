@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
 
+from holdfast.journal import order
 from holdfast.models import Message, turns_of
 from holdfast_web.journals import FIELDS, Passage, Said, Story, items, quoted
 from holdfast_web.paging import page
@@ -49,7 +50,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     story = project.journals.story(session)
     status = next((one for one in project.status().sessions if one.id == session), None)
     passages = page(story.passages[::-1], request.text("flush"), size=_PASSAGES)
-    groups = turns_of([_message(one) for one in story.messages])
+    groups = turns_of(order.as_said([_message(one) for one in story.messages]))
     numbers = {one.id: one for one in story.messages}
     turns = [[numbers[m.id] for m in turn.messages] for turn in groups]
     at = request.text("turn")

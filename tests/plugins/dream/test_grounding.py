@@ -402,7 +402,7 @@ def test_ground__a_line_of_a_note_under_its_label__is_supported_word_for_word():
 def test_ground__a_note_of_one_word_items__takes_at_most_twenty_times_its_size(item):
     import tracemalloc
 
-    note = "".join(f"- {item.format(number)}\n" for number in range(25_000))
+    note = "".join(f"- {item.format(number)}\n" for number in range(12_000))
     tracemalloc.start()
     try:
         ground(["- Use a lock"], [("memory/2026-11-21.md", note)])

@@ -217,7 +217,7 @@ def test_extract__pointers__are_artifacts() -> None:
     draft = extract(
         (
             "user",
-            "See issue #4 and shop/paygate#218, (https://git.example.com/shop/paygate/pull/218). Red: #ff0000, the #1.",
+            "See issue #4, shop/paygate#218, (https://git.example.com/shop/paygate/pull/218). #ff0000, #222, the #1.",
         ),
         ("assistant", "Edit: paygate/webhooks.py", "Edit"),
         ("tool", "updated", "Edit"),
@@ -392,6 +392,29 @@ def test_extract__summary_of_the_client__is_quoted_under_its_own_name() -> None:
     assert "Never" not in got.summary
 
 
+def test_extract__side_question_at_the_end__the_last_answer_is_the_works() -> None:
+    summary = extract(
+        ("user", "Split load() in app/settings.py into parse() and merge(). Don't add a dependency."),
+        ("assistant", "Edit: app/settings.py", "Edit"),
+        ("tool", "updated", "Edit"),
+        ("assistant", "`parse()` reads the file and `merge()` copies nested tables."),
+        ("user", "which python versions have tomllib?"),
+        ("assistant", "tomllib is part of Python 3.11 and later."),
+    ).summary
+    last = summary.partition("The agent said last")[2].partition("\n\n")[0]
+    assert "`merge()` copies nested tables" in last
+    assert "3.11" not in last
+    assert "- (m4) which python versions have tomllib?" in summary
+    assert "tomllib is part of Python 3.11 and later." in summary
+
+
+def test_extract__objective_is_cut__the_request_is_quoted_in_full() -> None:
+    first = "The nightly import of bank statements crashes in parse_camt. Find out why, fix it, keep importer/ public."
+    correction = "no, don't default to an empty string - derive the key from amount, date and reference instead"
+    summary = extract(("user", first), ("assistant", "I'll use an empty key."), ("user", correction)).summary
+    assert first in summary
+
+
 def test_extract__long_session__has_a_summary_of_bounded_length() -> None:
     said: list[Said] = []
     for i in range(200):
@@ -562,6 +585,7 @@ def test_extract__opinion_or_pointer_of_the_user__is_quoted_and_no_decision(text
         "Why does `content should never be reached by the tab key` fail for us",
         "You are a reviewer of Rust code.\nAlways answer in one sentence",
         "we should always show it",
+        "Like there should always be a log line for the job",
         "From now on I am only testing and verifying",
         "Note: CI has no Postgres",
         'never start with "Great!" or "Done!"',
@@ -581,6 +605,16 @@ def test_extract__remark_or_question_of_the_user__is_neither_fact_nor_blocker(te
         ("Where does the flag go?", "I'm thinking of several places"),
         ("A review is running. Should I wait for it?", "Wait for results"),
         ("This rewrites nine commits. Proceed?", "Yes, rewrite"),
+        ("The outline is ready in `notes/outline.md`. What would you like to do next?", "Start the review"),
+        ("What should happen to the outline?", "Run /outline_review"),
+        ("Can you reproduce it on your phone?", "Not so far, log it in the list of bugs"),
+        ("The signing agent hangs. Commit without a signature?", "No, I start it again"),
+        ("After these arguments, which approach?", "The mixed one"),
+        ("How is a lost device removed?", "could you expand on these options"),
+        ("How is a lost device removed?", "I think I need some more examples of each"),
+        ("One blob or a file for each entry?", "leaning to the blob, but let me hear the reasons for files"),
+        ("How do two writers agree?", "The merge sounds great, but I am worried about what it costs"),
+        ("Is there a limit for each vault?", "It depends on how hard it is"),
     ],
 )
 def test_extract__answer_about_the_course_or_discussion__is_no_decision(question: str, answer: str) -> None:
@@ -597,6 +631,23 @@ def test_extract__answer_that_discusses_its_question__is_quoted_and_no_decision(
 def answered(question: str, answer: str) -> Extraction:
     told = f'User has answered your questions: "{question}"="{answer}".'
     return extract(("user", "Plan it."), ("assistant", "Asked.", "AskUserQuestion"), ("tool", told, "AskUserQuestion"))
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Which login do you want to use for the mirror?", "A deploy key"),
+        ("The lists are long. Do you want the index in the repository? And the cache?", "Both"),
+        ("Is the size kept in the record or in the folder? Both show it.", "In the record only"),
+    ],
+)
+def test_extract__answer_about_the_subject__is_a_decision(question: str, answer: str) -> None:
+    assert answered(question, answer).draft.decisions == (f"{question} {answer}",)
+
+
+def test_extract__topic_under_the_agents_label__is_no_decision() -> None:
+    said = "The command prints:\n\n**Decision:**\n- Whether the job would start, and why not\n"
+    assert extract(("user", "Explain the command."), ("assistant", said)).draft.decisions is None
 
 
 def test_extract__words_with_which_a_call_was_refused__are_quoted() -> None:
