@@ -29,7 +29,7 @@ def prompt(
 
 def extract(memory: Holdfast, messages: Said | Iterable[Said], *, source: str = "") -> ExtractResult:
     from holdfast.flush.backlog import extract_now
-    from holdfast_facts.conversation import turns_given
+    from holdfast_facts.extraction.conversation import turns_given
 
     return extract_now(memory.services, turns_given(messages), source=source)
 
@@ -39,13 +39,13 @@ def extract_queued(memory: Holdfast, *, due: int | None = None) -> ExtractResult
         from holdfast.flush.backlog import work_off
 
         return work_off(memory.services, limit=due)
-    from holdfast_facts.turnwise import everything
+    from holdfast_facts.extraction.turnwise import everything
 
     return everything(memory.services)
 
 
 def extract_turns(memory: Holdfast) -> ExtractResult:
-    from holdfast_facts.turnwise import run
+    from holdfast_facts.extraction.turnwise import run
 
     return run(memory.services)
 

@@ -15,7 +15,7 @@ from holdfast.facts.queue import Queue
 from holdfast.hooks import hookimpl
 from holdfast.journal import background
 from holdfast.models import Extraction, FactCandidate, Message
-from holdfast_facts import turnwise
+from holdfast_facts.extraction import turnwise
 
 TURN = ExtractConfig(when="turn")
 Open = Callable[..., Holdfast]

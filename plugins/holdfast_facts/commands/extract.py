@@ -128,7 +128,7 @@ def _row(judged: Judged, out: Term) -> list[str | tuple[str, str]]:
 def as_table(result: ExtractResult) -> dict[str, object]:
     """The result as JSON data. Refused candidates give only the reason, because their text did not pass the gate."""
     from holdfast.config.serde import unstructure
-    from holdfast_facts.remember_command import as_table as outcome
+    from holdfast_facts.commands.remember import as_table as outcome
 
     return {
         "candidates": [{"plugin": judged.plugin, **outcome(judged.result)} for judged in result.judged],
