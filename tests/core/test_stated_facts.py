@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 from holdfast.errors import FlushRefused
-from holdfast.facts import factsubject
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, FactCandidate, Message, Payload, Turn, turns_of
 from holdfast.text import hostile
+from holdfast_facts.store import factsubject
 
 
 def contents(memory) -> list[str]:

@@ -115,8 +115,12 @@ def test_core__with_no_plugin_installed__opens_flushes_and_loads(
     assert done.stdout.split() == ["file"]
     done = made.run("python", "-I", "-c", WITHOUT_FEATURES, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "The method 'deep_dream' is not installed." in done.stdout
-    assert "Install the distribution that provides it" in done.stdout
+    for name in ("deep_dream", "facts", "profile"):
+        assert f"The method {name!r} is not installed. Install the distribution that provides it" in done.stdout
+    assert "warnings: ['No facts were stored or queued: no installed package provides `flush.facts`.']" in done.stdout
+    [note] = (project / ".holdfast" / "memory").glob("2*.md")
+    assert "The token expires after 60 s" in note.read_text(encoding="utf-8")
+    assert not (project / ".holdfast" / "facts.jsonl").exists()
 
 
 WITHOUT_FEATURES = """
@@ -124,10 +128,16 @@ from holdfast import Holdfast
 from holdfast.cli import main
 from holdfast.errors import PluginNotFound
 with Holdfast.open() as memory:
-    try:
-        memory.deep_dream()
-    except PluginNotFound as error:
-        print(error.message, error.next_step)
+    for feature in (lambda: memory.deep_dream(), lambda: memory.facts, lambda: memory.profile):
+        try:
+            feature()
+        except PluginNotFound as error:
+            print(error.message, error.next_step)
+    with memory.session('stated') as session:
+        session.add('user', 'Fix the login')
+        receipt = session.flush({'facts': ['The token expires after 60 s'], 'curated': 'none'})
+    print('warnings:', [*receipt.warnings])
+    assert receipt.written and not session.unflushed
 assert main(['--help']) == 0
 """
 

@@ -13,8 +13,8 @@ from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.facts.extract import ExtractResult, Judged
-    from holdfast.facts.queue import GivenUp
+    from holdfast_facts.extraction.extract import ExtractResult, Judged
+    from holdfast_facts.extraction.queue import GivenUp
 
 #: The command's help heading, and its summary line.
 HEADING = "Keep what must survive"
@@ -43,7 +43,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast.facts.extract import ExtractResult
+    from holdfast_facts.extraction.extract import ExtractResult
 
     if args.log and (args.transcript or args.queued or args.turns):
         raise UsageError("--log extracts nothing.", next_step="Give --log alone.")

@@ -27,7 +27,7 @@ from holdfast.storage import sha256
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
 
-logger = log(__name__)
+logger = log("holdfast.facts")
 
 _FILE, _LOG = "extract.jsonl", "extract.log.jsonl"
 _LEASE = timedelta(minutes=10)
