@@ -23,7 +23,7 @@ from holdfast_facts.store.audit_log import Departure
 from holdfast_facts.store.eviction import choose
 from holdfast_facts.store.lifecycle import Facts
 
-HERE = Path(__file__).parents[2]
+HERE = Path(__file__).parents[3]
 MAX, NEWCOMERS = 3, 2
 BACKENDS = ("file", "sqlite")
 RULES: dict[str, dict[str, Any]] = {
