@@ -182,8 +182,11 @@ class Keeper(FactKeeper):
     ("source", "warning"),
     [
         (KEEPER, "s states The token expires after 60 s in 1 message\n"),
-        ("raise RuntimeError('broken')", "No facts were stored or queued: 'flush.facts' (acme) cannot be imported: "),
-        ("", "No facts were stored or queued: no installed package provides `flush.facts`.\n"),
+        (
+            "raise RuntimeError('broken')",
+            "No facts were stored or queued: 'services.facts' (acme) cannot be imported: ",
+        ),
+        ("", "No facts were stored or queued: no installed package provides `services.facts`.\n"),
     ],
     ids=["another package's", "a broken package's", "none"],
 )
@@ -193,7 +196,7 @@ def test_flush__with_this_fact_keeper__asks_it_or_reports_that_no_facts_were_sto
     if source:
         info = core_alone.site / "acme-1.dist-info"
         info.mkdir()
-        (info / "entry_points.txt").write_text("[holdfast.methods]\nflush.facts = acme:Keeper\n", encoding="utf-8")
+        (info / "entry_points.txt").write_text("[holdfast.methods]\nservices.facts = acme:Keeper\n", encoding="utf-8")
         (core_alone.site / "acme.py").write_text(source, encoding="utf-8")
     done = core_alone.run("python", "-I", "-c", FLUSH, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")

@@ -14,7 +14,7 @@ from attrs import define, evolve, field
 from holdfast.config.layout import ARCHIVE, Surface
 from holdfast.config.serde import flushed_payload, stamp
 from holdfast.errors import Corrupt
-from holdfast.flush import closings, curated, facts, handoff, notes, proof
+from holdfast.flush import closings, curated, handoff, notes, proof
 from holdfast.flush.proof import Proof
 from holdfast.storage import block_marker
 
@@ -54,7 +54,7 @@ class Documents:
         """Make the collected changes, all or none of them, and read them back. When a fact with any of ``sentences``
         could replace another, this reads :attr:`facts` in the same round trip."""
         if self._together is not None:
-            compares = facts.keeper(self.services).compares(sentences)
+            compares = self.services.facts.compares(sentences)
             self.written[:] = self._together.finish(self.written, listing=compares)
 
     @property
@@ -215,7 +215,7 @@ class Documents:
     ) -> Sequence[CuratedEntry]:
         """The entries, with the lines that they make out of date. Those lines are archived first."""
         stored = self.services.store.read(name)
-        new = curated.updating(stored.text if stored else None, entries, facts.keeper(self.services))
+        new = curated.updating(stored.text if stored else None, entries, self.services.facts)
         old = [(after.replaces, after.text) for before, after in zip(entries, new, strict=True) if before != after]
         if old:
             self._to_archive(*curated.replaced_block(old, name, flush_id, at))

@@ -1,8 +1,8 @@
 """The fact keeper: what a flush asks of the package that keeps facts. Core itself stores no fact.
 
-A distribution provides it with an entry ``flush.facts`` in the group ``holdfast.methods``: a function of the project's
-services that returns a :class:`FactKeeper` (docs/hooks.md). Without one, a flush works and its receipt reports that no
-facts were stored.
+A distribution provides it with an entry ``services.facts`` in the group ``holdfast.methods``: a function of the
+project's services that returns a :class:`FactKeeper` (docs/hooks.md). Without one, a flush works and its receipt
+reports that no facts were stored.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import PluginError, PluginNotFound
 from holdfast.plugin import discovery
+from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 
+logger = log(__name__)
+
 #: The entry's name.
-ENTRY: Final = "flush.facts"
+ENTRY: Final = "services.facts"
 
 
 class FactKeeper(ABC):
@@ -123,7 +126,7 @@ class _Absent(FactKeeper):
         return receipt
 
     def state(self, payload: Payload, *, flush: str, at: datetime) -> None:
-        return
+        logger.warning("%s", self._warning)
 
     def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> None:
-        return
+        logger.warning("%s", self._warning)

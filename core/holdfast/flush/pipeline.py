@@ -19,7 +19,7 @@ from attrs import define, evolve, field
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
-from holdfast.flush import attribution, contract, extraction, facts, marking, notes, proof, stated, uncommitted
+from holdfast.flush import attribution, contract, extraction, marking, notes, proof, stated, uncommitted
 from holdfast.flush.content import Content
 from holdfast.flush.documents import Documents
 from holdfast.flush.publish import evidence
@@ -58,14 +58,7 @@ def flush(
     one = Stated(digest=stated.digest(payload), at=stamp(services.now())) if payload is not None else None
     documents = Documents(services=services, session_id=session.id)
     work = _Flush(
-        services=services,
-        session=session,
-        given=payload,
-        stated=one,
-        reason=reason,
-        agent=agent,
-        documents=documents,
-        keeper=facts.keeper(services),
+        services=services, session=session, given=payload, stated=one, reason=reason, agent=agent, documents=documents
     )
     try:
         private.make(services.state, "sessions")
@@ -87,7 +80,7 @@ def flush(
     session.unmarked = False
     waits = receipt.repeated or receipt.spooled or background.takes_over(services)
     if not waits:  # all is durable and no lock is held
-        receipt = work.keeper.complete(session, receipt, work.queued, work.gathered)
+        receipt = services.facts.complete(session, receipt, work.queued, work.gathered)
     if on_summary is not None and receipt.summary and not receipt.repeated:
         try:
             on_summary(receipt.summary)
@@ -109,7 +102,6 @@ class _Flush:
     upto: int = 0
     position: int = 0
     documents: Documents
-    keeper: facts.FactKeeper
     warnings: list[str] = field(factory=list)
     step: str = "collect"
     gathered: extraction.Gathered | None = None  # None: another process extracted and died, or nothing to extract
@@ -229,7 +221,7 @@ class _Flush:
         receipt = evolve(self._receipt(content, content.flush_id(session.id)), spooled=shipping.server(services))
         self.step = "spool"
         shipping.keep(services, receipt, content.flushed(), why)
-        queued, warnings = self.keeper.queue(self.unflushed, session=session.id, flush=receipt.flush_id)
+        queued, warnings = services.facts.queue(self.unflushed, session=session.id, flush=receipt.flush_id)
         self.queued += queued
         return self._recorded(evolve(receipt, warnings=(*receipt.warnings, *warnings)), content)
 
@@ -383,7 +375,7 @@ class _Flush:
         """Store the stated and extracted facts, and queue the turns for extractors that run later. Returns
         warnings. Rewriting a flush does not restore facts deleted since."""
         fresh = None if self.documents.proof.lost else payload
-        queued, warnings = self.keeper.settle(
+        queued, warnings = self.services.facts.settle(
             self.gathered,
             self.unflushed,
             session=self.session.id,

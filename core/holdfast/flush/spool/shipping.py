@@ -15,7 +15,7 @@ from attrs import evolve
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, stamp, unstructure
 from holdfast.errors import FlushRefused, HoldfastError, Unavailable
-from holdfast.flush import facts, notes
+from holdfast.flush import notes
 from holdfast.flush.documents import Documents
 from holdfast.flush.publish import evidence
 from holdfast.flush.spool.kept import FILE, Kept, Spool
@@ -169,7 +169,7 @@ def ship_one(services: Services, one: Kept) -> None:
     payload = flushed_payload(one.flushed)
     receipt = _written(services, one.receipt, one.flushed, payload)
     receipt = evidence.publish(services, payload, receipt)
-    facts.keeper(services).state(payload, flush=one.id, at=receipt.at)
+    services.facts.state(payload, flush=one.id, at=receipt.at)
     journal = Journal(services.state, one.session)
     if journal.exists():
         record = {"kind": SHIPPED, "at": stamp(services.now()), "receipt": unstructure(receipt)}
