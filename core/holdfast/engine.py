@@ -19,10 +19,8 @@ from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from holdfast.config.values import Config
-    from holdfast.facts.lifecycle import Facts
     from holdfast.flush.publish.delivery import Deliveries
     from holdfast.journal.safety import Marker
-    from holdfast.models import Profile
     from holdfast.session.bootstrap import Brief
     from holdfast.session.services import Services
     from holdfast.session.session import Session
@@ -89,29 +87,6 @@ class Holdfast(Features):
         from holdfast.session.spooled import Spooled
 
         return Spooled(self.services)
-
-    @property
-    def facts(self) -> Facts:
-        """Facts: create, get, update, delete, list, import and export."""
-        from holdfast.facts.lifecycle import Facts
-
-        return Facts(self.services)
-
-    @property
-    def profile(self) -> Profile:
-        """The stored user profile and recent activity. Raises: Corrupt, Unavailable."""
-        from holdfast.facts.profile import load
-
-        return load(self.services)
-
-    def update_profile(self, **sections: str) -> Profile:
-        """Set sections (work, personal, top_of_mind, recent, earlier, background); empty strings clear a section.
-
-        Returns the profile. Raises: BadValue for another name; Refused and PluginError from the gate.
-        """
-        from holdfast.facts.profile import update
-
-        return update(self.services, sections)
 
     # sessions
 

@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 from holdfast.errors import Corrupt
-from holdfast.facts import origins
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import handoff
 from holdfast.text import conflicts, untrusted
+from holdfast_facts.store import origins
 
 _Item = TypeVar("_Item")
 _BLOCK = re.compile(r"^## .*\n<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)

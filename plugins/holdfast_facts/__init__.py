@@ -1,1 +1,1 @@
-"""Facts for users and programs: their commands, extraction from a conversation, and the prompt block."""
+"""Facts: their life in the store, extraction from conversations, the profile, the prompt block and the commands."""

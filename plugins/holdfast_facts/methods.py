@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.facts.extract import ExtractResult
-    from holdfast.facts.queue import GivenUp
+    from holdfast.models import Profile
     from holdfast.plugin.features import Said
+    from holdfast_facts.extraction.extract import ExtractResult
+    from holdfast_facts.extraction.queue import GivenUp
+    from holdfast_facts.store.lifecycle import Facts
 
 
 def prompt(
@@ -28,30 +30,48 @@ def prompt(
 
 
 def extract(memory: Holdfast, messages: Said | Iterable[Said], *, source: str = "") -> ExtractResult:
-    from holdfast.flush.backlog import extract_now
-    from holdfast_facts.conversation import turns_given
+    from holdfast_facts.extraction.backlog import extract_now
+    from holdfast_facts.extraction.conversation import turns_given
 
     return extract_now(memory.services, turns_given(messages), source=source)
 
 
 def extract_queued(memory: Holdfast, *, due: int | None = None) -> ExtractResult:
     if due is not None:
-        from holdfast.flush.backlog import work_off
+        from holdfast_facts.extraction.backlog import work_off
 
         return work_off(memory.services, limit=due)
-    from holdfast_facts.turnwise import everything
+    from holdfast_facts.extraction.turnwise import everything
 
     return everything(memory.services)
 
 
 def extract_turns(memory: Holdfast) -> ExtractResult:
-    from holdfast_facts.turnwise import run
+    from holdfast_facts.extraction.turnwise import run
 
     return run(memory.services)
 
 
 def turns_given_up(memory: Holdfast) -> list[GivenUp]:
-    from holdfast.facts.queue import Queue
+    from holdfast_facts.extraction.queue import Queue
 
     services = memory.services
     return Queue(services.state, services.config.extract).log()
+
+
+def facts(memory: Holdfast) -> Facts:
+    from holdfast_facts.store.lifecycle import Facts
+
+    return Facts(memory.services)
+
+
+def profile(memory: Holdfast) -> Profile:
+    from holdfast_facts.profile import load
+
+    return load(memory.services)
+
+
+def update_profile(memory: Holdfast, **sections: str) -> Profile:
+    from holdfast_facts.profile import update
+
+    return update(memory.services, sections)

@@ -30,9 +30,10 @@ from attrs import define
 from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Refused
-from holdfast.facts import origins, profile
 from holdfast.text import recall
 from holdfast.text.lazy import log
+from holdfast_facts import profile
+from holdfast_facts.store import origins
 
 if TYPE_CHECKING:
     from holdfast.models import Fact, Profile

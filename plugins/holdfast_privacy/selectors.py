@@ -13,10 +13,10 @@ from attrs import evolve, fields
 from holdfast.config.layout import Layout, Surface
 from holdfast.config.serde import moment
 from holdfast.errors import BadValue, Corrupt, HoldfastError
-from holdfast.facts import origins
 from holdfast.flush import handoff, notes
 from holdfast.journal.journal import Journal
 from holdfast.storage import block_marker
+from holdfast_facts.store import origins
 from holdfast_privacy.text_search import Needle, fold
 from holdfast_privacy.transforms import Edit, edit_bytes, is_temporary, map_texts
 

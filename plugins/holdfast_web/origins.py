@@ -11,8 +11,8 @@ from attrs import evolve, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
-from holdfast.facts.origins import of, unsigned
 from holdfast.flush import notes
+from holdfast_facts.store.origins import of, unsigned
 from holdfast_web.memory_lines import lines_of
 
 if TYPE_CHECKING:

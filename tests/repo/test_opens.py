@@ -11,7 +11,7 @@ ELSEWHERE = {
     "core/holdfast/fs/safeopen.py": "the one place",
     "core/holdfast/cli/__init__.py": "the null device",
     "core/holdfast/cli/payload_args.py": "a file that the user names",
-    "plugins/holdfast_facts/importing.py": "a file that the user names",
+    "plugins/holdfast_facts/commands/importing.py": "a file that the user names",
     "core/holdfast/cli/problem.py": "the null device",
     "core/holdfast/plugin/discovery.py": "metadata of installed distributions",
     "core/holdfast/config/settings.py": "settings of the project and the user",

@@ -97,9 +97,9 @@ def test_wheel__installed_alone__opens_flushes_and_loads(
     assert done.stdout.split() == sorted(["file", *discovery.defaults()])
 
 
-def test_core__with_no_plugin_installed__opens_flushes_and_loads(
-    root: Path, make_environment: type[Environment], project: Path, tmp_path: Path
-) -> None:
+@pytest.fixture
+def core_alone(root: Path, make_environment: type[Environment], project: Path, tmp_path: Path) -> Environment:
+    """Core and the file backend in an environment of their own, and a project that enables no plugin."""
     made = make_environment(tmp_path / "environment")
     made.lend("attrs", "cattrs", "pluggy", "tomli-w", "tomlkit")
     shutil.copytree(root / "core" / "holdfast", made.site / "holdfast")
@@ -110,13 +110,17 @@ def test_core__with_no_plugin_installed__opens_flushes_and_loads(
     settings = "".join(f"[plugins.{name}]\nenabled = false\n" for name in discovery.defaults())
     (project / "holdfast.toml").write_text(settings, encoding="utf-8")
     trusted(project)
-    done = made.run("python", "-I", "-c", SCRIPT, cwd=project)
+    return made
+
+
+def test_core__with_no_plugin_installed__opens_flushes_and_loads(core_alone: Environment, project: Path) -> None:
+    done = core_alone.run("python", "-I", "-c", SCRIPT, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == ["file"]
-    done = made.run("python", "-I", "-c", WITHOUT_FEATURES, cwd=project)
+    done = core_alone.run("python", "-I", "-c", WITHOUT_FEATURES, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "The method 'deep_dream' is not installed." in done.stdout
-    assert "Install the distribution that provides it" in done.stdout
+    for name in ("deep_dream", "facts", "profile"):
+        assert f"The method {name!r} is not installed. Install the distribution that provides it" in done.stdout
 
 
 WITHOUT_FEATURES = """
@@ -124,12 +128,82 @@ from holdfast import Holdfast
 from holdfast.cli import main
 from holdfast.errors import PluginNotFound
 with Holdfast.open() as memory:
-    try:
-        memory.deep_dream()
-    except PluginNotFound as error:
-        print(error.message, error.next_step)
+    for feature in (lambda: memory.deep_dream(), lambda: memory.facts, lambda: memory.profile):
+        try:
+            feature()
+        except PluginNotFound as error:
+            print(error.message, error.next_step)
 assert main(['--help']) == 0
 """
+
+FLUSH = """
+from holdfast import Holdfast
+with Holdfast.open() as memory:
+    with memory.session('s') as session:
+        session.add('user', 'Fix the login')
+        receipt = session.flush({'facts': ['The token expires after 60 s'], 'curated': 'none'})
+        assert receipt.written and not session.unflushed
+    print(*receipt.warnings)
+"""
+
+KEEPER = """
+from holdfast.flush.facts import FactKeeper
+
+
+class Keeper(FactKeeper):
+    def __init__(self, services):
+        self.services = services
+
+    def compares(self, sentences):
+        return False
+
+    def out_of_date(self, new, lines):
+        return ""
+
+    def settle(self, found, said, *, session, flush, payload, at, stored):
+        return ["one"], (f"{session} states {', '.join(payload.facts)} in {len(said)} message",)
+
+    def queue(self, said, *, session, flush):
+        raise AssertionError
+
+    def complete(self, session, receipt, queued, found):
+        assert queued == ["one"]
+        return receipt
+
+    def state(self, payload, *, flush, at):
+        raise AssertionError
+
+    def restore(self, flushes):
+        raise AssertionError
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "warning"),
+    [
+        (KEEPER, "s states The token expires after 60 s in 1 message\n"),
+        (
+            "raise RuntimeError('broken')",
+            "No facts were stored or queued: 'services.facts' (acme) cannot be imported: ",
+        ),
+        ("", "No facts were stored or queued: no installed package provides `services.facts`.\n"),
+    ],
+    ids=["another package's", "a broken package's", "none"],
+)
+def test_flush__with_this_fact_keeper__asks_it_or_reports_that_no_facts_were_stored(
+    core_alone: Environment, project: Path, source: str, warning: str
+) -> None:
+    if source:
+        info = core_alone.site / "acme-1.dist-info"
+        info.mkdir()
+        (info / "entry_points.txt").write_text("[holdfast.methods]\nservices.facts = acme:Keeper\n", encoding="utf-8")
+        (core_alone.site / "acme.py").write_text(source, encoding="utf-8")
+    done = core_alone.run("python", "-I", "-c", FLUSH, cwd=project)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(warning)
+    [note] = (project / ".holdfast" / "memory").glob("2*.md")
+    assert "The token expires after 60 s" in note.read_text(encoding="utf-8")
+    assert not (project / ".holdfast" / "facts.jsonl").exists()
 
 
 def test_all__public_names__resolve() -> None:

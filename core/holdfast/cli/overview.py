@@ -105,7 +105,7 @@ def _known(memory: Holdfast, now: Status) -> Iterator[tuple[str, str]]:
             yield "dreamed", f"{ago(changed[-1].at, now.at)}{new}"
     with suppress(HoldfastError):
         if not memory.store.is_withheld(FACTS):
-            yield "facts", f"{memory.facts.count():,}"
+            yield "facts", f"{memory.store.backend.count_facts():,}"
 
 
 def _due(memory: Holdfast, now: Status, brief: Brief | None) -> Iterator[tuple[str, str]]:

@@ -1,1 +1,1 @@
-"""Facts: their life in the store, extraction from a conversation, import and export, and the prompt block."""
+"""The rules for facts that all stores share."""

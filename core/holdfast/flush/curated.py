@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 
 from holdfast.config.serde import stamp
-from holdfast.facts import factsubject
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import confirmed
 from holdfast.models import CuratedEntry
 from holdfast.storage import block_marker, sha256
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import BOM, lines, one_line
+
+if TYPE_CHECKING:
+    from holdfast.flush.facts import FactKeeper
 
 #: A line end of ``str.splitlines`` other than a newline.
 _OTHER_END = Lazy("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -63,15 +65,13 @@ def _bullet(text: str) -> str:
     return " ".join(text.split()).removeprefix("- ").strip()
 
 
-def updating(text: str | None, entries: Iterable[CuratedEntry]) -> list[CuratedEntry]:
+def updating(text: str | None, entries: Iterable[CuratedEntry], keeper: FactKeeper) -> list[CuratedEntry]:
     """The entries. An entry that names no line to replace gets the line of ``text`` that it makes out of date, if there
-    is one (:func:`holdfast.facts.factsubject.replaces`)."""
+    is one (:meth:`holdfast.flush.facts.FactKeeper.out_of_date`)."""
     found = []
     for entry in entries:
-        new = _bullet(entry.text)
-        if not entry.replaces and factsubject.subject(entry.text) and new not in each_bullet(text or ""):
-            old = next((line for line in each_bullet(text or "") if factsubject.replaces(new, line)), "")
-            entry = evolve(entry, replaces=old)
+        if not entry.replaces:
+            entry = evolve(entry, replaces=keeper.out_of_date(_bullet(entry.text), each_bullet(text or "")))
         found.append(entry)
     return found
 

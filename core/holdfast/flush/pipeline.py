@@ -19,8 +19,7 @@ from attrs import define, evolve, field
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
-from holdfast.facts import extract
-from holdfast.flush import attribution, backlog, contract, marking, notes, proof, stated, uncommitted
+from holdfast.flush import attribution, contract, extraction, marking, notes, proof, stated, uncommitted
 from holdfast.flush.content import Content
 from holdfast.flush.documents import Documents
 from holdfast.flush.publish import evidence
@@ -81,7 +80,7 @@ def flush(
     session.unmarked = False
     waits = receipt.repeated or receipt.spooled or background.takes_over(services)
     if not waits:  # all is durable and no lock is held
-        receipt = backlog.completed(services, session, receipt, work.queued, work.gathered)
+        receipt = services.facts.complete(session, receipt, work.queued, work.gathered)
     if on_summary is not None and receipt.summary and not receipt.repeated:
         try:
             on_summary(receipt.summary)
@@ -105,7 +104,7 @@ class _Flush:
     documents: Documents
     warnings: list[str] = field(factory=list)
     step: str = "collect"
-    gathered: extract.Gathered | None = None  # None: another process extracted and died, or nothing to extract
+    gathered: extraction.Gathered | None = None  # None: another process extracted and died, or nothing to extract
     settled: set[str] = field(factory=set)  # the stated payloads that this flush answers for, by digest
     failed_before: tuple[str, str] = ("", "")  # reason and target in an earlier attempt's marker
     queued: list[str] = field(factory=list)  # what waits for models, by id
@@ -222,8 +221,9 @@ class _Flush:
         receipt = evolve(self._receipt(content, content.flush_id(session.id)), spooled=shipping.server(services))
         self.step = "spool"
         shipping.keep(services, receipt, content.flushed(), why)
-        self.queued += backlog.queue_all(services, session.id, self.unflushed, receipt.flush_id)
-        return self._recorded(receipt, content)
+        queued, warnings = services.facts.queue(self.unflushed, session=session.id, flush=receipt.flush_id)
+        self.queued += queued
+        return self._recorded(evolve(receipt, warnings=(*receipt.warnings, *warnings)), content)
 
     def _unchecked(self, receipt: Receipt) -> Receipt:
         """Return an earlier flush that the server cannot confirm now."""
@@ -365,7 +365,7 @@ class _Flush:
             return [], ""
         self.step = "on_extract"
         turns = turns_of(self.unflushed)
-        self.gathered = extract.at_once(self.services, turns)
+        self.gathered = extraction.at_once(self.services, turns)
         self.warnings += self.gathered.failed.values()
         found = [evolve(e, draft=hostile.cleared(e.draft, turns)) for _, e in self.gathered.results]
         summary = "\n\n".join(e.summary.strip() for e in found if e.summary.strip())
@@ -375,11 +375,10 @@ class _Flush:
         """Store the stated and extracted facts, and queue the turns for extractors that run later. Returns
         warnings. Rewriting a flush does not restore facts deleted since."""
         fresh = None if self.documents.proof.lost else payload
-        queued, warnings = backlog.settle_flush(
-            self.services,
+        queued, warnings = self.services.facts.settle(
             self.gathered,
             self.unflushed,
-            source=self.session.id,
+            session=self.session.id,
             flush=flush_id,
             payload=fresh,
             at=at,

@@ -10,6 +10,7 @@ by name at run time.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from holdfast.errors import PluginNotFound
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
     from types import EllipsisType
     from typing import TypeAlias
 
-    from holdfast.facts.extract import ExtractResult
-    from holdfast.facts.queue import GivenUp
     from holdfast.flush.dreamlog import DreamResult
-    from holdfast.models import Message, Turn, Written
+    from holdfast.models import Message, Profile, Turn, Written
     from holdfast.session.services import Services
+    from holdfast_facts.extraction.extract import ExtractResult
+    from holdfast_facts.extraction.queue import GivenUp
+    from holdfast_facts.store.lifecycle import Facts
     from holdfast_loops.mirror import Mirror
     from holdfast_privacy.purge import PurgeReport
     from holdfast_privacy.retention import RetentionReport
@@ -298,6 +300,26 @@ class Features:
         return self._call("guard", compact, session=session, messages=messages, kept=kept)
 
     # facts
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Facts: create, get, update, delete, list, import and export."""
+        made: Facts = self._call("facts")
+        return made
+
+    @property
+    def profile(self) -> Profile:
+        """The stored user profile and recent activity. Raises: Corrupt, Unavailable."""
+        made: Profile = self._call("profile")
+        return made
+
+    def update_profile(self, **sections: str) -> Profile:
+        """Set sections (work, personal, top_of_mind, recent, earlier, background); empty strings clear a section.
+
+        Returns the profile. Raises: BadValue for another name; Refused and PluginError from the gate.
+        """
+        made: Profile = self._call("update_profile", **sections)
+        return made
 
     def prompt(
         self, max_tokens: int | None = None, *, counter: Callable[[str], int] | None = None, fenced: bool = False

@@ -94,17 +94,12 @@ def _without(services: Services, loss: Loss) -> Mended:
 def _facts(services: Services, loss: Loss) -> Mended:
     """Store again the facts stated in payloads since a call last removed or changed a fact. Earlier facts may have been
     removed on purpose, and the fact log does not hold their text."""
-    from holdfast.facts import statedfacts
-    from holdfast.facts.audit_log import FactTrail
     from holdfast.flush.losses import flushes
 
     backend = services.store.backend
     backend.accept_facts()
     before = backend.count_facts()
-    last = max((event.at for event in FactTrail(services.state).entries()), default=None)
-    for receipt, payload in flushes(services):
-        if last is None or receipt.at > last:
-            statedfacts.store(services, payload, flush=receipt.flush_id, at=receipt.at, turns=())
+    services.facts.restore(flushes(services))
     again = backend.count_facts() - before
     number = f"{again:,} stated fact{' is' if again == 1 else 's are'} stored again"
     return Mended(loss=loss, message=f"{loss.message} {number}; the store is taken as it is")

@@ -20,6 +20,7 @@ from holdfast.storage import Capability, Document
 from holdfast.text import tokens
 
 if TYPE_CHECKING:
+    from holdfast.flush.facts import FactKeeper
     from holdfast.session.together import Together
 
 
@@ -61,6 +62,13 @@ class Services:
         from holdfast.session.together import Together
 
         return Together(self.store)
+
+    @property
+    def facts(self) -> FactKeeper:
+        """Stores and extracts facts for flushes. Without a package for that, it reports that nothing was stored."""
+        from holdfast.flush.facts import keeper
+
+        return keeper(self)
 
     @property
     def is_remote(self) -> bool:

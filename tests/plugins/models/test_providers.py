@@ -15,9 +15,9 @@ from tests.support.model_server import ModelServer, Reply
 from holdfast import Holdfast, Message, Turn
 from holdfast.config.values import Config, ExtractConfig, PluginConfig
 from holdfast.errors import BadValue, PluginLoadFailed
-from holdfast.facts.extract import ExtractResult
-from holdfast.facts.queue import Queue
 from holdfast.models import AddOutcome
+from holdfast_facts.extraction.extract import ExtractResult
+from holdfast_facts.extraction.queue import Queue
 from holdfast_keys import secrets
 
 PROVIDERS = ("openai", "anthropic")

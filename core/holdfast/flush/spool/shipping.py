@@ -15,7 +15,6 @@ from attrs import evolve
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, stamp, unstructure
 from holdfast.errors import FlushRefused, HoldfastError, Unavailable
-from holdfast.facts import statedfacts
 from holdfast.flush import notes
 from holdfast.flush.documents import Documents
 from holdfast.flush.publish import evidence
@@ -170,7 +169,7 @@ def ship_one(services: Services, one: Kept) -> None:
     payload = flushed_payload(one.flushed)
     receipt = _written(services, one.receipt, one.flushed, payload)
     receipt = evidence.publish(services, payload, receipt)
-    statedfacts.store(services, payload, flush=one.id, at=receipt.at, turns=())
+    services.facts.state(payload, flush=one.id, at=receipt.at)
     journal = Journal(services.state, one.session)
     if journal.exists():
         record = {"kind": SHIPPED, "at": stamp(services.now()), "receipt": unstructure(receipt)}

@@ -13,8 +13,8 @@ from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.facts.extract import ExtractResult, Judged
-    from holdfast.facts.queue import GivenUp
+    from holdfast_facts.extraction.extract import ExtractResult, Judged
+    from holdfast_facts.extraction.queue import GivenUp
 
 #: The command's help heading, and its summary line.
 HEADING = "Keep what must survive"
@@ -43,7 +43,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast.facts.extract import ExtractResult
+    from holdfast_facts.extraction.extract import ExtractResult
 
     if args.log and (args.transcript or args.queued or args.turns):
         raise UsageError("--log extracts nothing.", next_step="Give --log alone.")
@@ -128,7 +128,7 @@ def _row(judged: Judged, out: Term) -> list[str | tuple[str, str]]:
 def as_table(result: ExtractResult) -> dict[str, object]:
     """The result as JSON data. Refused candidates give only the reason, because their text did not pass the gate."""
     from holdfast.config.serde import unstructure
-    from holdfast_facts.remember_command import as_table as outcome
+    from holdfast_facts.commands.remember import as_table as outcome
 
     return {
         "candidates": [{"plugin": judged.plugin, **outcome(judged.result)} for judged in result.judged],

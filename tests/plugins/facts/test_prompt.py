@@ -546,7 +546,7 @@ def test_profile__any_text__comes_back_as_its_lines(changes: dict[str, str]) -> 
 
 
 def test_learn__new_items__known_ones_stay_recent_moves_on(memory: Holdfast) -> None:
-    from holdfast.facts.profile import learn
+    from holdfast_facts.profile import learn
 
     memory.update_profile(work="Builds compilers", top_of_mind="The lexer")
     for number in range(7):

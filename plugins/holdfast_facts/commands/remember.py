@@ -47,7 +47,7 @@ def add_confidence(parser: ArgumentParser, *, default: float | None = None) -> N
 
 def number(text: str) -> float:
     """A confidence from the command line. Raises: UsageError."""
-    from holdfast.facts.factrules import check_confidence
+    from holdfast_facts.store.checks import check_confidence
 
     try:
         return check_confidence(float(text))

@@ -27,7 +27,7 @@ from holdfast.storage import sha256
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
 
-logger = log(__name__)
+logger = log("holdfast.facts")
 
 _FILE, _LOG = "extract.jsonl", "extract.log.jsonl"
 _LEASE = timedelta(minutes=10)
@@ -42,7 +42,7 @@ class Waiting:
     """Turns, already redacted, and the plugins that have yet to read them (empty: all). ``flush`` is the id of the
     flush that covered them, or empty for turns from elsewhere, whose summary belongs to no session. ``covers``
     lists the message ids in the journal of session ``source`` that become extracted by it, see
-    :mod:`holdfast_facts.turnwise`; empty for turns that no journal keeps account of."""
+    :mod:`holdfast_facts.extraction.turnwise`; empty for turns that no journal keeps account of."""
 
     id: str
     since: datetime

@@ -6,51 +6,36 @@ before any extractor, and so any model, sees them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from attrs import asdict, evolve, field, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, HoldfastError, NotFound, Refused
-from holdfast.facts import profile
-from holdfast.facts.queue import GivenUp, Queue
+from holdfast.flush import extraction as extractors
 from holdfast.fs import paths
 from holdfast.journal.witness import REASON
-from holdfast.models import AddOutcome, AddResult, Extraction, FactCandidate, Profile, Turn
+from holdfast.models import AddOutcome, AddResult, FactCandidate, Profile, Turn
 from holdfast.text import hostile, recall
 from holdfast.text.lazy import log
+from holdfast_facts import profile
+from holdfast_facts.extraction.queue import GivenUp, Queue
 
 if TYPE_CHECKING:
-    from holdfast.errors import HookFailed
-    from holdfast.facts.newer import Value
+    from holdfast.flush.extraction import Gathered, Trouble
     from holdfast.models import Fact
     from holdfast.session.services import Services
+    from holdfast_facts.store.newer import Value
 
-logger = log(__name__)
+logger = log("holdfast.facts")
 
 _AGAIN: Final = "It is retried automatically, or now with `holdfast extract --queued`."
-#: HTTP status (None without a response) -> the next step besides waiting.
-_PASSING: Final[Mapping[int | None, str]] = {
-    None: "Check `base_url` and the network.",
-    429: "The quota is used up for now.",
-}
 #: Approximate characters per piece of a long conversation. Turns are never split.
 BATCH_CHARS: Final = 60_000
 #: Maximum number of stored facts shown to an extractor.
 _KNOWN: Final = 30
-
-
-@frozen(kw_only=True)
-class Gathered:
-    """The extractors' results for some turns, by plugin. ``failed`` maps a plugin to its error and the next step;
-    ``queued`` is true when the turns wait for those plugins, ``given_up`` lists items that no longer wait."""
-
-    results: Sequence[tuple[str, Extraction]] = ()
-    failed: Mapping[str, str] = field(factory=dict)
-    queued: bool = False
-    given_up: Sequence[GivenUp] = ()
 
 
 @frozen(kw_only=True)
@@ -99,55 +84,39 @@ class ExtractResult:
         )
 
 
-def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> Gathered:
-    """Call every extractor. A failure does not delay the others, since the turns wait for that plugin in the queue."""
+def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> tuple[Gathered, ExtractResult]:
+    """Call every extractor. A failure does not delay the others, since the turns wait for that plugin in the queue.
+    Returns the extractors' results, and a result with the turns that wait or were given up."""
     said = recall.without_recalled(turns)
     found, troubles = ask(services, said)
     if not troubles:
-        return found
+        return found, ExtractResult()
     queue = queue_of(services)
     try:
         item = queue.put(said, found.failed, error=sentences(troubles), source=source, now=services.clock())
     except HoldfastError as problem:
         logger.warning("turns whose extraction failed could not be queued: %s", problem.message)
-        return evolve(found, failed={p: f"{t} The turns do not wait: {problem}" for p, t in found.failed.items()})
-    if item is None:
-        return evolve(found, given_up=queue.given_up)
-    return evolve(found, failed=told(troubles, waits=True), queued=True, given_up=queue.given_up)
+        failed = {p: f"{t} The turns do not wait: {problem}" for p, t in found.failed.items()}
+        return evolve(found, failed=failed), ExtractResult()
+    if item is not None:
+        found = evolve(found, failed=told(troubles, waits=True))
+    return found, ExtractResult(queued=int(item is not None), given_up=queue.given_up)
 
 
-class _Trouble(NamedTuple):
-    """Why an extractor failed, as a sentence, and the next step. A failure that ``passes`` may be gone next time."""
-
-    plugin: str
-    sentence: str
-    step: str
-    passes: bool
-
-    def text(self, *, waits: bool) -> str:
-        steps = [self.step, _AGAIN if self.passes and waits else ""]
-        return " ".join(filter(None, (self.sentence, *steps)))
-
-
-def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[_Trouble]]:
-    """Call the extractors, or only the plugins in ``only``. Returns results, and failures."""
-    if not said:
-        return Gathered(), []
+def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[Trouble]]:
+    """Call the extractors, or only the plugins in ``only``. Models see stored facts on the same subjects. Returns
+    results, and failures."""
     quick = services.dispatch.extractors()
-    known = _known(services, said) if any(not quick[name] for name in only or quick) else ()
-    results, failures = services.dispatch.on_extract(said, only=only, known=known)
-    shown = {fact.id for fact in known}
-    results = [(plugin, evolve(e, retire=[i for i in e.retire if i in shown])) for plugin, e in results]
-    troubles = [_trouble(failure, services.root) for failure in failures]
-    return Gathered(results=results, failed=told(troubles, waits=False)), troubles
+    known = _known(services, said) if said and any(not quick[name] for name in only or quick) else ()
+    return extractors.ask(services, said, only, known)
 
 
 def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
     """Stored facts on the turns' subjects, masked. None when the facts came with a clone. Never raises, because an
     extractor can work without them."""
     from holdfast.config import provenance
-    from holdfast.facts import factsubject
-    from holdfast.facts.lifecycle import Facts
+    from holdfast_facts.store import factsubject
+    from holdfast_facts.store.lifecycle import Facts
 
     try:
         if services.store.is_withheld(provenance.FACTS):
@@ -159,42 +128,14 @@ def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
         return ()
 
 
-def _trouble(failure: HookFailed, root: str) -> _Trouble:
-    """A failure, described for a person. Shows only ``reason``, which dispatch has masked, never the cause itself,
-    because a plugin's error may quote the conversation."""
-    from holdfast.errors import AnswerUnusable, ModelFailed
-
-    cause = failure.__cause__
-    if not isinstance(cause, HoldfastError):
-        passes = isinstance(cause, TimeoutError | ConnectionError)
-        return _Trouble(
-            failure.plugin, paths.rewrite(failure.message, root), "" if passes else failure.next_step, passes
-        )
-    sentence = f"{failure.plugin}: {failure.reason}"
-    step = failure.next_step
-    if isinstance(cause, ModelFailed) and cause.retryable:
-        step, passes = _PASSING.get(cause.status, ""), True
-    elif isinstance(cause, AnswerUnusable):
-        step, passes = f"Another model may do better: `[plugins.{failure.plugin}] model`.", True
-    else:
-        passes = False
-    return _Trouble(failure.plugin, paths.rewrite(sentence, root), paths.rewrite(step, root), passes)
-
-
-def told(troubles: Sequence[_Trouble], *, waits: bool) -> dict[str, str]:
+def told(troubles: Sequence[Trouble], *, waits: bool) -> dict[str, str]:
     """Each failed plugin with its trouble and the next step; ``waits`` when the turns are tried again."""
-    return {trouble.plugin: trouble.text(waits=waits) for trouble in troubles}
+    return {one.plugin: one.text(_AGAIN if one.passes and waits else "") for one in troubles}
 
 
-def sentences(troubles: Sequence[_Trouble]) -> str:
+def sentences(troubles: Sequence[Trouble]) -> str:
     """The troubles without next steps, as the queue keeps them."""
     return " ".join(trouble.sentence for trouble in troubles)
-
-
-def at_once(services: Services, turns: Sequence[Turn]) -> Gathered:
-    """Call the extractors that a flush may wait for. Nothing is queued or stored: see :func:`settle_flush`."""
-    only = [name for name, quick in services.dispatch.extractors().items() if quick]
-    return ask(services, recall.without_recalled(turns), only)[0] if only else Gathered()
 
 
 def settle(
@@ -209,7 +150,7 @@ def settle(
     """Check and store the candidates from the turns ``said``, and the ``stated`` facts after them. A sentence that
     instructs an agent and is not the user's own is refused. Raises: PluginError from the gate; Corrupt, Unavailable
     from the store."""
-    from holdfast.facts.lifecycle import Facts
+    from holdfast_facts.store.lifecycle import Facts
 
     facts = Facts(services)
     failures = list(found.failed.values())
@@ -237,9 +178,7 @@ def settle(
                 changed = profile.learn(services, learnt) != before or changed
             except (Refused, BadValue) as refused:
                 failures.append(f"The profile was not changed: {refused.message}")
-    return ExtractResult(
-        judged=judged, failures=failures, queued=int(found.queued), profile=changed, given_up=found.given_up
-    )
+    return ExtractResult(judged=judged, failures=failures, profile=changed)
 
 
 def _is_hostile(candidate: FactCandidate, said: Sequence[Turn]) -> bool:

@@ -12,18 +12,18 @@ from attrs import define, field, frozen
 
 from holdfast.config.serde import moment
 from holdfast.errors import BadValue, ConfigError, Refused
-from holdfast.facts import eviction
-from holdfast.facts.factrules import SURFACE, check_category, check_confidence, check_content, is_id
 from holdfast.journal.witness import REASON, Witness
 from holdfast.models import AddOutcome
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
+from holdfast_facts.store import eviction
+from holdfast_facts.store.checks import SURFACE, check_category, check_confidence, check_content, is_id
 
 if TYPE_CHECKING:
-    from holdfast.facts.lifecycle import Facts
     from holdfast.session.services import Services
+    from holdfast_facts.store.lifecycle import Facts
 
-logger = log(__name__)
+logger = log("holdfast.facts")
 
 #: Number of rows gated and stored together.
 _BATCH = 500
@@ -110,7 +110,7 @@ def _is_one_document(text: str) -> bool:
 def import_rows(
     services: Services, facts: Facts, rows: Iterable[object], *, progress: Callable[[int], object] | None = None
 ) -> ImportReport:
-    """See :meth:`holdfast.facts.lifecycle.Facts.import_`."""
+    """See :meth:`holdfast_facts.store.lifecycle.Facts.import_`."""
     tally, witness = _Tally(), Witness(services)
     numbered = (row if isinstance(row, Row) else Row(n, row) for n, row in enumerate(rows, 1))
     done = 0

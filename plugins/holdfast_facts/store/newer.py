@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.facts import factsubject, origins
 from holdfast.models import AddOutcome, AddResult, Fact
+from holdfast_facts.store import factsubject, origins
 
 if TYPE_CHECKING:
-    from holdfast.facts.lifecycle import Facts
+    from holdfast_facts.store.lifecycle import Facts
 
 #: A fact more confident than a newer statement by more than this stays.
 _OUTRANKED: Final = 0.3
@@ -32,8 +32,8 @@ def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fa
 
     A new value is stored first and then replaces older ones, which go to the trail with their content, so that a crash
     leaves both and the next try replaces. It is not stored when a newer one is. Values of another person or machine
-    stay, see :mod:`holdfast.facts.origins`. ``stored`` are all stored facts, read just before; None to read them when
-    they are needed. Raises: errors of the store.
+    stay, see :mod:`holdfast_facts.store.origins`. ``stored`` are all stored facts, read just before; None to read them
+    when they are needed. Raises: errors of the store.
     """
     results: dict[int, AddResult] = {}
     waiting: dict[int, Value] = {}

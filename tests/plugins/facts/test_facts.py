@@ -21,14 +21,15 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.config.values import Config, FactsConfig, PluginConfig, StorageConfig
 from holdfast.errors import BadValue, Corrupt, DuplicateFact, NotFound, PluginError, Refused
-from holdfast.facts.factfile import BadRow, read_rows
-from holdfast.facts.factrules import CATEGORIES, draw_id, duplicate_key, is_id
-from holdfast.facts.lifecycle import Facts
+from holdfast.facts.factrules import CATEGORIES, duplicate_key
 from holdfast.gate import clean
 from holdfast.hooks import hookimpl
 from holdfast.models import AddOutcome, FactCandidate, Finding
 from holdfast.plugin import discovery
 from holdfast.testing import strategies
+from holdfast_facts.store.checks import draw_id, is_id
+from holdfast_facts.store.factfile import BadRow, read_rows
+from holdfast_facts.store.lifecycle import Facts
 
 BACKENDS = [f.name for f in discovery.scan() if f.group == discovery.BACKENDS and f.name in ("file", "sqlite")]
 Open = Callable[..., Holdfast]

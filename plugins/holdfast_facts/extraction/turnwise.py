@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast import Session
 from holdfast.errors import HoldfastError, Unavailable
-from holdfast.facts import extract
-from holdfast.facts.queue import MAX_ITEMS
-from holdfast.flush import backlog
 from holdfast.fs import durable, private
 from holdfast.journal import background, journal
 from holdfast.text.lazy import log
+from holdfast_facts.extraction import backlog, extract
+from holdfast_facts.extraction.queue import MAX_ITEMS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

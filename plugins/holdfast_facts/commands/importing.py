@@ -14,7 +14,7 @@ from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.facts.factfile import ImportReport
+    from holdfast_facts.store.factfile import ImportReport
 
 #: Bad rows that a person is shown; ``--json`` lists all.
 _SHOWN: Final = 20
@@ -65,7 +65,7 @@ def _ids(memory: Holdfast) -> set[str]:
 
 def _stored(memory: Holdfast, text: str, name: str, bar: progress.Bar | None) -> tuple[ImportReport, int]:
     """The rows' outcomes, and their number."""
-    from holdfast.facts.factfile import read_rows
+    from holdfast_facts.store.factfile import read_rows
 
     rows = list(read_rows(text, name))
     return memory.facts.import_(rows, progress=(lambda done: bar(done, len(rows))) if bar else None), len(rows)

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.facts import factsubject
+from holdfast_facts.store import factsubject
 
 if TYPE_CHECKING:
     from holdfast.models import Fact

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from holdfast.facts.newer import Value
     from holdfast.models import Payload, Turn
     from holdfast.session.services import Services
+    from holdfast_facts.store.newer import Value
 
-logger = log(__name__)
+logger = log("holdfast.facts")
 
 _CUES: Final = (
     (Lazy(r"(?:correction|actually|no, )\b", re.IGNORECASE), Category.CORRECTION),
@@ -37,7 +37,7 @@ def category(text: str) -> str:
 def store(services: Services, payload: Payload, *, flush: str, at: datetime, turns: Sequence[Turn]) -> None:
     """Store the facts that the caller stated. A retry finds each of them as a duplicate. Raises: PluginError, Corrupt,
     Unavailable."""
-    from holdfast.facts.lifecycle import Facts
+    from holdfast_facts.store.lifecycle import Facts
 
     Facts(services).store(values(services, payload, flush=flush, at=at, turns=turns))
 
@@ -49,7 +49,7 @@ def values(services: Services, payload: Payload, *, flush: str, at: datetime, tu
     alone. Raises: PluginError.
     """
     from holdfast.facts.factrules import DEFAULT_CONFIDENCE
-    from holdfast.facts.lifecycle import Facts
+    from holdfast_facts.store.lifecycle import Facts
 
     if payload.facts is None or "facts" in payload.derived:
         return []

@@ -13,9 +13,9 @@ from holdfast.cli.problem import UsageError, as_table, tell
 from holdfast.cli.terminal import Term
 from holdfast.config.provenance import FACTS, NEXT_STEP, sentence
 from holdfast.errors import HoldfastError
-from holdfast.facts import origins
 from holdfast.text.plain import json_safe
-from holdfast_facts.remember_command import add_confidence, kind
+from holdfast_facts.commands.remember import add_confidence, kind
+from holdfast_facts.store import origins
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -227,7 +227,7 @@ def _leave_nothing(memory: Holdfast) -> HoldfastError | None:
 
 
 def _import(memory: Holdfast, args: Namespace, out: Term) -> int:
-    from holdfast_facts.importing import import_file
+    from holdfast_facts.commands.importing import import_file
 
     return import_file(memory, args, out)
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from holdfast.errors import DuplicateFact, FlushRefused
-from holdfast.facts.queue import Queue
 from holdfast.fs import durable
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import Extraction, FactCandidate, Payload
+from holdfast_facts.extraction.queue import Queue
 
 
 class Model:

@@ -1,4 +1,4 @@
-"""A fact's life: how it is added, changed and removed. :mod:`~holdfast.facts.factrules` has the valid values."""
+"""A fact's life: how it is added, changed and removed. :mod:`~holdfast_facts.store.checks` has the valid values."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from holdfast.errors import BadValue, Conflict, DuplicateFact, NotFound, Refused, StorageError
-from holdfast.facts import origins
-from holdfast.facts.factrules import (
-    DEFAULT_CATEGORY,
-    DEFAULT_CONFIDENCE,
+from holdfast.facts.factrules import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
+from holdfast.text.lazy import log
+from holdfast_facts.store import origins
+from holdfast_facts.store.checks import (
     SURFACE,
     abbreviated,
     as_number,
@@ -18,26 +18,24 @@ from holdfast.facts.factrules import (
     check_content,
     check_source,
     draw_id,
-    duplicate_key,
 )
-from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
     from typing import TypeAlias
 
-    from holdfast.facts.audit_log import FactTrail
-    from holdfast.facts.factfile import ImportReport
-    from holdfast.facts.newer import Value
     from holdfast.models import AddResult, Fact, FactCandidate
     from holdfast.session.services import Services
     from holdfast.storage import FactOrder
+    from holdfast_facts.store.audit_log import FactTrail
+    from holdfast_facts.store.factfile import ImportReport
+    from holdfast_facts.store.newer import Value
 
     FactList: TypeAlias = list[Fact]  # inside the class `list` is the method
     ResultList: TypeAlias = list[AddResult]
 
-logger = log(__name__)
+logger = log("holdfast.facts")
 
 _DRAWS = 100
 _NEWER = "a newer value was stated"
@@ -57,7 +55,7 @@ class Facts:
     @property
     def trail(self) -> FactTrail:
         """The removals from the store, and the changes, with their reasons."""
-        from holdfast.facts.audit_log import FactTrail
+        from holdfast_facts.store.audit_log import FactTrail
 
         return FactTrail(self._services.state)
 
@@ -142,7 +140,7 @@ class Facts:
         source: str = "",
     ) -> AddResult:
         """:meth:`create`, and retire the older facts that the new one makes obsolete
-        (:func:`holdfast.facts.factsubject.replaces`): ``replaced`` has their ids, the log their content.
+        (:func:`holdfast_facts.store.factsubject.replaces`): ``replaced`` has their ids, the log their content.
 
         Raises: as :meth:`create`.
         """
@@ -165,8 +163,8 @@ class Facts:
 
     def proposed(self, candidate: FactCandidate) -> Value | AddResult:
         """A valid candidate's values, for :meth:`store`; the result for an invalid one. Raises: PluginError."""
-        from holdfast.facts.newer import Value
         from holdfast.models import AddOutcome, AddResult
+        from holdfast_facts.store.newer import Value
 
         rules = self._services.config.facts
         try:
@@ -190,7 +188,7 @@ class Facts:
         self, content: str, category: str, confidence: float, source: str = "", *, at: datetime | None = None
     ) -> AddResult:
         """Store a fact stated at the instant ``at`` (now), unless a newer one on the same subject is stored.
-        It replaces the facts found by :func:`holdfast.facts.factsubject.replaces`; the threshold does not apply.
+        It replaces the facts found by :func:`holdfast_facts.store.factsubject.replaces`; the threshold does not apply.
 
         Raises: BadValue, Refused and PluginError, as :meth:`create`.
         """
@@ -200,13 +198,13 @@ class Facts:
         self, content: str, category: str, confidence: float, source: str = "", *, at: datetime | None = None
     ) -> Value:
         """A stated fact's values, for :meth:`store`. Raises: BadValue, Refused, PluginError."""
-        from holdfast.facts.newer import Value
+        from holdfast_facts.store.newer import Value
 
         return Value(*self._checked(content, category, confidence, source), at or self._services.clock())
 
     def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> ResultList:
-        """Store values. Newer ones replace older ones; see :func:`holdfast.facts.newer.store`."""
-        from holdfast.facts import newer
+        """Store values. Newer ones replace older ones; see :func:`holdfast_facts.store.newer.store`."""
+        from holdfast_facts.store import newer
 
         return newer.store(self, values, stored)
 
@@ -282,7 +280,7 @@ class Facts:
         created_at: datetime | None = None,
     ) -> AddResult:
         """Store values already checked and admitted. A new id is drawn when there is none or it is taken."""
-        from holdfast.facts.newer import Value
+        from holdfast_facts.store.newer import Value
 
         at = (created_at or self._services.clock()).astimezone(UTC)
         return self.add_all([Value(content, category, confidence, source, at)], fact_id=fact_id)[0]
@@ -295,8 +293,8 @@ class Facts:
         value replaces."""
         from attrs import evolve
 
-        from holdfast.facts import eviction
         from holdfast.models import Fact
+        from holdfast_facts.store import eviction
 
         facts = [
             Fact(id=self._new_id(), content=one.content, category=one.category, confidence=one.confidence,
@@ -332,7 +330,7 @@ class Facts:
         """Add a fact whose id is taken. Raises: Conflict."""
         from attrs import evolve
 
-        from holdfast.facts import eviction
+        from holdfast_facts.store import eviction
 
         for _ in range(_DRAWS - 1):
             result = eviction.add_all(self._services, self.trail, [evolve(fact, id=self._new_id())])[0]
@@ -356,7 +354,7 @@ class Facts:
         """Store rows as :meth:`export` gives them (``id``, ``createdAt`` and ``source`` may be missing). Bad rows are
         skipped and reported by number. The threshold does not apply. ``progress`` gets the number of processed rows.
         """
-        from holdfast.facts.factfile import import_rows
+        from holdfast_facts.store.factfile import import_rows
 
         return import_rows(self._services, self, rows, progress=progress)
 

@@ -17,7 +17,7 @@ from holdfast import Holdfast, Receipt
 from holdfast.cli import main
 from holdfast.config import identity
 from holdfast.config.values import IdentityConfig
-from holdfast.facts import origins
+from holdfast_facts.store import origins
 
 ON = '[identity]\nrecord = true\nperson = "{}"\nmachine = "laptop"\n'
 

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 from holdfast.errors import FlushRefused
-from holdfast.facts import factsubject
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, FactCandidate, Message, Payload, Turn, turns_of
 from holdfast.text import hostile
+from holdfast_facts.store import factsubject
 
 
 def contents(memory) -> list[str]:
@@ -200,7 +200,7 @@ def test_instructs__ordinary_work__is_not(text):
     [("ordinary-development", 0, 3), ("ordinary-sealed", 0, 4), ("attacks-sealed", 24, 30)],
 )
 def test_instructs__lines_of_projects_and_of_attacks__are_seen_as_docs_trust_says(name, least, most):
-    path = Path(__file__).parents[1] / "data" / "hostile" / f"{name}.txt"
+    path = Path(__file__).parents[2] / "data" / "hostile" / f"{name}.txt"
     lines = path.read_text(encoding="utf-8").splitlines()
     assert least <= sum(map(hostile.instructs, lines)) <= most
 

@@ -17,13 +17,13 @@ import pytest
 from holdfast import Holdfast
 from holdfast.config.values import Config, FactsConfig, StorageConfig
 from holdfast.errors import Unavailable
-from holdfast.facts.audit_log import Departure
-from holdfast.facts.eviction import choose
-from holdfast.facts.lifecycle import Facts
 from holdfast.fs import userdir
 from holdfast.models import AddOutcome, Fact
+from holdfast_facts.store.audit_log import Departure
+from holdfast_facts.store.eviction import choose
+from holdfast_facts.store.lifecycle import Facts
 
-HERE = Path(__file__).parents[2]
+HERE = Path(__file__).parents[3]
 MAX, NEWCOMERS = 3, 2
 BACKENDS = ("file", "sqlite")
 RULES: dict[str, dict[str, Any]] = {

@@ -20,10 +20,10 @@ from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from holdfast.config.values import FactsConfig
-    from holdfast.facts.audit_log import FactTrail
     from holdfast.session.services import Services
+    from holdfast_facts.store.audit_log import FactTrail
 
-logger = log(__name__)
+logger = log("holdfast.facts")
 
 
 def replaces_at_once(services: Services) -> bool:

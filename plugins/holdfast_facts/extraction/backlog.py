@@ -1,6 +1,6 @@
 """The extraction backlog: queues turns for extraction after a flush or an ended turn, and works through the queue.
 
-The turns wait in the durable queue (:mod:`holdfast.facts.queue`), so no lock is held during a model call.
+The turns wait in the durable queue (:mod:`holdfast_facts.extraction.queue`), so no lock is held during a model call.
 """
 
 from __future__ import annotations
@@ -12,11 +12,7 @@ from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Refused
-from holdfast.facts import extract, extracted, statedfacts
-from holdfast.facts.extract import ExtractResult
-from holdfast.facts.extracted import Extracted
-from holdfast.facts.lifecycle import Facts
-from holdfast.facts.queue import Queue, Waiting
+from holdfast.flush.extraction import at_once
 from holdfast.fs import paths, private
 from holdfast.journal import background
 from holdfast.journal.journal import Journal
@@ -24,34 +20,41 @@ from holdfast.models import turns_of
 from holdfast.plugin import progress
 from holdfast.text import hostile, recall
 from holdfast.text.lazy import log
+from holdfast_facts.extraction import extract, extracted
+from holdfast_facts.extraction.extract import ExtractResult
+from holdfast_facts.extraction.extracted import Extracted
+from holdfast_facts.extraction.queue import Queue, Waiting
+from holdfast_facts.store import statedfacts
+from holdfast_facts.store.lifecycle import Facts
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from holdfast.flush.extraction import Gathered
     from holdfast.models import Extraction, Fact, Message, Payload, Receipt, Turn
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 
-logger = log(__name__)
+logger = log("holdfast.facts")
 
 
 def extract_now(services: Services, said: Sequence[Turn], *, source: str = "") -> ExtractResult:
     """Extract facts from turns that are not journalled; see :meth:`holdfast.Holdfast.extract`."""
-    from holdfast.facts.factrules import check_source
+    from holdfast_facts.store.checks import check_source
 
     source = services.gate.identifier(check_source(source))
     result = ExtractResult()
     failed: set[str] = set()
     for piece in extract.pieces(extract.redacted(services, said)):
-        found = extract.gather(services, piece, source=source)
+        found, waiting = extract.gather(services, piece, source=source)
         failed.update(found.failed)
-        result += extract.settle(services, found, said=piece, source=source)
+        result += extract.settle(services, found, said=piece, source=source) + waiting
     return result + work_off(services, but=failed)
 
 
 def settle_flush(
     services: Services,
-    found: extract.Gathered | None,
+    found: Gathered | None,
     said: Sequence[Message],
     *,
     source: str,
@@ -79,7 +82,7 @@ def settle_flush(
             _tell_pieces(services, source, said, flush, at)
             Facts(services).store(fresh, stored)
         else:
-            found = found or extract.at_once(services, turns)
+            found = found or at_once(services, turns)
             later = [name for name, quick in asked.items() if not quick]
             for plugins, error in ((later, ""), (sorted(found.failed), " ".join(found.failed.values()))):
                 queued += enqueue(services, source, said, plugins, flush=flush, error=error)
@@ -91,7 +94,7 @@ def settle_flush(
 
 
 def completed(
-    services: Services, session: Session, receipt: Receipt, queued: Collection[str], gathered: extract.Gathered | None
+    services: Services, session: Session, receipt: Receipt, queued: Collection[str], gathered: Gathered | None
 ) -> Receipt:
     """Run the extractors waiting for this flush's turns, and one more piece. Returns the receipt with results."""
     from holdfast.flush import notes
@@ -122,8 +125,8 @@ def enqueue(
     """Queue messages of the session ``source`` for ``plugins``, unless they were already extracted for them or
     are queued already. Returns the new items' ids. Raises: Unavailable.
 
-    Turn by turn the session's journal keeps the account, see :mod:`holdfast.facts.extracted`. At a flush without that
-    each message is extracted once anyway.
+    Turn by turn the session's journal keeps the account, see :mod:`holdfast_facts.extraction.extracted`. At a flush
+    without that each message is extracted once anyway.
     """
     by_turn = services.config.extract.when == background.TURN
     queue, journal = extract.queue_of(services), Journal(services.state, source)
@@ -256,7 +259,7 @@ def _flush_of(queue: Queue, item: Waiting) -> str:
     return now.flush if now is not None else ""
 
 
-def _summarise(services: Services, item: Waiting, found: extract.Gathered) -> tuple[tuple[str, str], ...]:
+def _summarise(services: Services, item: Waiting, found: Gathered) -> tuple[tuple[str, str], ...]:
     """Write summaries of a flush's turns to the daily note and the session's journal, once however often this is
     called. Writes nothing if the session was purged meanwhile. Returns them by flush."""
     if not item.flush:

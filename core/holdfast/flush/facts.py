@@ -1,0 +1,132 @@
+"""The fact keeper: what a flush asks of the package that keeps facts. Core itself stores no fact.
+
+A distribution provides it with an entry ``services.facts`` in the group ``holdfast.methods``: a function of the
+project's services that returns a :class:`FactKeeper` (docs/hooks.md). Without one, a flush works and its receipt
+reports that no facts were stored.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Final
+
+from holdfast.errors import PluginError, PluginNotFound
+from holdfast.plugin import discovery
+from holdfast.text.lazy import log
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+    from datetime import datetime
+
+    from holdfast.flush.extraction import Gathered
+    from holdfast.models import Fact, Message, Payload, Receipt
+    from holdfast.session.services import Services
+    from holdfast.session.session import Session
+
+logger = log(__name__)
+
+#: The entry's name.
+ENTRY: Final = "services.facts"
+
+
+class FactKeeper(ABC):
+    """Stores the facts of one project's flushes, and runs the extractors that a flush does not wait for.
+
+    Facts never make a flush fail, so only the methods that say so raise errors.
+    """
+
+    @abstractmethod
+    def compares(self, sentences: Iterable[object]) -> bool:
+        """Whether storing any of these sentences needs the stored facts. A flush then reads them with its documents."""
+
+    @abstractmethod
+    def out_of_date(self, new: str, lines: Iterable[str]) -> str:
+        """The first of ``lines`` that the statement ``new`` makes out of date. Empty if there is none, or if ``new`` is
+        among them."""
+
+    @abstractmethod
+    def settle(
+        self,
+        found: Gathered | None,
+        said: Sequence[Message],
+        *,
+        session: str,
+        flush: str,
+        payload: Payload | None,
+        at: datetime,
+        stored: Sequence[Fact] | None,
+    ) -> tuple[list[str], tuple[str, ...]]:
+        """Store the facts that ``payload`` states and that extractors ``found`` in the messages ``said``, and queue the
+        messages for the other extractors. Called when the documents of the flush are verified.
+
+        ``found`` is None when the extractors' results were lost with the process. ``stored`` are all stored facts, read
+        just before; None if they were not read. Returns the queued items' ids, and warnings for the receipt.
+        """
+
+    @abstractmethod
+    def queue(self, said: Sequence[Message], *, session: str, flush: str) -> tuple[list[str], tuple[str, ...]]:
+        """Queue the messages for every extractor, because the store's server did not take the flush. Returns as
+        :meth:`settle`. Raises: Unavailable."""
+
+    @abstractmethod
+    def complete(self, session: Session, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
+        """Run the extractors that wait for this flush's messages. Called when the flush is durable and holds no lock.
+        Returns the receipt with their summaries and warnings."""
+
+    @abstractmethod
+    def state(self, payload: Payload, *, flush: str, at: datetime) -> None:
+        """Store the facts that an earlier flush stated, each once. Raises: PluginError, Corrupt, Unavailable."""
+
+    @abstractmethod
+    def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> None:
+        """Store again the facts stated since a call last removed or changed a fact, because stored facts were lost.
+        Raises: as :meth:`state`."""
+
+
+def keeper(services: Services) -> FactKeeper:
+    """The installed fact keeper. If there is none, or it cannot be loaded, one that keeps nothing and reports that."""
+    try:
+        made: FactKeeper = discovery.method(ENTRY)(services)
+    except PluginNotFound:
+        return _Absent(services, f"no installed package provides `{ENTRY}`.")
+    except PluginError as error:
+        return _Absent(services, str(error))
+    return made
+
+
+class _Absent(FactKeeper):
+    def __init__(self, services: Services, why: str) -> None:
+        self._services = services
+        self._warning = f"No facts were stored or queued: {why}"
+
+    def compares(self, sentences: Iterable[object]) -> bool:
+        return False
+
+    def out_of_date(self, new: str, lines: Iterable[str]) -> str:
+        return ""
+
+    def settle(
+        self,
+        found: Gathered | None,
+        said: Sequence[Message],
+        *,
+        session: str,
+        flush: str,
+        payload: Payload | None,
+        at: datetime,
+        stored: Sequence[Fact] | None,
+    ) -> tuple[list[str], tuple[str, ...]]:
+        states = payload is not None and bool(payload.facts) and "facts" not in payload.derived
+        return [], (self._warning,) if states or self._services.dispatch.extractors() else ()
+
+    def queue(self, said: Sequence[Message], *, session: str, flush: str) -> tuple[list[str], tuple[str, ...]]:
+        return [], (self._warning,) if self._services.dispatch.extractors() else ()
+
+    def complete(self, session: Session, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
+        return receipt
+
+    def state(self, payload: Payload, *, flush: str, at: datetime) -> None:
+        logger.warning("%s", self._warning)
+
+    def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> None:
+        logger.warning("%s", self._warning)

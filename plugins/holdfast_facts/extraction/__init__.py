@@ -1,0 +1,1 @@
+"""From conversations to facts: the queue of turns, and the extractors' candidates."""

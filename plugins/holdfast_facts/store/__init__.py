@@ -1,0 +1,1 @@
+"""Stored facts: how they are added, replaced, evicted, imported and logged."""
