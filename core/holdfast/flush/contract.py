@@ -14,6 +14,8 @@ from holdfast.fs import paths
 from holdfast.models import CuratedDecision, HandoffFields, Payload
 from holdfast.text import asides, asked, ending, sources
 from holdfast.text.openwork import is_none, is_open
+from holdfast.text.ownwords import own_words
+from holdfast.text.plain import cut
 
 if TYPE_CHECKING:
     from holdfast.flush.handoff import Work
@@ -182,7 +184,7 @@ def _objective(
         return _in_context(asked_last, previous) if previous else asked_last
     if known:
         return known
-    texts = [own for m in messages if m.role == "user" and (own := asked.own_words(m.text))]
+    texts = [own for m in messages if m.role == "user" and (own := own_words(m.text))]
     texts += [m.text for m in messages if m.role == "assistant" and m.text.strip()]
     return first_line((texts or [m.text for m in messages if m.text.strip()] or ["(the session holds no text)"])[0])
 
@@ -194,7 +196,7 @@ def _in_context(text: str, previous: Work) -> str:
     few = _REPLY if previous.next_action.rstrip().endswith("?") else _FEW
     if not began or _AFTER in text or text in began or len(text) > few:
         return text
-    return f"{text}{_AFTER}{asked.cut(began, _OBJECTIVE - len(text) - len(_AFTER) - 1)})"
+    return f"{text}{_AFTER}{cut(began, _OBJECTIVE - len(text) - len(_AFTER) - 1)})"
 
 
 def _flushed_objective(last: Mapping[str, Any] | None) -> str:
@@ -225,7 +227,7 @@ def digest(messages: Sequence[Message]) -> str:
     """The conversation, one clipped line per message, without tool output. A fallback for a summary (reading A22)."""
     lines = []
     for m in messages:
-        if m.role == "user" and (own := asked.own_words(m.text)):
+        if m.role == "user" and (own := own_words(m.text)):
             lines.append(f"- user: {asked.headline(own, _CLIP)}")
         elif m.role == "assistant" and not m.tool and m.text.strip():
             lines.append(f"- assistant: {first_line(m.text)}")

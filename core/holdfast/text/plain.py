@@ -36,6 +36,15 @@ def one_line(text: str) -> str:
     return " ".join(text.split()).replace("<!--", "&lt;!--")
 
 
+def cut(text: str, limit: int) -> str:
+    """``text`` on one line of at most ``limit`` characters, cut at a word and ended with an ellipsis."""
+    text = " ".join(text.split())
+    if len(text) <= limit:
+        return text
+    head = text[: limit - 1].rpartition(" ")[0] or text[: limit - 1]
+    return head.rstrip(" ,;:") + "…"
+
+
 def printable(text: str) -> str:
     """``text`` made safe for a terminal: printable characters, line ends and tabs.
 
