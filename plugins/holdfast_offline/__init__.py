@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from holdfast.hooks import hookimpl
 
 if TYPE_CHECKING:
-    from holdfast.models import DreamDraft, DreamSources, Extraction, Turn
+    from holdfast.models import DreamDraft, DreamSources, Extraction, Payload, Turn
 
 #: It reads the turns and nothing else, so a flush may wait for it.
 EXTRACTS_AT_ONCE = True
@@ -23,16 +23,19 @@ known_settings = ()
 
 
 @hookimpl
-def on_extract(turns: Sequence[Turn]) -> Extraction:
-    """A summary in quotations, candidate facts and the payload fields that the turns state. Takes time in
-    proportion."""
+def on_extract(turns: Sequence[Turn], before: Payload) -> Extraction:
+    """A summary in quotations, candidate facts, and the payload fields that the turns state or that follow from their
+    course. Takes time in proportion."""
     from attrs import evolve
 
+    from holdfast_offline import fields
     from holdfast_offline.extract import extract
     from holdfast_offline.worth import is_statement
 
     found = extract(turns)
-    return evolve(found, facts=[fact for fact in found.facts if is_statement(fact.content)])
+    facts = [fact for fact in found.facts if is_statement(fact.content)]
+    messages = [message for turn in turns for message in turn.messages]
+    return evolve(found, facts=facts, draft=fields.added(found.draft, messages, before) if messages else found.draft)
 
 
 #: No model reads the notes, so that all of them can be read in one run.

@@ -25,7 +25,7 @@ from holdfast.text.lazy import log
 if TYPE_CHECKING:
     from holdfast.errors import HookFailed
     from holdfast.facts.newer import Value
-    from holdfast.models import Fact
+    from holdfast.models import Fact, Payload
     from holdfast.session.services import Services
 
 logger = log(__name__)
@@ -129,13 +129,16 @@ class _Trouble(NamedTuple):
         return " ".join(filter(None, (self.sentence, *steps)))
 
 
-def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[_Trouble]]:
-    """Call the extractors, or only the plugins in ``only``. Returns results, and failures."""
+def ask(
+    services: Services, said: Sequence[Turn], only: Collection[str] = (), before: Payload | None = None
+) -> tuple[Gathered, list[_Trouble]]:
+    """Call the extractors, or only the plugins in ``only``. ``before`` is the session's state before the turns. Returns
+    results, and failures."""
     if not said:
         return Gathered(), []
     quick = services.dispatch.extractors()
     known = _known(services, said) if any(not quick[name] for name in only or quick) else ()
-    results, failures = services.dispatch.on_extract(said, only=only, known=known)
+    results, failures = services.dispatch.on_extract(said, only=only, known=known, before=before)
     shown = {fact.id for fact in known}
     results = [(plugin, evolve(e, retire=[i for i in e.retire if i in shown])) for plugin, e in results]
     troubles = [_trouble(failure, services.root) for failure in failures]
@@ -191,10 +194,10 @@ def sentences(troubles: Sequence[_Trouble]) -> str:
     return " ".join(trouble.sentence for trouble in troubles)
 
 
-def at_once(services: Services, turns: Sequence[Turn]) -> Gathered:
+def at_once(services: Services, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
     """Call the extractors that a flush may wait for. Nothing is queued or stored: see :func:`settle_flush`."""
     only = [name for name, quick in services.dispatch.extractors().items() if quick]
-    return ask(services, recall.without_recalled(turns), only)[0] if only else Gathered()
+    return ask(services, recall.without_recalled(turns), only, before)[0] if only else Gathered()
 
 
 def settle(

@@ -45,6 +45,12 @@ def cut(text: str, limit: int) -> str:
     return head.rstrip(" ,;:") + "…"
 
 
+def first_line(text: str, limit: int) -> str:
+    """The first non-blank line, clipped to ``limit`` characters."""
+    line = next((s for s in (part.strip() for part in text.splitlines()) if s), "")
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
 def printable(text: str) -> str:
     """``text`` made safe for a terminal: printable characters, line ends and tabs.
 
