@@ -14,12 +14,12 @@ from attrs import evolve
 
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Category, Extraction, Message, Payload, Turn
-from holdfast.text import asides, asked, tasks
 from holdfast.text.lazy import Lazy
 from holdfast.text.sources import short_id
 from holdfast_offline import echoes, quotes, replies
 from holdfast_offline.changes import Changes, changes
 from holdfast_offline.checks import failing
+from holdfast_offline.conversation import asides, asked, tasks
 from holdfast_offline.quotes import Quote
 from holdfast_offline.speech import clip
 from holdfast_offline.statements import MAX_ITEM_CHARS, MAX_ITEMS, Statements

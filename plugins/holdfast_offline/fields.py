@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.models import HandoffFields
-from holdfast.text import asides, asked, ending
 from holdfast.text.openwork import is_none
 from holdfast.text.ownwords import own_words
 from holdfast.text.plain import cut, first_line
+from holdfast_offline.conversation import asides, asked, ending
 
 if TYPE_CHECKING:
     from holdfast.models import Message, Payload

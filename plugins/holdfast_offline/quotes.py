@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Message
-from holdfast.text import asked
 from holdfast.text.lazy import Lazy
 from holdfast.text.ownwords import own_words
 from holdfast.text.sources import short_id
+from holdfast_offline.conversation import asked
 from holdfast_offline.speech import BULLET, clip, own_lines, sentences
 
 MAX_LINE_CHARS: Final = 320

@@ -19,9 +19,9 @@ from holdfast.config.serde import flushed_payload, moment
 from holdfast.errors import HoldfastError
 from holdfast.journal import order
 from holdfast.models import Payload
-from holdfast.text import asked, ending
 from holdfast.text.openwork import is_none
 from holdfast.text.plain import cut
+from holdfast_offline.conversation import asked, ending
 from holdfast_workflow import observed, update
 from holdfast_workflow.observed import Observed
 from holdfast_workflow.sections import Limits, line_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
 
 _MAX_TASK: Final = 200
-#: Reasons that keep a conversation open after its last request, see :class:`holdfast.text.ending.Ending`.
+#: Reasons in an :class:`~holdfast_offline.conversation.ending.Ending` that keep a conversation open after its request.
 _OPEN: Final = frozenset({"announced", "question to the user", "task list"})
 
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from holdfast.models import Message
-from holdfast.text import asked, ending, tasks
-from holdfast.text.asked import Kind
 from holdfast.text.ownwords import own_words
+from holdfast_offline.conversation import asked, ending, tasks
+from holdfast_offline.conversation.asked import Kind
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 

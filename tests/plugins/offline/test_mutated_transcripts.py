@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from holdfast.flush.contract import complete
 from holdfast.models import Payload, turns_of
-from holdfast.text import ending
 from holdfast_offline import on_extract
+from holdfast_offline.conversation import ending
 from holdfast_transcripts import read
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks" / "quality"))

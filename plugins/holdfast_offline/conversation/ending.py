@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from holdfast.models.value import Value
-from holdfast.text import asked, tasks
-from holdfast.text.asked import Kind
 from holdfast.text.lazy import Lazy
 from holdfast.text.ownwords import own_words
 from holdfast.text.plain import cut
 from holdfast.text.sources import short_id
+from holdfast_offline.conversation import asked, tasks
+from holdfast_offline.conversation.asked import Kind
 
 if TYPE_CHECKING:
     from holdfast.models import Message
@@ -122,8 +121,8 @@ _QUESTION: Final = Lazy(r"[?？]\W*$")
 _ENDINGS: Final = Lazy(r"^(?:let me know|feel free|happy to|enjoy|hope this)", re.IGNORECASE)
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Ending(Value):
+@frozen(kw_only=True)
+class Ending:
     """``open`` is None without messages. ``next_step`` is ``none`` when nothing is left to do. ``why`` is the rule that
     decided. ``source`` is the quoted message (:func:`holdfast.text.sources.short_id`), or empty."""
 

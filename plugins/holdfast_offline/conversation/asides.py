@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from holdfast.text import asked, ending
 from holdfast.text.ownwords import own_words
+from holdfast_offline.conversation import asked, ending
 
 if TYPE_CHECKING:
     from holdfast.models import Message

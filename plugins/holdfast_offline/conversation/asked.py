@@ -8,10 +8,10 @@ from enum import Enum
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from holdfast.text import courtesy
 from holdfast.text.lazy import Lazy
 from holdfast.text.ownwords import MAX_CHARS, own_words
 from holdfast.text.plain import cut
+from holdfast_offline.conversation import courtesy
 
 if TYPE_CHECKING:
     from holdfast.models import Message
