@@ -1,9 +1,10 @@
 """Extraction and dreams without a model, by a plugin that quotes the session and never invents.
 
-It quotes requests and answers, reads the client's task list and the changed files, and takes as facts, decisions and
-blockers only statements that :mod:`holdfast_offline.cues` recognises ("remember:", "Decision:", "blocked by ..."). Each
-line it returns is in a message, word for word. A dream copies the facts and decisions of the notes after the lines of
-the memory. It has no settings.
+It quotes requests and answers, reads the client's task list and the changed files, and decides by the last messages
+whether work is open and what comes next. Facts, decisions and blockers are only statements that
+:mod:`holdfast_offline.cues` recognises ("remember:", "Decision:", "blocked by ..."). Each line it returns is in a
+message, word for word. A dream copies the facts and decisions of the notes after the lines of the memory. It has no
+settings.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from holdfast.hooks import hookimpl
 if TYPE_CHECKING:
     from holdfast.models import DreamDraft, DreamSources, Extraction, Payload, Turn
 
-#: It reads the turns and nothing else, so a flush may wait for it.
+#: It reads its arguments and nothing else, so a flush may wait for it.
 EXTRACTS_AT_ONCE = True
 #: It has no settings.
 known_settings = ()
