@@ -57,7 +57,7 @@ def on_validate(subject: Subject) -> Sequence[Finding] | Portions:  # type: igno
 
 
 @hookspec
-def on_extract(turns: Sequence[Turn], known: Sequence[Fact]) -> Extraction:  # type: ignore[empty-body]
+def on_extract(turns: Sequence[Turn], known: Sequence[Fact], before: Payload) -> Extraction:  # type: ignore[empty-body]
     """Extract facts from a span of messages. All plugins' results are collected. Failures are isolated and recorded.
 
     Called when a flush is durable and its lock released, and never in a client's hook. Until then the turns wait in a
@@ -67,8 +67,12 @@ def on_extract(turns: Sequence[Turn], known: Sequence[Fact]) -> Extraction:  # t
     :param turns: turns since the last flush, oldest first, already redacted.
     :param known: stored facts that share words with the turns, closest first, masked for leaving the store: at most
             30, and none for a plugin called within the flush. An implementation may omit this parameter.
-    :returns: summary, candidate facts and the payload fields that the turns state. Never invent. Payload fields
-            are used only from plugins called within the flush.
+    :param before: for a plugin called within the flush, the session's state before the turns: the fields of its open
+            work, otherwise ``work_open`` false and the last flush's objective. ``derived`` names the fields that nobody
+            stated. Empty for other plugins.
+    :returns: summary, candidate facts and a draft of the payload. Never invent. A field that the turns do not state but
+            that follows from them is named in the draft's ``derived``. The draft is used only from plugins called
+            within the flush.
     """
 
 

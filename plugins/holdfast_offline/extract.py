@@ -14,11 +14,12 @@ from attrs import evolve
 
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Category, Extraction, Message, Payload, Turn
-from holdfast.text import asides, asked, tasks
 from holdfast.text.lazy import Lazy
+from holdfast.text.sources import short_id
 from holdfast_offline import echoes, quotes, replies
 from holdfast_offline.changes import Changes, changes
 from holdfast_offline.checks import failing
+from holdfast_offline.conversation import asides, asked, tasks
 from holdfast_offline.quotes import Quote
 from holdfast_offline.speech import clip
 from holdfast_offline.statements import MAX_ITEM_CHARS, MAX_ITEMS, Statements
@@ -124,7 +125,7 @@ def _summary(
     compacted = _compaction(messages)
     if compacted is not None:
         kept = quotes.fit(_summary_lines(compacted), _COMPACTION_CHARS, known)
-        add("The client's own summary, at its last compaction", kept, source=asked.source(compacted))
+        add("The client's own summary, at its last compaction", kept, source=short_id(compacted))
     working = asides.without(said)
     add("Asked before", _asked(list(asked.requests(working)), asked.objective(working, _EARLIER_CHARS), known))
     ends = list(answers)
@@ -133,7 +134,7 @@ def _summary(
     last = next((m for m in reversed(answers) if id(m) in places), answers[-1] if answers else None)
     if last is not None:
         kept = quotes.fit(quotes.lines(last, named=False), min(_LAST_ANSWER_CHARS, room), known)
-        add("The agent said last", kept, source=asked.source(last))
+        add("The agent said last", kept, source=short_id(last))
     spoke = sorted([*requests, *replies.said(said)], key=_place(said))
     add("The user said", _user_said(spoke, min(_SAID_CHARS, room), known))
     add("Task list", _task_lines(listed))
@@ -186,7 +187,7 @@ def _asked(requests: Sequence[tuple[Message, str]], objective: str, known: set[s
     picked = [*earlier[:1], *earlier[1:][-2:]]
     shown = [(message, asked.headline(own, _EARLIER_CHARS)) for message, own in picked]
     found = [
-        Quote(text, asked.source(message))
+        Quote(text, short_id(message))
         for message, text in shown
         if text not in objective and not objective.startswith(text[:_ALIKE_CHARS])
     ]
@@ -207,11 +208,11 @@ def _user_said(spoke: Sequence[tuple[Message, str]], room: int, known: set[str])
     found: list[Quote] = []
     for message, own in spoke[-_NEWEST:]:
         if message.role == "tool":
-            found.append(Quote(clip(own, quotes.MAX_LINE_CHARS), asked.source(message), rank=1))
+            found.append(Quote(clip(own, quotes.MAX_LINE_CHARS), short_id(message), rank=1))
         elif len(own) <= _MAX_QUOTED_CHARS:
             found += quotes.lines(message, user=True)
         else:
-            found.append(Quote(asked.headline(own, _HEADLINE_CHARS), asked.source(message)))
+            found.append(Quote(asked.headline(own, _HEADLINE_CHARS), short_id(message)))
     return _best(found, room, known)
 
 

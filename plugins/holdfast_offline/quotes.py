@@ -12,8 +12,10 @@ from typing import Final, NamedTuple
 
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Message
-from holdfast.text import asked
 from holdfast.text.lazy import Lazy
+from holdfast.text.ownwords import own_words
+from holdfast.text.sources import short_id
+from holdfast_offline.conversation import asked
 from holdfast_offline.speech import BULLET, clip, own_lines, sentences
 
 MAX_LINE_CHARS: Final = 320
@@ -85,7 +87,7 @@ class Quote(NamedTuple):
 def lines(message: Message, *, remark: bool = False, user: bool = False, named: bool = True) -> list[Quote]:
     """Self-contained lines from a message, in order. ``remark``: written between tool calls, where actions are
     announced. ``user``: written by the user. ``named``: omit agent lines that name nothing."""
-    text = asked.own_words(message.text) if user else message.text
+    text = own_words(message.text) if user else message.text
     found: list[Quote] = []
     for line in _units(text):
         line = _LINK.sub(r"\1", _TAG.sub("", line)).strip()
@@ -102,7 +104,7 @@ def lines(message: Message, *, remark: bool = False, user: bool = False, named: 
         if (remark and plain.endswith("?")) or (user and asked.is_pasted(line)):
             continue
         rank = (1 if _LIMITS.search(plain) else 0) if user else 2 if _REASONS.search(plain) else 0
-        found.append(Quote(clip(plain, MAX_LINE_CHARS), asked.source(message), rank))
+        found.append(Quote(clip(plain, MAX_LINE_CHARS), short_id(message), rank))
         if len(found) >= _MAX_LINES:
             break
     return found
@@ -132,7 +134,7 @@ def final_answers(messages: Sequence[Message]) -> list[Message]:
     found: list[Message] = []
     waiting: Message | None = None
     for message in messages:
-        if message.role == "user" and asked.own_words(message.text):
+        if message.role == "user" and own_words(message.text):
             if waiting:
                 found.append(waiting)
             waiting = None

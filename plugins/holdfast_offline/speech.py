@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.text import asked
 from holdfast.text.lazy import Lazy
+from holdfast.text.ownwords import outside
 
 _LINE: Final = Lazy(r"[^\r\n]{3,}")  # shorter lines carry no statement, and fences have three characters
 _FENCE: Final = Lazy(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")
@@ -20,7 +20,7 @@ def own_lines(text: str) -> Iterator[str]:
 
     An unclosed block extends to the end of the text.
     """
-    for part in asked.outside(text):
+    for part in outside(text):
         fence = ""
         for found in _LINE.finditer(part):
             line = found[0]

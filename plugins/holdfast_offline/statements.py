@@ -12,9 +12,10 @@ from attrs import define, evolve, field
 
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import FactCandidate, Message
-from holdfast.text import asked
 from holdfast.text.lazy import Lazy
+from holdfast.text.ownwords import own_words
 from holdfast_offline import cues, replies
+from holdfast_offline.conversation import asked
 from holdfast_offline.cues import Cue, Kind
 from holdfast_offline.pointers import may_point, pointers
 from holdfast_offline.speech import BULLET, clip, own_lines, sentences
@@ -111,7 +112,7 @@ class Statements:
             self._replied(message)
             return
         user = message.role == "user"
-        text = asked.own_words(message.text) if user else message.text
+        text = own_words(message.text) if user else message.text
         kind = asked.kind_of_words(text) if user else asked.Kind.NOTHING
         if kind is asked.Kind.REQUEST:
             self.next_step = ""

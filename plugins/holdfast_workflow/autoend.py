@@ -19,8 +19,9 @@ from holdfast.config.serde import flushed_payload, moment
 from holdfast.errors import HoldfastError
 from holdfast.journal import order
 from holdfast.models import Payload
-from holdfast.text import asked, ending
 from holdfast.text.openwork import is_none
+from holdfast.text.plain import cut
+from holdfast_offline.conversation import asked, ending
 from holdfast_workflow import observed, update
 from holdfast_workflow.observed import Observed
 from holdfast_workflow.sections import Limits, line_of
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
 
 _MAX_TASK: Final = 200
-#: Reasons that keep a conversation open after its last request, see :class:`holdfast.text.ending.Ending`.
+#: Reasons in an :class:`~holdfast_offline.conversation.ending.Ending` that keep a conversation open after its request.
 _OPEN: Final = frozenset({"announced", "question to the user", "task list"})
 
 
@@ -143,7 +144,7 @@ def _task(record: Record, session: Session | None) -> str:
     """The user's last request, after a flush that dropped it the flushed objective, otherwise the workflow's name."""
     task = asked.objective(order.as_said(session.messages), _MAX_TASK) if session else ""
     flushed = _flushed(record, session)
-    return task or (asked.cut(flushed.objective or "", _MAX_TASK) if flushed else "") or f"The workflow {record.name}"
+    return task or (cut(flushed.objective or "", _MAX_TASK) if flushed else "") or f"The workflow {record.name}"
 
 
 def _stated(services: Services, record: Record, session: Session | None) -> Payload:
@@ -165,4 +166,4 @@ def _flushed(record: Record, session: Session | None) -> Payload | None:
 
 def _lines(texts: Iterable[str]) -> list[str]:
     limit = Limits().max_chars
-    return [asked.cut(line_of(text), limit) for text in texts if text.strip() and not is_none(text)]
+    return [cut(line_of(text), limit) for text in texts if text.strip() and not is_none(text)]

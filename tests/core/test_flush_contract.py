@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from holdfast import Payload
 from holdfast.config.values import FlushConfig
 from holdfast.errors import Conflict, Corrupt, FlushRefused, HoldfastError, Unavailable
 from holdfast.flush import contract
-from holdfast.flush.contract import digest, missing
+from holdfast.flush.contract import missing
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import (
@@ -25,7 +24,6 @@ from holdfast.models import (
     Extraction,
     Finding,
     HandoffFields,
-    Message,
     StateMutation,
 )
 
@@ -234,67 +232,6 @@ def test_flush__only_heartbeat_data__is_incomplete(opened, project):
     assert (heartbeat / "2026-11-21.md").read_text() == "# Heartbeat: all well\n"
 
 
-def test_flush__no_payload__is_derived_and_marked_so(opened, note):
-    session = opened().session("s")
-    session.add("user", "Fix the login test\nplease", message_id="0a1b2c3d4e")
-    session.add("assistant", "On it.")
-    receipt = session.flush()
-    assert "**Objective:** Fix the login test please\n" in note()
-    assert "- Next step: none\n" in note()
-    assert "Work is closed." in note()
-    assert receipt.derived == ("objective", "next_step", "work_open")
-    assert receipt.not_found == ("facts", "decisions", "blockers", "artifacts", "follow_ups")
-    assert "_Derived from the session, not stated by it: objective (0a1b2c3d), next_step._" in note()
-    assert "_Nothing was stated about: facts, decisions, blockers, artifacts, follow_ups._" in note()
-
-
-def test_flush__no_payload_and_a_request_without_an_answer__is_open_with_the_request_as_next_step(opened, note):
-    session = opened().session("s")
-    session.add("user", "Fix the login test")
-    receipt = session.flush()
-    assert "- Next step: Fix the login test\n" in note()
-    assert "Work is open." in note()
-    assert set(receipt.derived) == {"objective", "next_step", "work_open", "handoff"}
-
-
-@pytest.mark.parametrize("kept", [0, 2, 4])
-@pytest.mark.parametrize("answer", ["Postgres 16.4", "take the newest one that operations supports"])
-def test_flush__only_an_answer_since_the_compaction__keeps_the_known_objective(opened, note, answer, kept):
-    session = opened().session("s")
-    session.add("user", "Migrate the billing tables and keep the audit rows.")
-    for number in range(4):
-        session.add("assistant", f"Table {number} is migrated.")
-    session.add("assistant", "Which version should I use?")
-    session.compact(kept)
-    session.add("user", answer)
-    session.add("assistant", "Done.")
-    session.flush()
-    assert f"**Objective:** {answer} (after: Migrate the billing tables and keep the audit rows.)\n" in note()
-
-
-def test_flush__request_of_its_own_since_the_compaction__is_the_objective_alone(opened, note):
-    session = opened().session("s")
-    session.add("user", "Migrate the billing tables and keep the audit rows.")
-    session.add("assistant", "Which version should I use?")
-    session.compact(0)
-    session.add("user", "Leave that for now and write the release notes of 2.4 first, with a list of removed settings.")
-    session.flush()
-    assert (
-        "**Objective:** Leave that for now and write the release notes of 2.4 first, with a list of removed settings.\n"
-        in note()
-    )
-
-
-def test_flush__only_thanks_since_the_last_flush__keeps_the_objective(opened, note):
-    session = opened().session("s")
-    session.add("user", "Fix the login test")
-    session.flush()
-    session.add("assistant", "Let me run it first.")
-    session.add("user", "thanks")
-    session.flush()
-    assert note().count("**Objective:** Fix the login test\n") == 2
-
-
 def test_flush__extractor_knows_a_field__what_the_caller_said_wins_and_the_rest_is_taken(opened, payload, note):
     class Knows:
         EXTRACTS_AT_ONCE = True
@@ -351,20 +288,6 @@ def test_strict_policy__store_broken_many_times__uses_up_none_of_the_times_that_
     with pytest.raises(FlushRefused) as refused:
         session.compact(0, payload(objective=None))
     assert refused.value.missing == ("objective",)
-
-
-def test_digest__more_messages_than_it_lists__has_the_first_and_the_last_and_counts_the_rest():
-    def message(role: str, text: str) -> Message:
-        return Message(role=role, text=text, at=datetime(2026, 11, 21, tzinfo=UTC), id="m")
-
-    said = [message(("user", "assistant")[n % 2], f"  line {n}") for n in range(50)]
-    noise = [message("user", " \n"), message("tool", "output"), message("system", "rules")]
-    lines = digest([*noise, *said, *noise]).splitlines()
-    assert lines[:2] == ["_Not summarised. What was said, shortened:_", ""]
-    listed = [f"- {('user', 'assistant')[n % 2]}: line {n}" for n in range(50)]
-    assert lines[2:] == [*listed[:20], "- … 10 more in the journal", *listed[-20:]]
-    assert digest([*said[:40]]).splitlines()[2:] == listed[:40]
-    assert digest(noise) == digest([]) == ""
 
 
 # order

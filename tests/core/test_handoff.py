@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.config.values import Config, PluginConfig
 from holdfast.errors import BadValue, Corrupt, FlushRefused
-from holdfast.flush.contract import complete, digest, first_line
+from holdfast.flush.contract import complete
 from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, SHORT_CHARS, Work, crowded, of, parse, put, render, shortened
 from holdfast.gate import clean
 from holdfast.models import Message
 from holdfast.plugin import discovery
+from holdfast.text.plain import first_line
 
 #: Written out: the doctrine names them, not the code.
 NAMES = ("active_task", "branch", "blocker", "next_action")
@@ -162,23 +163,8 @@ def test_of__every_list_given__is_in_the_entry(payload):
 def test_complete__no_branch_and_no_blocker_known__handoff_says_none(payload):
     said = [Message(id="1", at=datetime(2026, 11, 21, tzinfo=UTC), role="user", text="Paint the shed")]
     given = payload(work_open=True, handoff=None, blockers=["none"])
-    handoff = complete(given, said, [], branch="", previous=None, last=None).handoff
+    handoff = complete(given, said, []).handoff
     assert (handoff.branch, handoff.blocker, handoff.next_action) == ("none", "none", given.next_step)
-
-
-def test_complete__no_request_since_the_last_flush__its_objective_is_kept():
-    said = [Message(id="1", at=datetime(2026, 11, 21, tzinfo=UTC), role="assistant", text="Done.")]
-    last = {"payload": {"objective": "Paint the shed"}}
-    assert complete(None, said, [], branch="", previous=None, last=last).objective == "Paint the shed"
-
-
-@pytest.mark.parametrize("stated", ["none", "Run the tests"])
-def test_complete__next_step_stated_earlier__is_kept_unless_it_was_none(stated):
-    said = [Message(id="1", at=datetime(2026, 11, 21, tzinfo=UTC), role="user", text="Paint the shed")]
-    previous = Work(session="s", flush="f", objective="o", next_action=stated)
-    step = complete(None, said, [], branch="", previous=previous, last=None).next_step
-    assert step.startswith("none") is False
-    assert step.startswith("Run the tests (stated before") is (stated != "none")
 
 
 @pytest.mark.parametrize("extra", [0, 1])
@@ -187,17 +173,12 @@ def test_limits__string_as_long_as_allowed_or_longer__only_the_longer_one_is_cut
         return text if not extra else "x" * (most - 1) + "…"
 
     for cut, most in (
-        (first_line, 300),
+        (lambda text: first_line(text, 300), 300),
         (lambda text: Work(session="s", flush="f", objective=text).objective, MAX_CHARS),
         (lambda text: shortened(Work(session="s", flush="f", objective=text)).objective, SHORT_CHARS),
     ):
         text = "x" * (most + extra)
         assert cut(text) == limited(text, most)
-
-
-def test_digest_and_first_line__nothing_was_said__both_are_empty():
-    said = [Message(id="1", at=datetime(2026, 11, 21, tzinfo=UTC), role="user", text=" \n ")]
-    assert (digest([]), digest(said), first_line(" \n ")) == ("", "", "")
 
 
 def test_shortened__every_field_filled__strings_are_cut_lists_go_and_the_rest_stays():

@@ -8,12 +8,14 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast import Holdfast
+from holdfast import Holdfast, Payload
 from holdfast.errors import BadValue, Conflict, FlushRefused, NotFound
 from holdfast.flush import closings
 from holdfast.flush.handoff import MAX_ENTRIES
+from holdfast.hooks import hookimpl
 from holdfast.journal.journal import Journal
 from holdfast.journal.safety import State
+from holdfast.models import Extraction
 
 Opened = Callable[..., Holdfast]
 
@@ -140,13 +142,23 @@ def test_work__twenty_sessions__all_are_listed_newest_first(many):
     assert [w.next_action for w in work] == [f"step {n}" for n in reversed(range(20))]
 
 
+class Answered:
+    """Drafts that the last question was answered."""
+
+    EXTRACTS_AT_ONCE = True
+
+    @hookimpl
+    def on_extract(self, turns):
+        return Extraction(draft=Payload(next_step="none", work_open=False, derived=["next_step", "work_open"]))
+
+
 def test_work__everything__says_how_each_ended(opened, payload, clock):
     opened().session("open").flush(payload(state_mutations=[]))
     closed = payload(work_open=False, next_step="none", handoff=None)
     clock.tick(minutes=1)
     opened().session("finished").flush(closed)
     clock.tick(minutes=1)
-    asked = opened().session("asked")
+    asked = opened(Answered()).session("asked")
     asked.add("user", "Which port does the server use?")
     asked.add("assistant", "The server uses port 8080.")
     asked.flush()

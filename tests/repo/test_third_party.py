@@ -105,6 +105,17 @@ def test_acme__enabled__its_on_validate_refuses_and_nothing_is_stored(installed:
     assert stored == [project / "holdfast.toml"]
 
 
+def test_acme__enabled__its_on_extract_drafts_from_the_turns_and_the_state_before(
+    installed: Environment, project: Path
+) -> None:
+    configure(project, "acme")
+    for text in ("Fix ACME-12", "Look at the logs, too"):
+        assert installed.run("holdfast", "add", "user", text, cwd=project).returncode == 0
+        done = installed.run("holdfast", "flush", cwd=project)
+        assert done.returncode == 0, done.stderr
+        assert "- Objective: ACME-12\n" in installed.run("holdfast", "load", cwd=project).stdout
+
+
 def test_acme__installed_and_not_enabled__is_off_and_says_nothing(installed: Environment, project: Path) -> None:
     configure(project)
     done = flush(installed, project, objective="Launch Bluebird")

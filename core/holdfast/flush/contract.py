@@ -1,7 +1,7 @@
 """The flush contract: which fields a payload must have, and how missing ones are filled without inventing anything.
 
-Sources in order are caller's values, ``on_extract`` results, the journal. Fields that the caller
-did not give are named in ``payload.derived``.
+Sources in order are the caller's values, the drafts from ``on_extract``, and for objective and next step
+:mod:`holdfast.flush.fallback`. Fields that the caller did not give are named in ``payload.derived``.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
+from holdfast.flush import fallback
 from holdfast.fs import paths
 from holdfast.models import CuratedDecision, HandoffFields, Payload
-from holdfast.text import asides, asked, ending, sources
+from holdfast.text import sources
 from holdfast.text.openwork import is_none, is_open
 
 if TYPE_CHECKING:
     from holdfast.flush.handoff import Work
-    from holdfast.models import Extraction, Message
+    from holdfast.models import Message
 
 #: Every field that a payload must answer, in the doctrine's order. ``handoff`` joins them when work is open.
 REQUIRED = (
@@ -32,15 +33,8 @@ REQUIRED = (
     "curated",
 )
 LISTS = ("facts", "decisions", "blockers", "artifacts", "follow_ups", "needs_operator")
+ALL_LISTS = (*LISTS, "state_mutations")
 HANDOFF_FIELDS = ("active_task", "branch", "blocker", "next_action")
-_CLIP = 300
-#: Readers of the handoff cut an objective here, so its end would be lost.
-_OBJECTIVE = 200
-#: Maximum length in characters of a request that means little alone, and of a reply to a question.
-_FEW = 30
-_REPLY = 80
-_AFTER = " (after: "
-_DIGEST_LINES = 40
 
 
 def missing(payload: Payload) -> tuple[str, ...]:
@@ -91,148 +85,103 @@ def nothing(session_id: str) -> NothingToFlush:
     )
 
 
+def before(work: Work | None, last: Mapping[str, Any] | None) -> Payload:
+    """The session's state before the messages of a flush, as ``on_extract`` gets it: its open work, otherwise the
+    objective in ``last``, the journal's record of the last flush. ``derived`` names the fields that were not stated."""
+    flushed = (last or {}).get("payload")
+    known = flushed.get("objective") if isinstance(flushed, dict) else None
+    known = known if isinstance(known, str) else None
+    if work is None:
+        return Payload(objective=known, work_open=False)
+    return Payload(
+        objective=work.objective or known,
+        next_step=work.next_action,
+        work_open=True,
+        handoff=HandoffFields(
+            active_task=work.active_task, branch=work.branch, blocker=work.blocker, next_action=work.next_action
+        ),
+        derived=("objective", "next_step") if work.derived else (),
+    )
+
+
 def complete(
     given: Payload | None,
     messages: Sequence[Message],
-    extractions: Sequence[Extraction],
+    drafts: Sequence[Payload],
     *,
+    before: Payload | None = None,
     branch: str = "",
-    previous: Work | None = None,
-    last: Mapping[str, Any] | None = None,
 ) -> Payload:
-    """``given`` with its unanswered fields filled from ``extractions`` and then from ``messages``.
+    """``given`` with its unanswered fields filled from ``drafts`` and then from ``messages``.
 
-    Without messages nothing can be derived and the payload comes back as given. The curated decision is derived
-    (as ``none``) only when the caller passed no payload, because a passed payload must decide (R169).
-
-    ``previous`` is this session's open handoff: derived fields do not overwrite its stated ones. ``last`` is the
-    journal's record of this session's last flush: its objective stays until the user makes a new request.
+    Lists are joined. For a single value the first draft that states it wins, then the first that derived it. Without
+    messages nothing can be derived and the payload comes back as given. The curated decision is derived (as ``none``)
+    only when the caller passed no payload, because a passed payload must decide (R169).
     """
-    payload = given or Payload()
+    payload, before = given or Payload(), before or Payload()
     if not messages:
         return payload
-    said = asides.without(messages, was_open=previous is not None)
-    end = ending.of(said)
     values: dict[str, Any] = {}
     for name in (n for n in REQUIRED if getattr(payload, n) is None):
-        drafted = [getattr(e.draft, name) for e in extractions if getattr(e.draft, name) is not None]
         if name == "curated":
             if given is None:
                 values[name] = CuratedDecision()
         elif name in LISTS:
-            values[name] = tuple(dict.fromkeys(item for items in drafted for item in items))
+            values[name] = _joined(drafts, name)
         elif name == "state_mutations":
-            values[name] = tuple(m for items in drafted for m in items)
-        elif drafted:
-            values[name] = drafted[0]
+            values[name] = tuple(m for draft in drafts for m in draft.state_mutations or ())
+        elif (drafted := _first(drafts, name)) is not None:
+            values[name] = drafted
         elif name == "objective":
-            values[name] = _objective(said, messages, previous, last)
+            values[name] = fallback.objective(messages, before)
         else:
-            values[name] = _next_step(said, end, previous)
-    needs = [n for e in extractions for n in e.draft.needs_operator or ()]
-    if payload.needs_operator is None and needs:
-        values["needs_operator"] = tuple(dict.fromkeys(needs))
+            values[name] = fallback.next_step(messages, before)
+    if payload.needs_operator is None and (needs := _joined(drafts, "needs_operator")):
+        values["needs_operator"] = needs
     if "artifacts" in values:
         values["artifacts"] = tuple(dict.fromkeys(paths.portable(a) for a in values["artifacts"]))
-    if payload.work_open is None and payload.handoff is None and end.open is not None:
-        state = _state(payload.evolve(**values), open_at_end=end.open)
-        if state is not None:
-            values["work_open"] = state
+    state = _first(drafts, "work_open")
+    undecided = payload.work_open is None and payload.handoff is None
+    # A next step, blocker or promise keeps work open even if the conversation looks finished.
+    if undecided and (state or (state is False and not is_open(payload.evolve(**values)))):
+        values["work_open"] = state
     payload = payload.evolve(**values, derived=tuple(values))
     if is_open(payload) and payload.handoff is None:
-        blockers = [b for b in payload.blockers or () if not is_none(b)]
-        handoff = HandoffFields(
-            active_task=(previous.active_task if previous else "") or _task(given, messages, payload.objective),
-            branch=branch or (previous.branch if previous else "none"),
-            blocker=blockers[0] if blockers else "none",
-            next_action=payload.next_step or "none",
+        payload = payload.evolve(
+            handoff=_handoff(given, payload, _first(drafts, "handoff"), before.handoff, branch),
+            derived=(*payload.derived, "handoff"),
         )
-        payload = payload.evolve(handoff=handoff, derived=(*payload.derived, "handoff"))
     return payload.evolve(sources=sources.of(payload, messages))
 
 
-def _state(payload: Payload, *, open_at_end: bool) -> bool | None:
-    """Whether work is open, judging by the last messages. None where the fields decide it.
-
-    A next step, blocker or promise in the payload keeps work open even if the last request was answered.
-    """
-    if open_at_end:
-        return True
-    return None if is_open(payload.evolve(work_open=None)) else False
+def _first(drafts: Sequence[Payload], name: str) -> Any:
+    """The value of the first draft that states it, otherwise of the first that derived it; None without either."""
+    found = [draft for draft in drafts if getattr(draft, name) is not None]
+    return next((getattr(draft, name) for draft in sorted(found, key=lambda draft: name in draft.derived)), None)
 
 
-def _task(given: Payload | None, messages: Sequence[Message], objective: str | None) -> str:
-    """The first request of the task, unless the caller stated an objective."""
-    if given is None or given.objective is None:
-        first = next(asked.requests(messages), None)
-        if first is not None:
-            return asked.headline(first[1], _CLIP)
-    return objective or "none"
+def _joined(drafts: Sequence[Payload], name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(item for draft in drafts for item in getattr(draft, name) or ()))
 
 
-def _objective(
-    said: Sequence[Message], messages: Sequence[Message], previous: Work | None, last: Mapping[str, Any] | None
-) -> str:
-    """The last request, in the user's own words, or the known objective if it was stated or
-    the user has requested nothing since."""
-    known = (previous.objective if previous else "") or _flushed_objective(last)
-    if previous and known and not previous.derived:
-        return known
-    if asked_last := asked.objective(said, _OBJECTIVE):
-        return _in_context(asked_last, previous) if previous else asked_last
-    if known:
-        return known
-    texts = [own for m in messages if m.role == "user" and (own := asked.own_words(m.text))]
-    texts += [m.text for m in messages if m.role == "assistant" and m.text.strip()]
-    return first_line((texts or [m.text for m in messages if m.text.strip()] or ["(the session holds no text)"])[0])
-
-
-def _in_context(text: str, previous: Work) -> str:
-    """The last request ``text``, followed in brackets by the open work's objective if it is only a few words or the
-    reply to the agent's question. After a compaction the request that it belongs to is no longer among the messages."""
-    began = previous.objective.partition(_AFTER)[2].removesuffix(")") or previous.objective
-    few = _REPLY if previous.next_action.rstrip().endswith("?") else _FEW
-    if not began or _AFTER in text or text in began or len(text) > few:
-        return text
-    return f"{text}{_AFTER}{asked.cut(began, _OBJECTIVE - len(text) - len(_AFTER) - 1)})"
-
-
-def _flushed_objective(last: Mapping[str, Any] | None) -> str:
-    payload = (last or {}).get("payload")
-    known = payload.get("objective") if isinstance(payload, dict) else None
-    return known if isinstance(known, str) else ""
-
-
-def _next_step(messages: Sequence[Message], end: ending.Ending, previous: Work | None) -> str:
-    """The next step according to the last messages, or the step stated earlier. Without ``messages`` the earlier
-    step is kept."""
-    if previous and not messages:
-        return previous.next_action or "not stated"
-    if previous and not previous.derived and not is_none(previous.next_action):
-        last = asked.objective(messages, _CLIP)
-        after = f"the request: {last}" if last else "nothing that was asked"
-        return f"{previous.next_action} (stated before; after it came {after})"
-    return end.next_step or "not stated"
-
-
-def first_line(text: str) -> str:
-    """The first non-blank line, clipped to 300 characters."""
-    line = next((s for s in (part.strip() for part in text.splitlines()) if s), "")
-    return line if len(line) <= _CLIP else line[: _CLIP - 1].rstrip() + "…"
-
-
-def digest(messages: Sequence[Message]) -> str:
-    """The conversation, one clipped line per message, without tool output. A fallback for a summary (reading A22)."""
-    lines = []
-    for m in messages:
-        if m.role == "user" and (own := asked.own_words(m.text)):
-            lines.append(f"- user: {asked.headline(own, _CLIP)}")
-        elif m.role == "assistant" and not m.tool and m.text.strip():
-            lines.append(f"- assistant: {first_line(m.text)}")
-    if len(lines) > _DIGEST_LINES:
-        half = _DIGEST_LINES // 2
-        lines = [*lines[:half], f"- … {len(lines) - 2 * half} more in the journal", *lines[-half:]]
-    return "\n".join(["_Not summarised. What was said, shortened:_", "", *lines]) if lines else ""
+def _handoff(
+    given: Payload | None,
+    payload: Payload,
+    drafted: HandoffFields | None,
+    previous: HandoffFields | None,
+    branch: str,
+) -> HandoffFields:
+    """The handoff for ``payload``. A draft only names the task, unless the caller stated an objective."""
+    task = previous.active_task if previous else ""
+    if not task and drafted is not None and (given is None or given.objective is None):
+        task = drafted.active_task
+    blockers = [b for b in payload.blockers or () if not is_none(b)]
+    return HandoffFields(
+        active_task=task or payload.objective or "none",
+        branch=branch or (previous.branch if previous else "none"),
+        blocker=blockers[0] if blockers else "none",
+        next_action=payload.next_step or "none",
+    )
 
 
 def check_pointers(payload: Payload) -> None:

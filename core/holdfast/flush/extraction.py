@@ -17,7 +17,7 @@ from holdfast.text import recall
 
 if TYPE_CHECKING:
     from holdfast.errors import HookFailed
-    from holdfast.models import Extraction, Fact, Turn
+    from holdfast.models import Extraction, Fact, Payload, Turn
     from holdfast.session.services import Services
 
 #: HTTP status (None without a response) -> the next step besides waiting.
@@ -48,20 +48,24 @@ class Trouble(NamedTuple):
         return " ".join(filter(None, (self.sentence, self.step, *more)))
 
 
-def at_once(services: Services, turns: Sequence[Turn]) -> Gathered:
-    """Call the extractors that a flush may wait for."""
+def at_once(services: Services, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
+    """Call the extractors that a flush may wait for. ``before`` is the session's state before the turns."""
     only = [name for name, quick in services.dispatch.extractors().items() if quick]
-    return ask(services, recall.without_recalled(turns), only)[0] if only else Gathered()
+    return ask(services, recall.without_recalled(turns), only, before=before)[0] if only else Gathered()
 
 
 def ask(
-    services: Services, said: Sequence[Turn], only: Collection[str] = (), known: Sequence[Fact] = ()
+    services: Services,
+    said: Sequence[Turn],
+    only: Collection[str] = (),
+    known: Sequence[Fact] = (),
+    before: Payload | None = None,
 ) -> tuple[Gathered, list[Trouble]]:
     """Call the extractors, or only the plugins in ``only``, with the stored facts ``known``. Returns results, and
     failures. An extractor can retire only facts that it was shown."""
     if not said:
         return Gathered(), []
-    results, failures = services.dispatch.on_extract(said, only=only, known=known)
+    results, failures = services.dispatch.on_extract(said, only=only, known=known, before=before)
     shown = {fact.id for fact in known}
     results = [(plugin, evolve(e, retire=[i for i in e.retire if i in shown])) for plugin, e in results]
     troubles = [_trouble(failure, services.root) for failure in failures]

@@ -19,7 +19,7 @@ from attrs import define, evolve, field
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
-from holdfast.flush import attribution, contract, extraction, marking, notes, proof, stated, uncommitted
+from holdfast.flush import attribution, contract, extraction, fallback, marking, notes, proof, stated, uncommitted
 from holdfast.flush.content import Content
 from holdfast.flush.documents import Documents
 from holdfast.flush.publish import evidence
@@ -33,7 +33,7 @@ from holdfast.storage import sha256
 from holdfast.text import hostile, lazy
 
 if TYPE_CHECKING:
-    from holdfast.models import Extraction, Message
+    from holdfast.models import Message
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 
@@ -292,16 +292,12 @@ class _Flush:
         strict = services.config.flush.policy == "strict"
         if names and strict and marker.blocked < services.config.flush.strict_blocks:
             raise contract.refusal(names)
-        extractions, summary = self._extract()
         last = session.last_flush
-        payload = contract.complete(
-            self.given,
-            self.unflushed or order.as_said(session.messages),
-            extractions,
-            branch=session.branch,
-            previous=documents.work_left(last) if self.offline else documents.previous_work(names),
-            last=last,
-        )
+        work = documents.work_left(last) if self.offline else documents.previous_work(names)
+        before = contract.before(work, last)
+        messages = self.unflushed or order.as_said(session.messages)
+        drafts, summary = self._extract(messages if names else self.unflushed, before)
+        payload = contract.complete(self.given, messages, drafts, before=before, branch=session.branch)
         if names := contract.missing(payload):
             raise contract.refusal(names)
         self.step = "gate"
@@ -310,8 +306,8 @@ class _Flush:
         self.warnings += [f"{f.message} ({f.rule})" for f in found]
         payload, summary = self._attributed(*admitted)
         others = [one for one in marker.stated if self.stated is None or one.digest != self.stated.digest]
-        before = stated.beyond(others, payload, at)
-        self.warnings += (line for line in before if line.startswith(stated.NOT_KEPT))
+        earlier = stated.beyond(others, payload, at)
+        self.warnings += (line for line in earlier if line.startswith(stated.NOT_KEPT))
         content = Content(
             key=key,
             payload=payload,
@@ -320,7 +316,7 @@ class _Flush:
             reason=self.reason,
             agent=self.agent,
             by=services.origin(session.provider),
-            before=tuple(before),
+            before=tuple(earlier),
             overrides=session.unrecorded_overrides,
         )
         entries = marker.stated
@@ -359,17 +355,20 @@ class _Flush:
             raise contract.nothing(session.id)
         return self._repeat(session.last_receipt)
 
-    def _extract(self) -> tuple[list[Extraction], str]:
-        """The results of extractors that need no model. The others run later, without the lock."""
-        if not self.unflushed:
+    def _extract(self, messages: Sequence[Message], before: Payload) -> tuple[list[Payload], str]:
+        """The drafts and the summary of extractors that need no model. The others run later, without the lock."""
+        if not messages:
             return [], ""
         self.step = "on_extract"
-        turns = turns_of(self.unflushed)
-        self.gathered = extraction.at_once(self.services, turns)
-        self.warnings += self.gathered.failed.values()
-        found = [evolve(e, draft=hostile.cleared(e.draft, turns)) for _, e in self.gathered.results]
-        summary = "\n\n".join(e.summary.strip() for e in found if e.summary.strip())
-        return found, uncommitted.added(self.services, summary or contract.digest(self.unflushed))
+        turns = turns_of(messages)
+        found = extraction.at_once(self.services, turns, before)
+        self.warnings += found.failed.values()
+        drafts = [hostile.cleared(e.draft, turns) for _, e in found.results]
+        if not self.unflushed:  # an earlier flush has the lists and the summary of these messages
+            return [draft.evolve(**dict.fromkeys(contract.ALL_LISTS)) for draft in drafts], ""
+        self.gathered = found
+        summary = "\n\n".join(e.summary.strip() for _, e in found.results if e.summary.strip())
+        return drafts, uncommitted.added(self.services, summary or fallback.digest(messages))
 
     def _settle(self, payload: Payload, flush_id: str, at: datetime) -> tuple[str, ...]:
         """Store the stated and extracted facts, and queue the turns for extractors that run later. Returns

@@ -93,9 +93,10 @@ def _mutations(
 class Payload(Value):
     """Content that must be durable before context is dropped. ``None`` means *not given*; an empty list is an answer.
 
-    ``derived`` names the fields that core filled in from extraction or from the journal; ``sources`` has ``FIELD ID``
-    for each of those and the messages that they quote (:mod:`holdfast.text.sources`). ``needs_operator`` lists tasks
-    and decisions that need the operator. The contract does not require it.
+    ``derived`` names the fields that core filled in from drafts or messages, and in an extractor's draft those that
+    follow from the turns without being stated; ``sources`` has ``FIELD ID`` for each of those and the messages that
+    they quote (:mod:`holdfast.text.sources`). ``needs_operator`` lists tasks and decisions that need the operator. The
+    contract does not require it.
     Raises: BadValue naming the field, at construction and not during a flush.
     """
 

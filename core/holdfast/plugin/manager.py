@@ -216,18 +216,26 @@ class Dispatch:
         return [box[0]] if isinstance(box[0], _Failure) else box[0]
 
     def on_extract(
-        self, turns: Sequence[Turn], *, only: Collection[str] = (), known: Sequence[Fact] = ()
+        self,
+        turns: Sequence[Turn],
+        *,
+        only: Collection[str] = (),
+        known: Sequence[Fact] = (),
+        before: Payload | None = None,
     ) -> tuple[list[tuple[str, Extraction]], list[HookFailed]]:
         """Each extractor's results, by plugin name in order of name, and the failures.
 
-        ``only`` calls the plugins with these names, by default all. ``known`` are stored facts on the same subjects.
+        ``only`` calls the plugins with these names, by default all. ``known`` are stored facts on the same subjects,
+        ``before`` the session's state before the turns.
         """
         from holdfast.models import Extraction as Kind
+        from holdfast.models import Payload
 
         results: list[tuple[str, Extraction]] = []
         failures: list[HookFailed] = []
         others = [plugin for name, plugin in self._manager.list_name_plugin() if only and name not in only]
-        for answer in self._manager.subset_hook_caller("on_extract", others)(turns=turns, known=known):
+        before = Payload() if before is None else before
+        for answer in self._manager.subset_hook_caller("on_extract", others)(turns=turns, known=known, before=before):
             try:
                 got = self._value(answer)
                 _expect(answer, isinstance(got, Kind), "on_extract")

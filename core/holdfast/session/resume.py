@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.config import provenance
 from holdfast.flush import handoff
 from holdfast.journal import journal
-from holdfast.text import asked
-from holdfast.text.plain import one_line
+from holdfast.text.plain import cut, one_line
 
 if TYPE_CHECKING:
     from holdfast.flush.losses import Loss
@@ -129,9 +128,9 @@ def _named(others: Sequence[handoff.Work], room: int | None) -> list[str]:
         return []
     lines = ["", f"## {len(others)} more open, of other sessions", ""]
     for at, work in enumerate(others):
-        line = f"- {_line(work.session)}: {asked.cut(work.title, _TITLE_CHARS)}"
+        line = f"- {_line(work.session)}: {cut(work.title, _TITLE_CHARS)}"
         if work.next_action and work.next_action.casefold() != "none":
-            line += f" Next: {asked.cut(work.next_action, _NEXT_CHARS)}"
+            line += f" Next: {cut(work.next_action, _NEXT_CHARS)}"
         if room is not None and (room := room - len(line) - 1) < _LEAST and at:
             return [*lines, f"- … and {len(others) - at} more: `holdfast work`"]
         lines.append(line)

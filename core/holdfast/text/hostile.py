@@ -193,7 +193,7 @@ def instructs(text: str) -> bool:
 def by_user(text: str, turns: Iterable[Turn]) -> bool:
     """Whether the user's own words contain ``text``, ignoring blanks and case. A client's blocks in the user's message
     are not the user's words."""
-    from holdfast.text.asked import own_words
+    from holdfast.text.ownwords import own_words
 
     wanted = _squeezed(text)
     return any(
@@ -228,11 +228,12 @@ def without_instructions(texts: Sequence[str], turns: Sequence[Turn]) -> list[st
 
 
 def cleared(draft: Payload, turns: Sequence[Turn]) -> Payload:
-    """A derived draft without sentences that instruct an agent and are not the user's own words."""
+    """An extractor's draft without sentences that instruct an agent and are not the user's own words. Fields named in
+    its ``derived`` stay, because a flush needs them; it marks such a sentence there."""
     changes: dict[str, Any] = {}
     for name in ("objective", "next_step"):
         text = getattr(draft, name)
-        if text is not None and not without_instructions([text], turns):
+        if text is not None and name not in draft.derived and not without_instructions([text], turns):
             changes[name] = None
     for name in ("facts", "decisions", "blockers", "follow_ups", "needs_operator"):
         texts = getattr(draft, name)

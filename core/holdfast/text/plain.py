@@ -36,6 +36,21 @@ def one_line(text: str) -> str:
     return " ".join(text.split()).replace("<!--", "&lt;!--")
 
 
+def cut(text: str, limit: int) -> str:
+    """``text`` on one line of at most ``limit`` characters, cut at a word and ended with an ellipsis."""
+    text = " ".join(text.split())
+    if len(text) <= limit:
+        return text
+    head = text[: limit - 1].rpartition(" ")[0] or text[: limit - 1]
+    return head.rstrip(" ,;:") + "…"
+
+
+def first_line(text: str, limit: int) -> str:
+    """The first non-blank line, clipped to ``limit`` characters."""
+    line = next((s for s in (part.strip() for part in text.splitlines()) if s), "")
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
 def printable(text: str) -> str:
     """``text`` made safe for a terminal: printable characters, line ends and tabs.
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from holdfast.text import asked
-
 if TYPE_CHECKING:
     from holdfast.models import Message, Payload
 
@@ -22,9 +20,14 @@ _LEAST_CHARS: Final = 8
 _LISTS: Final = ("facts", "decisions", "blockers", "follow_ups")
 
 
+def short_id(message: Message) -> str:
+    """A message id's first characters, enough to find the message in the journal."""
+    return message.id.removeprefix("hook-").removeprefix("row-")[:8]
+
+
 def of(payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
     """``FIELD ID`` for each derived field and each message it quotes, ordered by quotation. ``ID`` is
-    a shortened message id (:func:`holdfast.text.asked.source`)."""
+    a shortened message id (:func:`short_id`)."""
     wanted: dict[str, str] = {}  # where each quotation starts
     texts: list[tuple[str, str]] = []
     for field in ("objective", "next_step", *_LISTS):
@@ -39,7 +42,7 @@ def of(payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
             continue
         said = _plain(message.text)
         for key in [key for key in open_keys if key in said]:
-            wanted[key] = asked.source(message)
+            wanted[key] = short_id(message)
             open_keys.discard(key)
     return tuple(dict.fromkeys(f"{field} {wanted[key]}" for field, key in texts if key in wanted))
 

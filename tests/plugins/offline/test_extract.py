@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from importlib import resources
 
 import pytest
+from attrs import evolve
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.support.growth import grows_less_than
 
 import holdfast_transcripts as transcripts
-from holdfast.models import Category, Extraction, Message, turns_of
+from holdfast.models import Category, Extraction, Message, Payload, turns_of
 from holdfast_offline import on_extract
 from holdfast_offline.changes import changes
 from holdfast_offline.checks import failing
@@ -32,7 +33,9 @@ def messages(*said: Said) -> list[Message]:
 
 
 def extract(*said: Said) -> Extraction:
-    return on_extract(turns_of(messages(*said)))
+    """The statements alone, without the fields that follow from the course of the conversation."""
+    found = on_extract(turns_of(messages(*said)), Payload())
+    return evolve(found, draft=found.draft.evolve(**dict.fromkeys(found.draft.derived), derived=()))
 
 
 def run(command: str, output: str, *, failed: bool = False) -> tuple[Said, Said]:
@@ -192,8 +195,13 @@ def test_extract__task_list__gives_what_follows_the_next_step() -> None:
     assert "- (task list) in progress: A\n- pending: B" in got.summary
 
 
-def test_extract__objective_and_state__are_left_to_the_core() -> None:
-    assert extract(("user", "Fix the payment webhook.")).draft.objective is None
+def test_extract__objective_state_and_task__are_drafted_as_derived() -> None:
+    said = messages(("user", "Fix the payment webhook."), ("assistant", "Done: `pay.py` has 3 retries."))
+    draft = on_extract(turns_of(said), Payload()).draft
+    assert (draft.objective, draft.next_step, draft.work_open) == ("Fix the payment webhook.", "none", False)
+    assert draft.handoff is not None
+    assert draft.handoff.active_task == "Fix the payment webhook."
+    assert set(draft.derived) == {"objective", "next_step", "work_open", "handoff"}
 
 
 def test_extract__edited_files__are_relative_and_without_those_of_the_client() -> None:
@@ -502,7 +510,7 @@ def test_extract__a_long_message__takes_time_in_proportion(role: str, unit: str)
 def test_extract__the_demo_session__gives_what_a_reader_would_note() -> None:
     """A coding session as a client records it, shipped with the package."""
     with resources.as_file(resources.files("holdfast_demo") / "session.jsonl") as path:
-        draft = on_extract(turns_of(transcripts.read(path).messages)).draft
+        draft = on_extract(turns_of(transcripts.read(path).messages), Payload()).draft
     assert draft.next_step == "run the backfill migration on staging"
     assert "staging database is read-only until Monday" in (draft.blockers or ())
     assert "use a unique index on (provider, event_id) instead of an advisory lock" in (draft.decisions or ())

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.flush.contract import complete
-from holdfast.models import turns_of
-from holdfast.text import ending
-from holdfast_offline.extract import extract
+from holdfast.models import Payload, turns_of
+from holdfast_offline import on_extract
+from holdfast_offline.conversation import ending
 from holdfast_transcripts import read
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks" / "quality"))
@@ -125,8 +125,8 @@ def test_transcript__changed_as_clients_and_people_change_them__keeps_the_last_r
             rows = change(rows)
         path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
         messages = read(path).messages
-        extraction = extract(turns_of(messages))
-        payload = complete(None, messages, [extraction])
+        extraction = on_extract(turns_of(messages), Payload())
+        payload = complete(None, messages, [extraction.draft])
         request, answer = end
         assert request.rstrip(".。") in (payload.objective or "")
         assert answer.split("` ")[0] in extraction.summary

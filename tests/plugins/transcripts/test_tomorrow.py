@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.models import turns_of
-from holdfast.text import asked
+from holdfast_offline.conversation import asked
 from holdfast_offline.extract import extract
 from holdfast_transcripts import read
 

@@ -61,3 +61,16 @@ def test_flush__payload_with_a_codename__is_refused(tmp_path: Path) -> None:
             session.flush(Payload(objective="Launch Bluebird", **DONE))
         assert session.unsafe
     assert not (tmp_path / "published").exists()
+
+
+def test_flush__ticket_named_and_then_not__is_the_objective_while_its_work_is_open(tmp_path: Path) -> None:
+    with Holdfast.open(tmp_path, plugins=[("acme", acme(tmp_path))]) as memory:
+        session = memory.session("s")
+        for text, objective in (
+            ("Fix ACME-12 and ACME-14", "ACME-14"),
+            ("Look at the logs, too", "ACME-14"),
+            ("Now ACME-7", "ACME-7"),
+        ):
+            session.add("user", text)
+            session.flush()
+            assert memory.load().work[0].objective == objective

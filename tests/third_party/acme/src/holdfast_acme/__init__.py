@@ -11,8 +11,10 @@ from typing import Protocol
 
 from holdfast.errors import ConfigError
 from holdfast.hooks import hookimpl
-from holdfast.models import Evidence, Finding, Payload, Receipt
+from holdfast.models import Evidence, Extraction, Finding, Payload, Receipt, Turn
 from holdfast.subject import Subject
+
+_TICKET = re.compile(r"\bACME-\d+\b")
 
 
 class Context(Protocol):
@@ -26,6 +28,9 @@ class Context(Protocol):
 
 class Acme:
     """The plugin. Raises: ConfigError for a setting that it does not know or cannot use."""
+
+    #: It reads the turns only, so a flush may wait for it and use its draft.
+    EXTRACTS_AT_ONCE = True
 
     def __init__(self, *, context: Context) -> None:
         settings = dict(context.settings)
@@ -54,6 +59,13 @@ class Acme:
             )
             for match in self._codenames.finditer(subject.text)
         ]
+
+    @hookimpl
+    def on_extract(self, turns: Sequence[Turn], before: Payload) -> Extraction:
+        """The ticket that the user named last is the objective. An open ticket stays it until another is named."""
+        named = [ticket for turn in turns for ticket in _TICKET.findall(turn.user)]
+        known = _TICKET.findall(before.objective or "") if before.work_open else []
+        return Extraction(draft=Payload(objective=[*known, *named][-1]) if known or named else Payload())
 
     @hookimpl
     def on_flush(self, payload: Payload, receipt: Receipt) -> Evidence:

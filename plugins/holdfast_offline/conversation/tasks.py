@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from holdfast.models.value import Value
-from holdfast.text import asked
 from holdfast.text.lazy import Lazy
+from holdfast_offline.conversation import asked
 
 if TYPE_CHECKING:
     from holdfast.models import Message
@@ -31,8 +30,8 @@ _DONE: Final = frozenset({"completed", "done", "complete", "cancelled", "cancele
 _NOW: Final = frozenset({"in_progress", "in-progress", "doing", "active"})
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Tasks(Value):
+@frozen(kw_only=True)
+class Tasks:
     """The entries by state, each in list order."""
 
     done: tuple[str, ...] = ()

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from holdfast.models import Message
-from holdfast.text import asked, ending, tasks
-from holdfast.text.asked import Kind
+from holdfast.text.ownwords import own_words
+from holdfast_offline.conversation import asked, ending, tasks
+from holdfast_offline.conversation.asked import Kind
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 
@@ -113,7 +114,7 @@ def test_ending__nothing_said__is_unknown() -> None:
     ],
 )
 def test_own_words__text_of_the_client__is_taken_away(sent: str, own: str) -> None:
-    assert asked.own_words(sent) == own
+    assert own_words(sent) == own
 
 
 @pytest.mark.parametrize(

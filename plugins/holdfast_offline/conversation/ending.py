@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from holdfast.models.value import Value
-from holdfast.text import asked, tasks
-from holdfast.text.asked import Kind
 from holdfast.text.lazy import Lazy
+from holdfast.text.ownwords import own_words
+from holdfast.text.plain import cut
+from holdfast.text.sources import short_id
+from holdfast_offline.conversation import asked, tasks
+from holdfast_offline.conversation.asked import Kind
 
 if TYPE_CHECKING:
     from holdfast.models import Message
@@ -119,10 +121,10 @@ _QUESTION: Final = Lazy(r"[?？]\W*$")
 _ENDINGS: Final = Lazy(r"^(?:let me know|feel free|happy to|enjoy|hope this)", re.IGNORECASE)
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Ending(Value):
+@frozen(kw_only=True)
+class Ending:
     """``open`` is None without messages. ``next_step`` is ``none`` when nothing is left to do. ``why`` is the rule that
-    decided. ``source`` is the quoted message (:func:`holdfast.text.asked.source`), or empty."""
+    decided. ``source`` is the quoted message (:func:`holdfast.text.sources.short_id`), or empty."""
 
     open: bool | None = None
     next_step: str = ""
@@ -152,24 +154,24 @@ def of(messages: Sequence[Message]) -> Ending:
 
 
 def _unanswered(said: Sequence[Message], last: Message) -> Ending:
-    own = asked.own_words(last.text)
+    own = own_words(last.text)
     if asked.kind_of_words(own) is Kind.ASSENT:
         before = next((m for m in reversed(said[:-1]) if m.role == "assistant" and not m.tool), None)
         found = _proposal(before.text) if before else ""
         if before and found:
-            return Ending(open=True, next_step=found, why="agreed to", source=asked.source(before))
+            return Ending(open=True, next_step=found, why="agreed to", source=short_id(before))
         request = _last_request(said)
         if request is not None:
             return evolve_open(request, "asked again")
     return Ending(
-        open=True, next_step=asked.headline(own, MAX_NEXT), why="request without an answer", source=asked.source(last)
+        open=True, next_step=asked.headline(own, MAX_NEXT), why="request without an answer", source=short_id(last)
     )
 
 
 def evolve_open(request: tuple[Message, str], why: str) -> Ending:
     """Open work that continues with ``request``."""
     message, own = request
-    return Ending(open=True, next_step=asked.headline(own, MAX_NEXT), why=why, source=asked.source(message))
+    return Ending(open=True, next_step=asked.headline(own, MAX_NEXT), why=why, source=short_id(message))
 
 
 def _last_request(said: Sequence[Message]) -> tuple[Message, str] | None:
@@ -184,10 +186,10 @@ def _interrupted(said: Sequence[Message]) -> Ending:
             break
         if message.role == "assistant" and not message.tool:
             if found := announced(message.text, working=True):
-                return Ending(open=True, next_step=found, why="announced", source=asked.source(message))
+                return Ending(open=True, next_step=found, why="announced", source=short_id(message))
             break
     if doing := tasks.of(said).current:
-        return Ending(open=True, next_step=asked.cut(doing, MAX_NEXT), why="task list")
+        return Ending(open=True, next_step=cut(doing, MAX_NEXT), why="task list")
     request = _last_request(said)
     if request is not None:
         return evolve_open(request, "request without an answer")
@@ -198,12 +200,12 @@ def _answered(said: Sequence[Message], last: Message, *, courtesy: bool) -> Endi
     listed = tasks.of(said)
     if not courtesy:
         if found := announced(last.text):
-            return Ending(open=True, next_step=found, why="announced", source=asked.source(last))
+            return Ending(open=True, next_step=found, why="announced", source=short_id(last))
         if question := needed(last.text):
-            return Ending(open=True, next_step=question, why="question to the user", source=asked.source(last))
+            return Ending(open=True, next_step=question, why="question to the user", source=short_id(last))
     if listed.waiting:
-        return Ending(open=True, next_step=asked.cut(listed.waiting, MAX_NEXT), why="task list")
-    return Ending(open=False, next_step=NONE, why="answered", source=asked.source(last))
+        return Ending(open=True, next_step=cut(listed.waiting, MAX_NEXT), why="task list")
+    return Ending(open=False, next_step=NONE, why="answered", source=short_id(last))
 
 
 def announced(text: str, *, working: bool = False) -> str:
@@ -211,20 +213,20 @@ def announced(text: str, *, working: bool = False) -> str:
     follows, so a last sentence like "Now the second review:" announces it."""
     labelled = _LABELLED.search(text[-_TAIL:].rstrip())
     if labelled and not (_NO_STEP.match(labelled["step"]) or _CONDITIONAL.search(labelled["step"])):
-        return asked.cut(labelled["step"].strip(" *_"), MAX_NEXT)
+        return cut(labelled["step"].strip(" *_"), MAX_NEXT)
     sentences = _last_sentences(text)
     for sentence in reversed(sentences[-2:]):
         if _ENDINGS.match(sentence) or _CONDITIONAL.search(sentence) or _QUESTION.search(sentence):
             continue
         if working and sentence is sentences[-1] and _NOW.match(sentence):
-            return asked.cut(sentence, MAX_NEXT)
+            return cut(sentence, MAX_NEXT)
         if found := _ANNOUNCES.search(sentence):
             start = found.start() if found.start() > 120 else 0
             step = sentence[start:].strip(" :,;–—-")
             before = sentences.index(sentence) - 1
             if len(step) < _SHORT_CHARS and before >= 0 and _POINTS_BACK.search(step):
                 step = f"{sentences[before]} {step}"
-            return asked.cut(step, MAX_NEXT)
+            return cut(step, MAX_NEXT)
     return ""
 
 
@@ -232,25 +234,25 @@ def needed(text: str) -> str:
     """The request to the user that ends an answer. Empty without a request, or with only an offer of more."""
     if choice := _OPTIONS.search(text[-_TAIL:]):
         items = " ".join(line.strip() for line in choice["items"].splitlines() if line.strip())
-        return asked.cut(f"Options: {items}", MAX_NEXT)
+        return cut(f"Options: {items}", MAX_NEXT)
     sentences = _last_sentences(text)
     done = bool(_DONE.search(text[:600]))
     offered = False
     for sentence in reversed(sentences[-3:]):
         if _NEEDS.search(sentence) and not _CONDITIONAL.search(sentence.replace("let me know", "")):
-            return asked.cut(_with_code(sentence, text), MAX_NEXT)
+            return cut(_with_code(sentence, text), MAX_NEXT)
         if offered or not _QUESTION.search(sentence):
             continue
         if _OFFER.search(sentence) or _CONDITIONAL.search(sentence):
             if _APPROVAL.search(sentence) or (not _MORE.search(sentence) and (not done or _CHOICE.search(sentence))):
-                return asked.cut(sentence, MAX_NEXT)
+                return cut(sentence, MAX_NEXT)
             offered = True
             continue
         if re.search(
             r"\b(?:anything else|what(?:['’]s| is) next|what would you like|how can i help)\b", sentence, re.IGNORECASE
         ):
             return ""
-        return asked.cut(sentence, MAX_NEXT)
+        return cut(sentence, MAX_NEXT)
     return ""
 
 
@@ -266,7 +268,7 @@ def _proposal(text: str) -> str:
     """The answer's proposal, to which "yes, go on" refers."""
     return announced(text) or next(
         (
-            asked.cut(s, MAX_NEXT)
+            cut(s, MAX_NEXT)
             for s in reversed(_last_sentences(text)[-4:])
             if _QUESTION.search(s) or _CONDITIONAL.search(s) or _ANNOUNCES.search(s)
         ),

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from holdfast.text import asked, ending
+from holdfast.text.ownwords import own_words
+from holdfast_offline.conversation import asked, ending
 
 if TYPE_CHECKING:
     from holdfast.models import Message
@@ -28,7 +29,7 @@ def without(messages: Sequence[Message], *, was_open: bool = False) -> Sequence[
     end = len(messages)
     questions = 0
     while (start := _last_turn(messages, end)) >= 0 and _is_aside(messages[start:end]):
-        questions += len(asked.own_words(messages[start].text)) if _asks(messages[start]) else 0
+        questions += len(own_words(messages[start].text)) if _asks(messages[start]) else 0
         end = start
     if end == len(messages):
         return messages
@@ -48,7 +49,7 @@ def _last_turn(messages: Sequence[Message], end: int) -> int:
 
 def _is_aside(turn: Sequence[Message]) -> bool:
     """Whether a turn is only thanks or an answered question."""
-    own = asked.own_words(turn[0].text)
+    own = own_words(turn[0].text)
     if any(m.tool for m in turn):
         return False
     if asked.kind_of_words(own) in (asked.Kind.COURTESY, asked.Kind.NOTHING):
@@ -59,5 +60,5 @@ def _is_aside(turn: Sequence[Message]) -> bool:
 
 
 def _asks(message: Message) -> bool:
-    own = asked.own_words(message.text)
+    own = own_words(message.text)
     return asked.kind_of_words(own) is asked.Kind.REQUEST and bool(_QUESTION.search(own))

@@ -1,8 +1,4 @@
-"""The user's own words, in a message with the role user, without text added by a client, an editor or a harness.
-Greetings, thanks and "go on" are not requests.
-
-Applied when fields are derived, not when messages are journalled, so the journal keeps the original message.
-"""
+"""The user's requests among the messages of a conversation. Greetings, thanks and "go on" are not requests."""
 
 from __future__ import annotations
 
@@ -12,74 +8,14 @@ from enum import Enum
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from holdfast.text import courtesy
 from holdfast.text.lazy import Lazy
+from holdfast.text.ownwords import MAX_CHARS, own_words
+from holdfast.text.plain import cut
+from holdfast_offline.conversation import courtesy
 
 if TYPE_CHECKING:
     from holdfast.models import Message
 
-#: Maximum searched length of one message, in characters. The rest is a pasted file.
-MAX_CHARS: Final = 200_000
-
-#: Blocks that the user did not type.
-_BLOCKS: Final = (
-    "ide_selection", "ide_opened_file", "ide_diagnostics", "system_reminder", "task-notification",
-    "bash-stdout", "bash-stderr", "bash-input", "local-command-stdout", "local-command-stderr",
-    "local-command-caveat", "command-message", "command-contents", "user-prompt-submit-hook",
-    "environment_context", "environment_details", "user_instructions", "permissions", "skill", "skills_instructions",
-    "turn_aborted", "subagent_notification", "collaboration_mode", "INSTRUCTIONS", "uploaded_files", "user_info",
-    "additional_data", "open_and_recently_viewed_files", "attached_files", "rules", "git_status", "image",
-    "teammate-message", "new-diagnostics", "thinking", "context_window", "hook_context", "budget",
-)  # fmt: skip
-_BLOCK: Final = Lazy(
-    rf"<({'|'.join(_BLOCKS)})\b[^<>]{{0,400}}>.*?(?:</\1(?:\s[^<>]{{0,40}})?>|\Z)", re.DOTALL | re.IGNORECASE
-)
-_INJECTED: Final = Lazy(r"<(/?)(recalled-memory|system-reminder)\b[^<>]{0,500}>", re.IGNORECASE)
-#: Tags around the user's typed text, in pairs or alone.
-_TAG: Final = Lazy(
-    r"</?(?:user_query|user_message|task|feedback|issue_description|pr_description|issue|problem_statement|image|images"
-    r"|instructions|question|request|command-name|command-args|answer|followup_question)\b[^<>]{0,200}>",
-    re.IGNORECASE,
-)
-_COMMAND: Final = Lazy(r"<command-(name|args)>(.*?)</command-\1>", re.DOTALL)
-#: The client or the harness wrote everything before these.
-_REQUEST_FOLLOWS: Final = Lazy(
-    r"^#{1,3} My request for Codex:?[ \t]*$|<user_query>|<issue_description>|<pr_description>|<problem_statement>"
-    r"|^ISSUE:[ \t]*$|^Task Description:|^ARGUMENTS:|^(?:# )?Task Instruction:|here'?s the issue text:",
-    re.MULTILINE | re.IGNORECASE,
-)
-#: They also wrote everything from these on. Each was seen in recordings of a client or a benchmark harness.
-_REQUEST_ENDS: Final = Lazy(
-    r"</(?:issue_description|pr_description|problem_statement|user_query)>|^INSTRUCTIONS:[ \t]*$|^\(Open file: "
-    r"|^\(Current directory: |^bash-\$[ \t]*\Z|^# Instructions\s*\n+# ?#? ?Task Instructions"
-    r"|^Can you help me implement the necessary changes to the repository"
-    r"|^Current terminal state:|^The current terminal (?:state|screen)",
-    re.MULTILINE,
-)
-#: Every match for the two expressions above contains a string listed here, in lower case, or a tag.
-_REQUEST_WORDS: Final = (
-    "my request for codex", "issue:", "task description:", "arguments:", "instruction", "issue text:", "(open file: ",
-    "(current directory: ", "bash-$", "can you help me implement", "current terminal",
-)  # fmt: skip
-#: Messages not written by the user.
-_NOT_SAID: Final = (
-    "# AGENTS.md instructions", "Caveat: The messages below were generated", "Stop hook feedback:",
-    "This session is being continued from a previous conversation", "Base directory for this skill:",
-    "Your task is to create a detailed summary of the conversation", "[Request interrupted by user",
-    "Please continue the conversation from where we left it off", "OBSERVATION:", "Observation:", "<returncode>",
-    "EXECUTION RESULT of [", "New Terminal Output:", "Current terminal state:", "Another language model started",
-    "[SYSTEM NOTIFICATION", "PreToolUse:", "PostToolUse:", "UserPromptSubmit hook", "SETTING: You are",
-    "You have been handed off", "<response clipped>", "Your command ran successfully and did not produce",
-    "[image] image_url:", "[row ", "caller.type:", "[a text was withheld",
-)  # fmt: skip
-_HINT: Final = Lazy(
-    r"\[(?:Image|Pasted text|Attached|image)\b[^\[\]\n]{0,200}\]|^> Tokens: .*$|^Tokens: [\d.]+k? sent.*$"
-    r"|^\[(?:image|file)\][^\n]*$|^# Context from my IDE setup:[ \t]*$",
-    re.MULTILINE,
-)
-#: The same for the hints.
-_HINT_WORDS: Final = ("[", "tokens: ", "# context from my ide setup:")
-_ANSI: Final = Lazy(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
 _FENCE: Final = Lazy(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _CONTROL: Final = Lazy(r"/[a-z][\w:-]*\s*\Z")
 #: A line from a log, a listing, code or a stack trace, not prose.
@@ -150,63 +86,13 @@ _LEADING: Final = Lazy(
 )
 
 
-def own_words(text: str) -> str:
-    """``text`` without the blocks, tags and notices around the user's typed text; empty when nothing remains."""
-    text = text[:MAX_CHARS]
-    if "\x1b" in text:
-        text = _ANSI.sub("", text)
-    text = text.strip()
-    if text.startswith(_NOT_SAID):
-        return ""
-    if text.startswith("<command-"):
-        found = dict(_COMMAND.findall(text))
-        arguments = found.get("args", "").strip()
-        return f"{found.get('name', '').strip()} {arguments}".strip() if arguments else ""
-    tagged = "<" in text
-    if tagged:
-        text = _BLOCK.sub("\n", "\n".join(outside(text)))
-    start = 0
-    lower = text.lower()
-    if tagged or any(word in lower for word in _REQUEST_WORDS):  # most messages contain none of them
-        mark = _REQUEST_FOLLOWS.search(text)
-        while (mark and not text[start : mark.start()].strip()) or (mark and not start):
-            start = mark.end()
-            mark = _REQUEST_FOLLOWS.search(text, start)
-        text = text[start:]
-        ends = _REQUEST_ENDS.search(text)
-        if ends and text[: ends.start()].strip():
-            text = text[: ends.start()]
-    if tagged:
-        text = _TAG.sub("", text)
-    if any(word in lower for word in _HINT_WORDS):
-        text = _HINT.sub("", text)
-    text = text.strip()
-    return "" if text.startswith(_NOT_SAID) or (start == 0 and text.startswith("## Open tabs:")) else text
-
-
-def outside(text: str) -> Iterator[str]:
-    """The parts of ``text`` outside recalled memory and client reminders. Blocks may nest, so text inside a block
-    cannot close it. An unclosed block extends to the end."""
-    depth = start = 0
-    for tag in _INJECTED.finditer(text):
-        if not tag[1]:
-            if depth == 0:
-                yield text[start : tag.start()]
-            depth += 1
-        elif depth:
-            depth -= 1
-            start = tag.end()
-    if depth == 0:
-        yield text[start:]
-
-
 def kind(text: str) -> Kind:
     """Classify the message ``text``, as sent."""
     return kind_of_words(own_words(text))
 
 
 def kind_of_words(own: str) -> Kind:
-    """The same for a string returned by :func:`own_words`."""
+    """The same for a string returned by :func:`~holdfast.text.ownwords.own_words`."""
     if not own or not any(c.isalnum() for c in own) or _CONTROL.fullmatch(own):
         return Kind.NOTHING
     if len(own) > 600:
@@ -345,20 +231,6 @@ def _picked(messages: Sequence[Message], request: Message, own: str) -> str:
             item = re.search(_ITEM.format(number[1]), message.text[-MAX_CHARS:], re.MULTILINE)
             found = item[1] if item else ""
     return " · ".join(cell.strip() for cell in found.replace("**", "").strip("| ").split("|") if cell.strip())
-
-
-def cut(text: str, limit: int) -> str:
-    """``text`` on one line of at most ``limit`` characters, cut at a word and ended with an ellipsis."""
-    text = " ".join(text.split())
-    if len(text) <= limit:
-        return text
-    head = text[: limit - 1].rpartition(" ")[0] or text[: limit - 1]
-    return head.rstrip(" ,;:") + "…"
-
-
-def source(message: Message) -> str:
-    """A message id's first characters, enough to find the message in the journal."""
-    return message.id.removeprefix("hook-").removeprefix("row-")[:8]
 
 
 def spoken(messages: Sequence[Message]) -> list[Message]:

@@ -1,0 +1,54 @@
+"""Fields and a summary for a flush that no plugin drafted. Messages are cut, not judged, so work counts as open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from holdfast.text.openwork import is_none
+from holdfast.text.ownwords import own_words
+from holdfast.text.plain import cut, first_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.models import Message, Payload
+
+#: Readers of the handoff cut an objective here.
+_OBJECTIVE_CHARS: Final = 200
+_LINE_CHARS: Final = 300
+_DIGEST_LINES: Final = 40
+
+
+def objective(messages: Sequence[Message], before: Payload) -> str:
+    """The stated objective of open work, otherwise the last request, otherwise the known objective or a first line."""
+    known = before.objective or ""
+    if before.work_open and known and "objective" not in before.derived:
+        return known
+    said = [m.text for m in messages if m.text.strip()] or ["(the session holds no text)"]
+    return cut(_last_request(messages), _OBJECTIVE_CHARS) or known or first_line(said[0], _LINE_CHARS)
+
+
+def next_step(messages: Sequence[Message], before: Payload) -> str:
+    """The stated next step of open work, otherwise the last request."""
+    known = "" if is_none(before.next_step) else before.next_step or ""
+    if before.work_open and known and "next_step" not in before.derived:
+        return known
+    return cut(_last_request(messages), _LINE_CHARS) or known or "not stated"
+
+
+def _last_request(messages: Sequence[Message]) -> str:
+    return next((own for m in reversed(messages) if m.role == "user" and (own := own_words(m.text))), "")
+
+
+def digest(messages: Sequence[Message]) -> str:
+    """The conversation, one clipped line per message, without tool output. A fallback for a summary (reading A22)."""
+    lines = []
+    for m in messages:
+        if m.role == "user" and (own := own_words(m.text)):
+            lines.append(f"- user: {cut(own, _LINE_CHARS)}")
+        elif m.role == "assistant" and not m.tool and m.text.strip():
+            lines.append(f"- assistant: {first_line(m.text, _LINE_CHARS)}")
+    if len(lines) > _DIGEST_LINES:
+        half = _DIGEST_LINES // 2
+        lines = [*lines[:half], f"- … {len(lines) - 2 * half} more in the journal", *lines[-half:]]
+    return "\n".join(["_Not summarised. What was said, shortened:_", "", *lines]) if lines else ""

@@ -1,0 +1,169 @@
+"""How missing fields are filled: from the plugins' drafts, and without any from the messages, cut and not judged."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from holdfast import Payload
+from holdfast.flush.contract import before, complete
+from holdfast.flush.fallback import digest
+from holdfast.flush.handoff import Work
+from holdfast.hooks import hookimpl
+from holdfast.models import Extraction, HandoffFields, Message
+from holdfast.text.plain import first_line
+
+
+def message(role: str, text: str, number: int = 0) -> Message:
+    return Message(role=role, text=text, at=datetime(2026, 11, 21, tzinfo=UTC), id=f"m{number}")
+
+
+SAID = [message("user", "Fix the login test\nplease", 1), message("assistant", "All 12 tests pass.", 2)]
+
+
+# no drafts
+
+
+def test_flush__no_payload_and_no_draft__quotes_the_last_request_and_leaves_work_open(opened, note):
+    session = opened().session("s")
+    session.add("user", "Fix the login test\nplease", message_id="0a1b2c3d4e")
+    session.add("assistant", "On it.")
+    receipt = session.flush()
+    assert receipt.derived == ("objective", "next_step", "handoff")
+    assert receipt.not_found == ("facts", "decisions", "blockers", "artifacts", "follow_ups")
+    text = note()
+    assert "**Objective:** Fix the login test please\n" in text
+    assert "- Next step: Fix the login test please\n" in text
+    assert "Work is open." in text
+    assert (
+        "_Not summarised. What was said, shortened:_\n\n- user: Fix the login test please\n- assistant: On it." in text
+    )
+    assert "_Derived from the session, not stated by it: objective (0a1b2c3d), next_step (0a1b2c3d)._" in text
+    [work] = opened().load().work
+    assert (work.active_task, work.next_action) == ("Fix the login test please",) * 2
+
+
+@pytest.mark.parametrize(
+    ("said", "objective"),
+    [
+        ([*SAID, message("user", "<system-reminder>Be brief</system-reminder>")], "Fix the login test please"),
+        ([message("user", "word " * 100)], ("word " * 40)[:-1].rsplit(" ", 1)[0] + "…"),
+        ([message("assistant", "\n Done. \nmore")], "Done."),
+        ([message("tool", " ")], "(the session holds no text)"),
+    ],
+    ids=["a client's block follows", "longer than an objective", "no request", "no text"],
+)
+def test_complete__no_draft__objective_is_the_last_request_or_a_first_line(said, objective):
+    assert complete(None, said, []).objective == objective
+
+
+def test_complete__no_draft_and_no_request__keeps_what_the_last_flush_knew():
+    known = before(None, {"payload": {"objective": "Paint the shed"}})
+    assert complete(None, SAID[1:], [], before=known).objective == "Paint the shed"
+    assert complete(None, SAID, [], before=known).objective == "Fix the login test please"
+
+
+@pytest.mark.parametrize("derived", [False, True])
+def test_complete__no_draft_and_open_work__stated_fields_stay_and_derived_ones_are_replaced(derived):
+    work = Work(
+        session="s", flush="f", objective="Paint", active_task="The shed", next_action="Buy paint", derived=derived
+    )
+    payload = complete(None, SAID, [], before=before(work, None), branch="red")
+    new = "Fix the login test please"
+    assert (payload.objective, payload.next_step) == ((new, new) if derived else ("Paint", "Buy paint"))
+    assert payload.handoff == HandoffFields(
+        active_task="The shed", branch="red", blocker="none", next_action=payload.next_step
+    )
+
+
+def test_digest__more_messages_than_it_lists__has_the_first_and_the_last_and_counts_the_rest():
+    def message(role: str, text: str) -> Message:
+        return Message(role=role, text=text, at=datetime(2026, 11, 21, tzinfo=UTC), id="m")
+
+    said = [message(("user", "assistant")[n % 2], f"  line {n}") for n in range(50)]
+    noise = [message("user", " \n"), message("tool", "output"), message("system", "rules")]
+    lines = digest([*noise, *said, *noise]).splitlines()
+    assert lines[:2] == ["_Not summarised. What was said, shortened:_", ""]
+    listed = [f"- {('user', 'assistant')[n % 2]}: line {n}" for n in range(50)]
+    assert lines[2:] == [*listed[:20], "- … 10 more in the journal", *listed[-20:]]
+    assert digest([*said[:40]]).splitlines()[2:] == listed[:40]
+    assert digest(noise) == digest([]) == ""
+
+
+def test_digest_and_first_line__nothing_was_said__both_are_empty():
+    said = [message("user", " \n ")]
+    assert (digest([]), digest(said), first_line(" \n ", 300)) == ("", "", "")
+
+
+# drafts
+
+
+def test_complete__stated_and_derived_drafts__the_stated_value_wins_and_lists_are_joined():
+    guess = Payload(objective="guess", next_step="guess", decisions=["a"], work_open=False, derived=["objective"])
+    stated = Payload(objective="stated", next_step="later", decisions=["b", "a"])
+    payload = complete(None, SAID, [guess, stated])
+    assert (payload.objective, payload.next_step, payload.decisions) == ("stated", "guess", ("a", "b"))
+
+
+@pytest.mark.parametrize(("step", "is_open"), [("none", False), ("Run it", None)])
+def test_complete__draft_says_that_work_is_over__counts_unless_a_field_leaves_work_open(step, is_open):
+    payload = complete(None, SAID, [Payload(next_step=step, work_open=False)])
+    assert payload.work_open is is_open
+    assert ("work_open" in payload.derived) is (is_open is False)
+
+
+@pytest.mark.parametrize(("objective", "task"), [(None, "The task"), ("Stated", "Stated")])
+def test_complete__draft_of_a_handoff__names_the_task_unless_an_objective_was_stated(objective, task):
+    draft = Payload(handoff={"active_task": "The task", "branch": "x", "blocker": "x", "next_action": "x"})
+    given = Payload(objective=objective, next_step="Run it", curated="none")
+    handoff = complete(given, SAID, [draft]).handoff
+    assert handoff == HandoffFields(active_task=task, branch="none", blocker="none", next_action="Run it")
+
+
+class Recorder:
+    """Drafts an objective, and keeps the states that it was shown."""
+
+    EXTRACTS_AT_ONCE = True
+
+    def __init__(self) -> None:
+        self.shown: list[Payload] = []
+        self.asked: list[list[str]] = []
+
+    @hookimpl
+    def on_extract(self, turns, before):
+        self.shown.append(before)
+        self.asked.append([m.text for turn in turns for m in turn.messages])
+        draft = Payload(objective="Drafted", next_step="none", decisions=["a"], work_open=False, derived=["objective"])
+        return Extraction(draft=draft)
+
+
+def test_flush__extractor__is_shown_the_open_work_and_otherwise_the_last_objective(opened, payload):
+    plugin = Recorder()
+    session = opened(plugin).session("s")
+    session.add("user", "Fix the login test")
+    session.flush(payload(state_mutations=[]))
+    session.add("assistant", "Done.")
+    session.flush()
+    session.add("assistant", "Anything else?")
+    session.flush()
+    first, stated, closed = plugin.shown
+    assert (first.objective, first.work_open) == (None, False)
+    assert (stated.objective, stated.next_step) == ("Fix the login test", "Run the tests")
+    assert stated.handoff.branch == "fix-login"
+    assert (stated.work_open, stated.derived) == (True, ())
+    assert (closed.objective, closed.work_open, closed.handoff) == ("Drafted", False, None)
+
+
+def test_flush__nothing_new_and_a_field_missing__single_fields_are_drafted_and_lists_are_not_repeated(opened, note):
+    plugin = Recorder()
+    session = opened(plugin).session("s")
+    session.add("user", "Fix the login test")
+    session.flush()
+    receipt = session.flush({"facts": ["The token expires after 60 s"], "curated": "none"})
+    assert plugin.asked == [["Fix the login test"]] * 2
+    assert "objective" in receipt.derived
+    assert "decisions" in receipt.not_found
+    session.flush({"objective": "Ship", "facts": [], "decisions": [], "blockers": [], "next_step": "none",
+                   "artifacts": [], "follow_ups": [], "state_mutations": [], "curated": "none"})  # fmt: skip
+    assert len(plugin.asked) == 2  # nothing is missing and nothing is new

@@ -1,0 +1,17 @@
+"""Projects opened with this plugin and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.core.conftest import NO_PLUGINS
+
+from holdfast.config.values import Config
+
+
+@pytest.fixture
+def config() -> Callable[..., Config]:
+    """``config(**changes)``: UTC, only the plugin ``offline`` enabled."""
+    plugins = {name: off for name, off in NO_PLUGINS.items() if name != "offline"}
+    return lambda **changes: Config(**{"zone": "UTC", "plugins": plugins, **changes})

@@ -1,0 +1,88 @@
+"""Objective, next step, task and state of a flush without a payload, as they follow from the conversation."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from holdfast.flush.contract import before
+from holdfast.flush.handoff import Work
+from holdfast.models import Message, Payload
+from holdfast_offline import fields
+
+
+def test_flush__no_payload__is_derived_and_marked_so(opened, note):
+    session = opened().session("s")
+    session.add("user", "Fix the login test\nplease", message_id="0a1b2c3d4e")
+    session.add("assistant", "On it.")
+    receipt = session.flush()
+    assert "**Objective:** Fix the login test please\n" in note()
+    assert "- Next step: none\n" in note()
+    assert "Work is closed." in note()
+    assert receipt.derived == ("objective", "next_step", "work_open")
+    assert receipt.not_found == ("facts", "decisions", "blockers", "artifacts", "follow_ups")
+    assert "_Derived from the session, not stated by it: objective (0a1b2c3d), next_step._" in note()
+    assert "_Nothing was stated about: facts, decisions, blockers, artifacts, follow_ups._" in note()
+
+
+def test_flush__no_payload_and_a_request_without_an_answer__is_open_with_the_request_as_next_step(opened, note):
+    session = opened().session("s")
+    session.add("user", "Fix the login test")
+    receipt = session.flush()
+    assert "- Next step: Fix the login test\n" in note()
+    assert "Work is open." in note()
+    assert set(receipt.derived) == {"objective", "next_step", "work_open", "handoff"}
+
+
+@pytest.mark.parametrize("kept", [0, 2, 4])
+@pytest.mark.parametrize("answer", ["Postgres 16.4", "take the newest one that operations supports"])
+def test_flush__only_an_answer_since_the_compaction__keeps_the_known_objective(opened, note, answer, kept):
+    session = opened().session("s")
+    session.add("user", "Migrate the billing tables and keep the audit rows.")
+    for number in range(4):
+        session.add("assistant", f"Table {number} is migrated.")
+    session.add("assistant", "Which version should I use?")
+    session.compact(kept)
+    session.add("user", answer)
+    session.add("assistant", "Done.")
+    session.flush()
+    assert f"**Objective:** {answer} (after: Migrate the billing tables and keep the audit rows.)\n" in note()
+
+
+def test_flush__request_of_its_own_since_the_compaction__is_the_objective_alone(opened, note):
+    session = opened().session("s")
+    session.add("user", "Migrate the billing tables and keep the audit rows.")
+    session.add("assistant", "Which version should I use?")
+    session.compact(0)
+    session.add("user", "Leave that for now and write the release notes of 2.4 first, with a list of removed settings.")
+    session.flush()
+    assert (
+        "**Objective:** Leave that for now and write the release notes of 2.4 first, with a list of removed settings.\n"
+        in note()
+    )
+
+
+def test_flush__only_thanks_since_the_last_flush__keeps_the_objective(opened, note):
+    session = opened().session("s")
+    session.add("user", "Fix the login test")
+    session.flush()
+    session.add("assistant", "Let me run it first.")
+    session.add("user", "thanks")
+    session.flush()
+    assert note().count("**Objective:** Fix the login test\n") == 2
+
+
+def test_added__no_request_since_the_last_flush__its_objective_is_kept():
+    said = [Message(id="1", at=datetime(2026, 11, 21, tzinfo=UTC), role="assistant", text="Done.")]
+    last = {"payload": {"objective": "Paint the shed"}}
+    assert fields.added(Payload(), said, before(None, last)).objective == "Paint the shed"
+
+
+@pytest.mark.parametrize("stated", ["none", "Run the tests"])
+def test_added__next_step_stated_earlier__is_kept_unless_it_was_none(stated):
+    said = [Message(id="1", at=datetime(2026, 11, 21, tzinfo=UTC), role="user", text="Paint the shed")]
+    previous = Work(session="s", flush="f", objective="o", next_action=stated)
+    step = fields.added(Payload(), said, before(previous, None)).next_step
+    assert step.startswith("none") is False
+    assert step.startswith("Run the tests (stated before") is (stated != "none")
