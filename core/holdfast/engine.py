@@ -8,7 +8,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from holdfast.errors import BadValue, HoldfastError
+from holdfast.errors import BadValue, HoldfastError, PluginError
 from holdfast.fs import private
 from holdfast.gate import clean
 from holdfast.journal import journal
@@ -20,7 +20,6 @@ from holdfast.text.lazy import log
 if TYPE_CHECKING:
     from holdfast.config.values import Config
     from holdfast.facts.lifecycle import Facts
-    from holdfast.flush.publish.delivery import Deliveries
     from holdfast.journal.safety import Marker
     from holdfast.models import Profile
     from holdfast.session.bootstrap import Brief
@@ -75,13 +74,6 @@ class Holdfast(Features):
     @property
     def store(self) -> Store:
         return self.services.store
-
-    @property
-    def outbox(self) -> Deliveries:
-        """Items waiting to be published on a forge: list them, send them, drop them with a reason."""
-        from holdfast.flush.publish.delivery import Deliveries
-
-        return Deliveries(self.services)
 
     @property
     def spool(self) -> Spooled:
@@ -152,10 +144,13 @@ class Holdfast(Features):
     def send_waiting(self, *, limit_s: float = 5.0) -> None:
         """Write kept flushes to the store, for ``limit_s`` seconds at most, and publish items that are due. Never
         raises."""
-        if self.services.waits(private.SPOOL):
-            self.spool.send(limit_s=limit_s)
-        if self.services.waits(private.OUTBOX):
-            self.outbox.send_due()
+        try:
+            if self.services.waits(private.SPOOL):
+                self.spool.send(limit_s=limit_s)
+            if self.services.waits(private.OUTBOX):
+                self.services.outbox.send_due()
+        except PluginError as error:  # the next flush is refused for this reason
+            logger.warning("what waits could not be sent: %s", error.message)
 
     def sessions(self) -> list[str]:
         """Ids of all sessions with a journal, sorted."""

@@ -117,6 +117,42 @@ def test_core__with_no_plugin_installed__opens_flushes_and_loads(
     assert (done.returncode, done.stderr) == (0, "")
     assert "The method 'deep_dream' is not installed." in done.stdout
     assert "Install the distribution that provides it" in done.stdout
+    done = made.run("python", "-I", "-c", WITH_WAITING_ITEMS, cwd=project)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "refused: No installed package provides `services.outbox`" in done.stdout
+    (made.site / "other_outbox.py").write_text(OTHER_OUTBOX, encoding="utf-8")
+    other = made.site / "other-1.dist-info"
+    other.mkdir()
+    entry = "[holdfast.methods]\nservices.outbox = other_outbox:Outbox\n"
+    (other / "entry_points.txt").write_text(entry, encoding="utf-8")
+    done = made.run("python", "-I", "-c", WITH_WAITING_ITEMS, cwd=project)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "flushed, 3 pending\n", "")
+
+
+#: Items of an outbox wait in the private folder.
+WITH_WAITING_ITEMS = """
+import os
+from holdfast import Holdfast
+from holdfast.errors import FlushRefused
+with Holdfast.open() as memory:
+    with open(os.path.join(memory.services.state, 'outbox.jsonl'), 'w') as file:
+        file.write('{}')
+    session = memory.session('w')
+    session.add('user', 'Fix the logout')
+    try:
+        print(f'flushed, {session.flush().pending} pending')
+    except FlushRefused as error:
+        print('refused:', error.message)
+"""
+
+#: A third party's outbox.
+OTHER_OUTBOX = """
+class Outbox:
+    def __init__(self, services):
+        pass
+    def send_due(self, *, limit_s=None):
+        return 3
+"""
 
 
 WITHOUT_FEATURES = """

@@ -20,10 +20,9 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.facts import extract
-from holdfast.flush import attribution, backlog, contract, marking, notes, proof, stated, uncommitted
+from holdfast.flush import attribution, backlog, contract, evidence, marking, notes, proof, stated, uncommitted
 from holdfast.flush.content import Content
 from holdfast.flush.documents import Documents
-from holdfast.flush.publish import evidence
 from holdfast.flush.spool import shipping
 from holdfast.fs import durable, paths, private
 from holdfast.journal import background, order, refusals, safety, summaries

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from holdfast.models import Message, Turn, Written
     from holdfast.session.services import Services
     from holdfast_loops.mirror import Mirror
+    from holdfast_outbox.delivery import Deliveries
     from holdfast_privacy.purge import PurgeReport
     from holdfast_privacy.retention import RetentionReport
     from holdfast_privacy.scrub import ScrubReport
@@ -120,6 +121,14 @@ class Features:
     def work(self) -> WorkList:
         """The work of all sessions: list, close, reopen."""
         made: WorkList = self._call("work")
+        return made
+
+    # what waits
+
+    @property
+    def outbox(self) -> Deliveries:
+        """Items waiting to be published on a forge: list them, send them, drop them with a reason."""
+        made: Deliveries = self._call("outbox")
         return made
 
     # search

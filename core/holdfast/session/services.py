@@ -20,6 +20,7 @@ from holdfast.storage import Capability, Document
 from holdfast.text import tokens
 
 if TYPE_CHECKING:
+    from holdfast.flush.delivery import Outbox
     from holdfast.session.together import Together
 
 
@@ -61,6 +62,14 @@ class Services:
         from holdfast.session.together import Together
 
         return Together(self.store)
+
+    @property
+    def outbox(self) -> Outbox:
+        """Items that plugins could not publish yet. Raises: PluginNotFound when no package keeps them."""
+        from holdfast.flush.delivery import offered
+
+        made: Outbox = offered(self, "outbox")
+        return made
 
     @property
     def is_remote(self) -> bool:

@@ -16,9 +16,8 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, stamp, unstructure
 from holdfast.errors import FlushRefused, HoldfastError, Unavailable
 from holdfast.facts import statedfacts
-from holdfast.flush import notes
+from holdfast.flush import evidence, notes
 from holdfast.flush.documents import Documents
-from holdfast.flush.publish import evidence
 from holdfast.flush.spool.kept import FILE, Kept, Spool
 from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
