@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from holdfast.session.bootstrap import Brief
     from holdfast.session.services import Services
     from holdfast.session.session import Session
-    from holdfast.session.spooled import Spooled
     from holdfast.session.store import Store
     from holdfast_rows.reading import Transcript
 
@@ -74,13 +73,6 @@ class Holdfast(Features):
     @property
     def store(self) -> Store:
         return self.services.store
-
-    @property
-    def spool(self) -> Spooled:
-        """Flushes kept on this machine, because the store's server did not take them: list them, send them."""
-        from holdfast.session.spooled import Spooled
-
-        return Spooled(self.services)
 
     @property
     def facts(self) -> Facts:
@@ -146,7 +138,7 @@ class Holdfast(Features):
         raises."""
         try:
             if self.services.waits(private.SPOOL):
-                self.spool.send(limit_s=limit_s)
+                self.services.spool.send(limit_s=limit_s)
             if self.services.waits(private.OUTBOX):
                 self.services.outbox.send_due()
         except PluginError as error:  # the next flush is refused for this reason

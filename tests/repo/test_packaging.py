@@ -117,25 +117,27 @@ def test_core__with_no_plugin_installed__opens_flushes_and_loads(
     assert (done.returncode, done.stderr) == (0, "")
     assert "The method 'deep_dream' is not installed." in done.stdout
     assert "Install the distribution that provides it" in done.stdout
-    done = made.run("python", "-I", "-c", WITH_WAITING_ITEMS, cwd=project)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "refused: No installed package provides `services.outbox`" in done.stdout
+    for name in ("spool", "outbox"):
+        done = made.run("python", "-I", "-c", WITH_WAITING_ITEMS, name, cwd=project)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert f"refused: No installed package provides `services.{name}`" in done.stdout
     (made.site / "other_outbox.py").write_text(OTHER_OUTBOX, encoding="utf-8")
     other = made.site / "other-1.dist-info"
     other.mkdir()
     entry = "[holdfast.methods]\nservices.outbox = other_outbox:Outbox\n"
     (other / "entry_points.txt").write_text(entry, encoding="utf-8")
-    done = made.run("python", "-I", "-c", WITH_WAITING_ITEMS, cwd=project)
+    done = made.run("python", "-I", "-c", WITH_WAITING_ITEMS, "outbox", cwd=project)
     assert (done.returncode, done.stdout, done.stderr) == (0, "flushed, 3 pending\n", "")
 
 
-#: Items of an outbox wait in the private folder.
+#: Items wait in the private folder, in the list that the argument names.
 WITH_WAITING_ITEMS = """
-import os
+import os, sys
 from holdfast import Holdfast
 from holdfast.errors import FlushRefused
 with Holdfast.open() as memory:
-    with open(os.path.join(memory.services.state, 'outbox.jsonl'), 'w') as file:
+    path = os.path.join(memory.services.state, sys.argv[1] + '.jsonl')
+    with open(path, 'w') as file:
         file.write('{}')
     session = memory.session('w')
     session.add('user', 'Fix the logout')
@@ -143,6 +145,7 @@ with Holdfast.open() as memory:
         print(f'flushed, {session.flush().pending} pending')
     except FlushRefused as error:
         print('refused:', error.message)
+    os.unlink(path)
 """
 
 #: A third party's outbox.

@@ -49,7 +49,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Look after it": {
         "status": "which sessions are safe; exit code 1 when one is not",
         "sessions": "list every session that has a journal, or show one conversation",
-        "spool": "flushes kept on this machine while the store's server was away; send them now",
         "layers": "where each kind of memory lives, who owns it, who reads it",
     },
 }

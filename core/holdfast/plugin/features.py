@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from holdfast_report.morning import Morning
     from holdfast_report.report import Report
     from holdfast_rows.reading import Transcript
+    from holdfast_spool.spooled import Spooled
     from holdfast_validation.validation import Repair, Validation
     from holdfast_work.worklist import WorkList
     from holdfast_workflow.observations import Captured
@@ -129,6 +130,12 @@ class Features:
     def outbox(self) -> Deliveries:
         """Items waiting to be published on a forge: list them, send them, drop them with a reason."""
         made: Deliveries = self._call("outbox")
+        return made
+
+    @property
+    def spool(self) -> Spooled:
+        """Flushes kept on this machine, because the store's server did not take them: list them, send them."""
+        made: Spooled = self._call("spool")
         return made
 
     # search

@@ -16,8 +16,6 @@ from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.flush import closings, curated, handoff, notes
 from holdfast.flush.losses import rebuilt
-from holdfast.flush.spool import shipping
-from holdfast.flush.spool.kept import Spool
 from holdfast.fs import durable, private, tally
 from holdfast.journal.journal import Journal, file_stem
 
@@ -116,17 +114,12 @@ def _waiting(services: Services, loss: Loss) -> Mended:
 
 
 def _spooled(services: Services, loss: Loss) -> Mended:
-    """Keep again the flushes that no server has, from the journals. A damaged line goes to a file of its own."""
+    """Keep again the flushes that no server has, from the journals."""
     from holdfast.flush.losses import unshipped
 
-    spool = Spool(services.state)
-    known = {one.id for one in spool.items()}
-    again = [pair for pair in unshipped(services) if pair[0].flush_id not in known]
-    for receipt, flushed in again:
-        shipping.keep(services, receipt, flushed, None)
-    aside = spool.set_aside()
-    tally.accept(spool.path)
-    message = f"{loss.message} Flushes kept again from the journals: {len(again)}"
+    again, aside = services.spool.restore(unshipped(services))
+    tally.accept(services.private(private.SPOOL))
+    message = f"{loss.message} Flushes kept again from the journals: {again}"
     if aside:
         message = f"{message}; damaged lines moved to state/spool.damaged-*: {aside}"
     return Mended(loss=loss, message=message)

@@ -20,7 +20,7 @@ from holdfast.storage import Capability, Document
 from holdfast.text import tokens
 
 if TYPE_CHECKING:
-    from holdfast.flush.delivery import Outbox
+    from holdfast.flush.delivery import Outbox, Spool
     from holdfast.session.together import Together
 
 
@@ -70,6 +70,19 @@ class Services:
 
         made: Outbox = offered(self, "outbox")
         return made
+
+    @property
+    def spool(self) -> Spool:
+        """Flushes that the store's server did not take. Raises: PluginNotFound when no package keeps them."""
+        from holdfast.flush.delivery import offered
+
+        made: Spool = offered(self, "spool")
+        return made
+
+    @property
+    def keeps_flushes(self) -> bool:
+        """Whether flushes may be kept on this machine, because the setting is on and the store is on a server."""
+        return self.config.storage.spool and self.is_remote
 
     @property
     def is_remote(self) -> bool:
