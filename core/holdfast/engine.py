@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from holdfast.facts.lifecycle import Facts
     from holdfast.journal.safety import Marker
     from holdfast.models import Profile
-    from holdfast.session.bootstrap import Brief
     from holdfast.session.services import Services
     from holdfast.session.session import Session
     from holdfast.session.store import Store
@@ -173,16 +172,6 @@ class Holdfast(Features):
         return session
 
     # stored data
-
-    def load(self, *, max_chars: int | None = None, session: str = "") -> Brief:
-        """A brief for resuming, from files only: handoff, curated memory, newest notes. Reads no journal or transcript.
-
-        ``max_chars`` limits ``str(brief)``. ``session`` is the reading session: its own work comes first, marked.
-        Raises: Corrupt when a document cannot be read. It is never treated as empty.
-        """
-        from holdfast.session.bootstrap import load
-
-        return load(self.services, max_chars=max_chars, session=session)
 
     def reread(self) -> None:
         """Reload the open sessions after their journals changed, so removed text does not stay in memory."""

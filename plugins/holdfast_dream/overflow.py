@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import confirmed
-from holdfast.session.memorytext import Item, Memory, Title, parts
 from holdfast.text.plain import one_line
+from holdfast_dream.memorytext import Item, Memory, Title, parts
 
 #: Minimum number of items compared, and how many times the limit of MEMORY.md this is otherwise.
 _LEAST: Final = 2_000

@@ -30,10 +30,9 @@ from holdfast.fs import paths
 from holdfast.journal import witness
 from holdfast.models import DreamSources
 from holdfast.plugin.progress import report
-from holdfast.session import memorytext
 from holdfast.storage import ABSENT
 from holdfast.text import hostile
-from holdfast_dream import consolidate, held, overflow
+from holdfast_dream import consolidate, held, memorytext, overflow
 from holdfast_dream.comparing import compare
 from holdfast_dream.grounding import indexed
 from holdfast_dream.held import Mark, Proposal

@@ -12,8 +12,7 @@ from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import dreamlog
 from holdfast.flush.dreamlog import DreamResult, Status, Supported
 from holdfast.journal import witness
-from holdfast.session import memorytext
-from holdfast_dream import held
+from holdfast_dream import held, memorytext
 from holdfast_dream.held import Mark, Proposal
 from holdfast_dream.write import apply, diff, lock
 

@@ -18,9 +18,8 @@ from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
 from holdfast.flush import dreamlog
 from holdfast.flush.dreamlog import DreamResult, Status
 from holdfast.fs import durable, paths, private
-from holdfast.session import memorytext
 from holdfast.storage import ABSENT, block_marker, sha256
-from holdfast_dream import diary, held
+from holdfast_dream import diary, held, memorytext
 from holdfast_dream.held import Backup, Mark, Proposal
 
 if TYPE_CHECKING:

@@ -80,7 +80,8 @@ from holdfast import Holdfast
 with Holdfast.open() as memory:
     with memory.session('s') as session:
         session.add('user', 'Fix the login')
-    assert 'Fix the login' in str(memory.load())
+    [note] = (one.name for one in session.last_receipt.written if one.surface == 'daily')
+    assert 'Fix the login' in memory.store.read(note).text
     print(*sorted(s.name for s in memory.plugin_statuses() if s.status == 'loaded'))
 """
 
@@ -95,9 +96,12 @@ def test_wheel__installed_alone__opens_flushes_and_loads(
     done = made.run("python", "-I", "-c", SCRIPT, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == sorted(["file", *discovery.defaults()])
+    done = made.run("python", "-I", "-m", "holdfast", "load", cwd=project)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Fix the login" in done.stdout
 
 
-def test_core__with_no_plugin_installed__opens_flushes_and_loads(
+def test_core__with_no_plugin_installed__opens_and_flushes(
     root: Path, make_environment: type[Environment], project: Path, tmp_path: Path
 ) -> None:
     made = make_environment(tmp_path / "environment")
@@ -115,7 +119,8 @@ def test_core__with_no_plugin_installed__opens_flushes_and_loads(
     assert done.stdout.split() == ["file"]
     done = made.run("python", "-I", "-c", WITHOUT_FEATURES, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "The method 'deep_dream' is not installed." in done.stdout
+    for name in ("deep_dream", "load", "outbox", "spool"):
+        assert f"The method '{name}' is not installed." in done.stdout
     assert "Install the distribution that provides it" in done.stdout
     for name in ("spool", "outbox"):
         done = made.run("python", "-I", "-c", WITH_WAITING_ITEMS, name, cwd=project)
@@ -163,10 +168,11 @@ from holdfast import Holdfast
 from holdfast.cli import main
 from holdfast.errors import PluginNotFound
 with Holdfast.open() as memory:
-    try:
-        memory.deep_dream()
-    except PluginNotFound as error:
-        print(error.message, error.next_step)
+    for name in ('deep_dream', 'load', 'outbox', 'spool'):
+        try:
+            getattr(memory, name)()
+        except PluginNotFound as error:
+            print(error.message, error.next_step)
 assert main(['--help']) == 0
 """
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from holdfast import Holdfast
-    from holdfast.session.bootstrap import Brief
     from holdfast.session.status import Status
+    from holdfast_brief.brief import Brief
 
 #: Maximum number of due items, and of open tasks, to show.
 _MOST = 5

@@ -40,7 +40,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "override": "let context go once although the flush fails, with a reason",
     },
     "Go on": {
-        "load": "an agent's brief for resuming work, from files alone",
         "show": "print stored documents, or list them",
     },
     "See it": {},

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from holdfast.flush.dreamlog import DreamResult
     from holdfast.models import Message, Turn, Written
     from holdfast.session.services import Services
+    from holdfast_brief.brief import Brief
     from holdfast_loops.mirror import Mirror
     from holdfast_outbox.delivery import Deliveries
     from holdfast_privacy.purge import PurgeReport
@@ -123,6 +124,17 @@ class Features:
         """The work of all sessions: list, close, reopen."""
         made: WorkList = self._call("work")
         return made
+
+    # the brief
+
+    def load(self, *, max_chars: int | None = None, session: str = "") -> Brief:
+        """A brief for resuming, from files only: handoff, curated memory, newest notes. Reads no journal or transcript.
+
+        ``max_chars`` limits ``str(brief)``. ``session`` is the reading session: its own work comes first, marked.
+        Raises: Corrupt when a document cannot be read. It is never treated as empty.
+        """
+        brief: Brief = self._call("load", max_chars=max_chars, session=session)
+        return brief
 
     # what waits
 

@@ -13,7 +13,7 @@ import pytest
 from holdfast import Holdfast, Payload
 from holdfast.flush import confirmed
 from holdfast.flush.dreamlog import Status
-from holdfast.session import memorytext
+from holdfast_dream import memorytext
 from holdfast_dream.grounding.restating import Relation, read, relation
 
 Open = Callable[[], Holdfast]

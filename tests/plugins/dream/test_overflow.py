@@ -11,8 +11,7 @@ from holdfast.config.values import DreamConfig
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import confirmed
 from holdfast.flush.dreamlog import Status
-from holdfast.session import memorytext
-from holdfast_dream import overflow, review
+from holdfast_dream import memorytext, overflow, review
 
 
 def memory(*items: str) -> str:

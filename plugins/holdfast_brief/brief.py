@@ -25,10 +25,10 @@ from holdfast.journal import safety
 from holdfast.journal.safety import Marker
 from holdfast.journal.witness import Witness
 from holdfast.models.value import Value
-from holdfast.session.fitting import fitted
-from holdfast.session.resume import artifacts, own_first, resume
 from holdfast.text import conflicts
 from holdfast.text.plain import BOM
+from holdfast_brief.fitting import fitted
+from holdfast_brief.resume import artifacts, own_first, resume
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services

@@ -11,7 +11,11 @@ from holdfast.errors import PluginNotFound, Unavailable
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.session.bootstrap import Brief
+    from holdfast_brief.brief import Brief
+
+#: The command's help heading, and its summary line.
+HEADING = "Go on"
+SUMMARY = "an agent's brief for resuming work, from files alone"
 
 
 def configure(parser: ArgumentParser) -> None:
