@@ -244,7 +244,7 @@ def _provenance(memory: Holdfast) -> Iterator[Check]:
 def _stored(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
     """Whether what receipts, journals and the store acknowledged is still there."""
     from holdfast.flush import losses
-    from holdfast.session import mending
+    from holdfast_doctor import mending
 
     found = losses.every(memory.services)
     if not found:

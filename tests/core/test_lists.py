@@ -12,7 +12,7 @@ from holdfast.config.values import FactsConfig, RetentionConfig
 from holdfast.flush import dreamlog, losses
 from holdfast.flush.dreamlog import DreamResult, Status
 from holdfast.fs import private, tally
-from holdfast.session import mending
+from holdfast_doctor import mending
 from holdfast_outbox.outbox import Item, Outbox
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
