@@ -9,10 +9,11 @@ import pytest
 from tests.plugins.outbox.test_outbox import Board
 
 from holdfast.config.values import FactsConfig, RetentionConfig
-from holdfast.flush import dreamlog, losses
-from holdfast.flush.dreamlog import DreamResult, Status
+from holdfast.flush import losses
 from holdfast.fs import private, tally
 from holdfast_doctor import mending
+from holdfast_dream import dreamlog
+from holdfast_dream.dreamlog import DreamResult, Status
 from holdfast_outbox.outbox import Item, Outbox
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from holdfast.facts.extract import ExtractResult
     from holdfast.facts.queue import GivenUp
-    from holdfast.flush.dreamlog import DreamResult
     from holdfast.models import Message, Turn, Written
     from holdfast.session.services import Services
     from holdfast_brief.brief import Brief
+    from holdfast_dream.dreamlog import DreamResult
     from holdfast_loops.mirror import Mirror
     from holdfast_outbox.delivery import Deliveries
     from holdfast_privacy.purge import PurgeReport
