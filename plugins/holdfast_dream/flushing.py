@@ -1,4 +1,4 @@
-"""What a flush asks about dreams: the entry ``flush.dreams``."""
+"""What a flush asks about dreams: the entry ``services.dreams``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``memory.outbox``, declared by :class:`holdfast.plugin.features.Features`, and ``flush.outbox`` for core."""
+"""``memory.outbox``, declared by :class:`holdfast.plugin.features.Features`, and ``services.outbox`` for core."""
 
 from __future__ import annotations
 

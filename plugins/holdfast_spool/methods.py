@@ -1,4 +1,4 @@
-"""``memory.spool``, declared by :class:`holdfast.plugin.features.Features`, and ``flush.spool`` for core."""
+"""``memory.spool``, declared by :class:`holdfast.plugin.features.Features`, and ``services.spool`` for core."""
 
 from __future__ import annotations
 

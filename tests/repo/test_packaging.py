@@ -125,11 +125,11 @@ def test_core__with_no_plugin_installed__opens_and_flushes(
     for name in ("spool", "outbox"):
         done = made.run("python", "-I", "-c", WITH_WAITING_ITEMS, name, cwd=project)
         assert (done.returncode, done.stderr) == (0, "")
-        assert f"refused: No installed package provides `flush.{name}`" in done.stdout
+        assert f"refused: No installed package provides `services.{name}`" in done.stdout
     (made.site / "other_outbox.py").write_text(OTHER_OUTBOX, encoding="utf-8")
     other = made.site / "other-1.dist-info"
     other.mkdir()
-    entry = "[holdfast.methods]\nflush.outbox = other_outbox:Outbox\n"
+    entry = "[holdfast.methods]\nservices.outbox = other_outbox:Outbox\n"
     (other / "entry_points.txt").write_text(entry, encoding="utf-8")
     done = made.run("python", "-I", "-c", WITH_WAITING_ITEMS, "outbox", cwd=project)
     assert (done.returncode, done.stdout, done.stderr) == (0, "flushed, 3 pending\n", "")

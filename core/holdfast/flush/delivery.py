@@ -1,6 +1,6 @@
 """What a flush could not deliver yet. It waits in the private folder, and a package delivers it later.
 
-A package offers this with an entry point in the group ``holdfast.methods``: ``flush.outbox`` or ``flush.spool``,
+A package offers this with an entry point in the group ``holdfast.methods``: ``services.outbox`` or ``services.spool``,
 a function of the project's services that returns an :class:`Outbox` or a :class:`Spool`. It is called only when
 something waits, or when a setting asks for it. If no package then offers it, a flush is refused, because what waits
 would be forgotten.
@@ -40,8 +40,7 @@ class Unpublished(Protocol):
 
 
 class Outbox(Protocol):
-    """Items that plugins could not publish, in ``outbox.jsonl`` of the private folder: ``services.outbox``, from the
-    entry ``flush.outbox``."""
+    """Items that plugins could not publish, in ``outbox.jsonl`` of the private folder: ``services.outbox``."""
 
     def waiting(self) -> Sequence[Unpublished]:
         """The waiting items, oldest first. Raises: Unavailable."""
@@ -106,9 +105,8 @@ class Copy(Protocol):
 
 
 class Spool(Protocol):
-    """Flushes that the store's server did not take, in ``spool.jsonl`` of the private folder: ``services.spool``, from
-    the entry ``flush.spool``. With ``[storage] spool = true`` a flush is kept there when the server does not answer
-    within :meth:`patience`."""
+    """Flushes that the store's server did not take, in ``spool.jsonl`` of the private folder: ``services.spool``.
+    With ``[storage] spool = true`` a flush is kept there when the server does not answer within :meth:`patience`."""
 
     @property
     def server(self) -> str:
@@ -155,12 +153,12 @@ class Spool(Protocol):
 
 
 def offered(services: Services, name: str) -> Any:
-    """The value that a package offers as ``flush.NAME``. Raises: PluginNotFound, PluginLoadFailed."""
+    """The value that a package offers as ``services.NAME``. Raises: PluginNotFound, PluginLoadFailed."""
     try:
-        make = discovery.method(f"flush.{name}")
+        make = discovery.method(f"services.{name}")
     except PluginNotFound as error:
         raise PluginNotFound(
-            f"No installed package provides `flush.{name}`, which delivers what waits in {name}.jsonl.",
+            f"No installed package provides `services.{name}`, which delivers what waits in {name}.jsonl.",
             next_step="Install the distribution that provides it.",
         ) from error
     return make(services)

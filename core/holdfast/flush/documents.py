@@ -14,7 +14,7 @@ from attrs import define, evolve, field
 from holdfast.config.layout import ARCHIVE, Surface
 from holdfast.config.serde import flushed_payload, stamp
 from holdfast.errors import Corrupt
-from holdfast.flush import closings, curated, dreams, handoff, notes, proof
+from holdfast.flush import closings, curated, handoff, notes, proof
 from holdfast.flush.proof import Proof
 from holdfast.storage import block_marker
 
@@ -242,8 +242,8 @@ class Documents:
             return []
         stored = services.store.read(name)
         after = curated.apply(stored.text if stored else None, entries, surface)
-        found = dreams.of(services)
-        weights = found.weights if found else None
+        dreams = services.dreams
+        weights = dreams.weights if dreams else None
         gone = curated.surplus(after, services.curated_limit, [one.text for one in entries], weights=weights)
         if gone:
             self._to_archive(*curated.archive_block(gone, name, flush_id, at))

@@ -1,6 +1,6 @@
 """What a flush needs to know about dreams, which rewrite MEMORY.md between flushes.
 
-A package provides it with the entry ``flush.dreams`` in the group ``holdfast.methods``: a function of the project's
+A package provides it with the entry ``services.dreams`` in the group ``holdfast.methods``: a function of the project's
 services that returns a :class:`Dreams`. Without one no line counts as consolidated or confirmed.
 """
 
@@ -27,10 +27,10 @@ class Dreams(Protocol):
         record."""
 
 
-def of(services: Services) -> Dreams | None:
+def offered(services: Services) -> Dreams | None:
     """Raises: PluginLoadFailed."""
     try:
-        make = discovery.method("flush.dreams")
+        make = discovery.method("services.dreams")
     except PluginNotFound:
         return None
     made: Dreams = make(services)

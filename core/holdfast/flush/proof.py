@@ -16,7 +16,7 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload
 from holdfast.errors import HoldfastError, Refused
 from holdfast.facts.factrules import duplicate_key
-from holdfast.flush import closings, curated, dreams, handoff, notes
+from holdfast.flush import closings, curated, handoff, notes
 from holdfast.models import Written
 from holdfast.storage import sha256_of
 
@@ -154,7 +154,7 @@ def _plain(text: str) -> str:
 
 def _consolidated(services: Services, at: datetime) -> set[str]:
     """Keys of the lines that dreams since ``at`` dropped, merged into others, replaced or archived."""
-    found = dreams.of(services)
+    found = services.dreams
     return {duplicate_key(_plain(text)) for text in found.gone_since(at)} if found else set()
 
 

@@ -21,6 +21,7 @@ from holdfast.text import tokens
 
 if TYPE_CHECKING:
     from holdfast.flush.delivery import Outbox, Spool
+    from holdfast.flush.dreams import Dreams
     from holdfast.session.together import Together
 
 
@@ -78,6 +79,13 @@ class Services:
 
         made: Spool = offered(self, "spool")
         return made
+
+    @property
+    def dreams(self) -> Dreams | None:
+        """The lines that dreams consolidated or confirmed. None without a package for that."""
+        from holdfast.flush.dreams import offered
+
+        return offered(self)
 
     @property
     def keeps_flushes(self) -> bool:
