@@ -8,7 +8,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from holdfast.errors import BadValue, HoldfastError
+from holdfast.errors import BadValue, HoldfastError, PluginError
 from holdfast.fs import private
 from holdfast.gate import clean
 from holdfast.journal import journal
@@ -19,12 +19,9 @@ from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
     from holdfast.config.values import Config
-    from holdfast.flush.publish.delivery import Deliveries
     from holdfast.journal.safety import Marker
-    from holdfast.session.bootstrap import Brief
     from holdfast.session.services import Services
     from holdfast.session.session import Session
-    from holdfast.session.spooled import Spooled
     from holdfast.session.store import Store
     from holdfast_rows.reading import Transcript
 
@@ -74,20 +71,6 @@ class Holdfast(Features):
     def store(self) -> Store:
         return self.services.store
 
-    @property
-    def outbox(self) -> Deliveries:
-        """Items waiting to be published on a forge: list them, send them, drop them with a reason."""
-        from holdfast.flush.publish.delivery import Deliveries
-
-        return Deliveries(self.services)
-
-    @property
-    def spool(self) -> Spooled:
-        """Flushes kept on this machine, because the store's server did not take them: list them, send them."""
-        from holdfast.session.spooled import Spooled
-
-        return Spooled(self.services)
-
     # sessions
 
     def session(self, session_id: str = "default") -> Session:
@@ -127,10 +110,13 @@ class Holdfast(Features):
     def send_waiting(self, *, limit_s: float = 5.0) -> None:
         """Write kept flushes to the store, for ``limit_s`` seconds at most, and publish items that are due. Never
         raises."""
-        if self.services.waits(private.SPOOL):
-            self.spool.send(limit_s=limit_s)
-        if self.services.waits(private.OUTBOX):
-            self.outbox.send_due()
+        try:
+            if self.services.waits(private.SPOOL):
+                self.services.spool.send(limit_s=limit_s)
+            if self.services.waits(private.OUTBOX):
+                self.services.outbox.send_due()
+        except PluginError as error:  # the next flush is refused for this reason
+            logger.warning("what waits could not be sent: %s", error.message)
 
     def sessions(self) -> list[str]:
         """Ids of all sessions with a journal, sorted."""
@@ -161,16 +147,6 @@ class Holdfast(Features):
         return session
 
     # stored data
-
-    def load(self, *, max_chars: int | None = None, session: str = "") -> Brief:
-        """A brief for resuming, from files only: handoff, curated memory, newest notes. Reads no journal or transcript.
-
-        ``max_chars`` limits ``str(brief)``. ``session`` is the reading session: its own work comes first, marked.
-        Raises: Corrupt when a document cannot be read. It is never treated as empty.
-        """
-        from holdfast.session.bootstrap import load
-
-        return load(self.services, max_chars=max_chars, session=session)
 
     def reread(self) -> None:
         """Reload the open sessions after their journals changed, so removed text does not stay in memory."""

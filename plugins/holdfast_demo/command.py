@@ -16,9 +16,9 @@ from holdfast.cli.args import examples, file_name
 from holdfast.cli.terminal import Term
 from holdfast.config.layout import Surface
 from holdfast.errors import ConfigError, FlushRefused
-from holdfast.flush.dreamlog import Status
 from holdfast_demo.stage import KEEP, Stage
 from holdfast_dream.commands import shown
+from holdfast_dream.dreamlog import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,7 +19,6 @@ from holdfast.config import inforce, provenance, settings
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush import handoff
-from holdfast.flush.publish.forge import Forge
 from holdfast.fs import durable, gitrun, private, safeopen
 from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
@@ -62,8 +61,6 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
             checks += _guard("handoff", lambda: _handoff(memory))
             checks += _guard("curated", lambda: _curated(memory))
             checks += _guard("clock", lambda: _clock(memory))
-            checks += _guard("outbox", lambda: _outbox(memory))
-            checks += _guard("forges", lambda: _forges(memory))
             checks += _of_plugins(memory)
     except HoldfastError as error:
         checks.append(_bad("backend", error))
@@ -247,7 +244,7 @@ def _provenance(memory: Holdfast) -> Iterator[Check]:
 def _stored(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
     """Whether what receipts, journals and the store acknowledged is still there."""
     from holdfast.flush import losses
-    from holdfast.session import mending
+    from holdfast_doctor import mending
 
     found = losses.every(memory.services)
     if not found:
@@ -360,30 +357,6 @@ def _asked(found: discovery.Found, memory: Holdfast) -> Iterator[Check]:
             message=f"The check of {found.distribution} broke: {type(error).__name__}: {error}.",
             next_step=f"Repair or uninstall {found.distribution}; the other checks are not affected.",
         )
-
-
-def _outbox(memory: Holdfast) -> Iterator[Check]:
-    """What waits to be published. Silent where no plugin publishes anything."""
-    items = memory.outbox.items()
-    if not items:
-        if memory.services.dispatch.offering(Forge):
-            yield _good("outbox", "nothing waits to be published")
-        return
-    for error, step in dict.fromkeys((item.error, item.next_step) for item in items):
-        count = sum((item.error, item.next_step) == (error, step) for item in items)
-        message = f"{count:,} waiting to be published: {error or 'not tried yet'}"
-        yield _warn("outbox", message, step or "`holdfast outbox send` sends it now.")
-
-
-def _forges(memory: Holdfast) -> Iterator[Check]:
-    """Whether forges can be used. A failure is only a warning, because work can continue without a forge."""
-    for forge in memory.services.dispatch.offering(Forge).values():
-        try:
-            told = forge.check()
-        except HoldfastError as error:
-            yield _warn(forge.name, error.message, error.next_step or "Correct it; until then comments wait.")
-        else:
-            yield _good(forge.name, told or "enabled")
 
 
 def _unsafe(state: str) -> Iterator[Check]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from holdfast.flush.dreamlog import Status
 from holdfast.plugin.checks import Check, Outcome
+from holdfast_dream.dreamlog import Status
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from holdfast.facts.factrules import duplicate_key
-from holdfast.flush.dreamlog import Gone, Supported
 from holdfast_dream.consolidate import Before
+from holdfast_dream.dreamlog import Gone, Supported
 from holdfast_dream.grounding import ground
 from holdfast_dream.grounding.restating import Relation
 

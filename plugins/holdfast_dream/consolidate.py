@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from attrs import evolve
 
 from holdfast.facts.factrules import duplicate_key
-from holdfast.flush import confirmed, notes
-from holdfast.flush.confirmed import Confirmation
-from holdfast.session.memorytext import Item
+from holdfast.flush import notes
+from holdfast_dream import confirmed
+from holdfast_dream.confirmed import Confirmation
 from holdfast_dream.grounding.restating import Known, Relation, read
+from holdfast_dream.memorytext import Item
 
 if TYPE_CHECKING:
     from holdfast_dream.notes import Note

@@ -12,7 +12,7 @@ from holdfast.storage import block_marker
 from holdfast.text.plain import one_line
 
 if TYPE_CHECKING:
-    from holdfast.flush.dreamlog import DreamResult
+    from holdfast_dream.dreamlog import DreamResult
 
 
 def header(day: date) -> str:

@@ -16,9 +16,9 @@ from attrs import frozen
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
-from holdfast.flush.dreamlog import DreamResult
 from holdfast.fs import durable, private, safeopen
 from holdfast.text import untrusted
+from holdfast_dream.dreamlog import DreamResult
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from types import EllipsisType
 
     from holdfast import Holdfast
-    from holdfast.flush.dreamlog import DreamResult
+    from holdfast_dream.dreamlog import DreamResult
 
 
 logger = log(__name__)
@@ -24,8 +24,8 @@ def deep_dream(
     force: bool = False,
     if_due: bool = False,
 ) -> DreamResult:
-    from holdfast.flush.dreamlog import Status
     from holdfast_dream import pipeline
+    from holdfast_dream.dreamlog import Status
 
     result = pipeline.deep_dream(memory.services, lookback_days, dry_run=dry_run, force=force, if_due=if_due)
     if not dry_run and result.status is not Status.FAILED:
@@ -57,6 +57,6 @@ def dream_due(memory: Holdfast) -> bool:
 
 
 def dreams(memory: Holdfast) -> list[DreamResult]:
-    from holdfast.flush import dreamlog
+    from holdfast_dream import dreamlog
 
     return dreamlog.entries(memory.services.state)

@@ -10,9 +10,9 @@ from collections.abc import Container, Iterator
 from typing import Final, NamedTuple
 
 from holdfast.facts.factrules import duplicate_key
-from holdfast.flush import confirmed
-from holdfast.session.memorytext import Item, Memory, Title, parts
 from holdfast.text.plain import one_line
+from holdfast_dream import confirmed
+from holdfast_dream.memorytext import Item, Memory, Title, parts
 
 #: Minimum number of items compared, and how many times the limit of MEMORY.md this is otherwise.
 _LEAST: Final = 2_000

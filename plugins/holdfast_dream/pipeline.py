@@ -5,7 +5,7 @@
 
 A process that dies midway leaves either the old or the new MEMORY.md, complete. The mark comes last, so the next run
 repeats unfinished work. Daily notes are read and never written. Every run leaves a record
-(:mod:`holdfast.flush.dreamlog`), including skipped and failed runs.
+(:mod:`holdfast_dream.dreamlog`), including skipped and failed runs.
 """
 
 from __future__ import annotations
@@ -23,18 +23,16 @@ from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Conflict, HoldfastError, Refused, Unavailable
 from holdfast.facts.factrules import duplicate_key
-from holdfast.flush import confirmed, dreamlog
-from holdfast.flush.confirmed import Confirmation
-from holdfast.flush.dreamlog import DreamResult, Gone, Status
 from holdfast.fs import paths
 from holdfast.journal import witness
 from holdfast.models import DreamSources
 from holdfast.plugin.progress import report
-from holdfast.session import memorytext
 from holdfast.storage import ABSENT
 from holdfast.text import hostile
-from holdfast_dream import consolidate, held, overflow
+from holdfast_dream import confirmed, consolidate, dreamlog, held, memorytext, overflow
 from holdfast_dream.comparing import compare
+from holdfast_dream.confirmed import Confirmation
+from holdfast_dream.dreamlog import DreamResult, Gone, Status
 from holdfast_dream.grounding import indexed
 from holdfast_dream.held import Mark, Proposal
 from holdfast_dream.notes import Note, content, digest_of, window

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from holdfast.facts.factrules import duplicate_key
-from holdfast.session.memorytext import Item
 from holdfast_dream.grounding import Grounded, ground
 from holdfast_dream.grounding.blocks import blocks, strip_marks
 from holdfast_dream.grounding.restating import Known, read
+from holdfast_dream.memorytext import Item
 
 if TYPE_CHECKING:
     from holdfast.models import Finding

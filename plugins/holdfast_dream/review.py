@@ -9,11 +9,9 @@ from attrs import evolve
 from holdfast.config.layout import Surface
 from holdfast.errors import Refused
 from holdfast.facts.factrules import duplicate_key
-from holdfast.flush import dreamlog
-from holdfast.flush.dreamlog import DreamResult, Status, Supported
 from holdfast.journal import witness
-from holdfast.session import memorytext
-from holdfast_dream import held
+from holdfast_dream import dreamlog, held, memorytext
+from holdfast_dream.dreamlog import DreamResult, Status, Supported
 from holdfast_dream.held import Mark, Proposal
 from holdfast_dream.write import apply, diff, lock
 

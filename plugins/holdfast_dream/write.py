@@ -15,12 +15,10 @@ from attrs import evolve
 
 from holdfast.config.layout import ARCHIVE, Surface
 from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
-from holdfast.flush import dreamlog
-from holdfast.flush.dreamlog import DreamResult, Status
 from holdfast.fs import durable, paths, private
-from holdfast.session import memorytext
 from holdfast.storage import ABSENT, block_marker, sha256
-from holdfast_dream import diary, held
+from holdfast_dream import diary, dreamlog, held, memorytext
+from holdfast_dream.dreamlog import DreamResult, Status
 from holdfast_dream.held import Backup, Mark, Proposal
 
 if TYPE_CHECKING:
@@ -97,7 +95,7 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
 
 def _confirm(services: Services, proposal: Proposal) -> None:
     """Record the statements that confirmed each item of the new memory."""
-    from holdfast.flush import confirmed
+    from holdfast_dream import confirmed
     from holdfast_dream.consolidate import Before, updated
     from holdfast_dream.grounding.restating import Relation
 

@@ -14,10 +14,10 @@ from typing import Final
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import notes
 from holdfast.models import DreamDraft, DreamSources
-from holdfast.session import memorytext
-from holdfast.session.memorytext import Item, Memory
+from holdfast_dream import memorytext
 from holdfast_dream.consolidate import MOST_STATEMENTS
 from holdfast_dream.grounding.restating import Known, Relation, read
+from holdfast_dream.memorytext import Item, Memory
 from holdfast_dream.nearly import Seen
 
 #: Label of a note's lines -> the heading for new items.

@@ -13,7 +13,7 @@ from holdfast.errors import HoldfastError
 from holdfast_report.report import Line, Report
 
 if TYPE_CHECKING:
-    from holdfast.flush.publish.forge import Forge
+    from holdfast_outbox.forge import Forge
 
 _TARGET: Final = r"(?:[A-Za-z0-9._-]+/[A-Za-z0-9._-]+)?[#!][1-9][0-9]*|https?://\S+/(?:issues|pulls)/[0-9]+"
 #: "merged #7", "closed owner/repo#7", "Merged pull request #7".

@@ -14,15 +14,15 @@ from attrs import frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
-from holdfast.flush.publish.forge import Forge
 from holdfast.models import Severity
+from holdfast_outbox.forge import Forge
 from holdfast_report import claims
 from holdfast_report.report import SECTIONS, Line, Report, report
 from holdfast_validation.validation import unsupported
 
 if TYPE_CHECKING:
-    from holdfast.flush.publish.forge import Activity
     from holdfast.session.services import Services
+    from holdfast_outbox.forge import Activity
 
 FORGE: Final = "On the forge"
 FINDINGS: Final = "What does not fit together"

@@ -14,8 +14,8 @@ from attrs import frozen
 
 from holdfast.config.layout import Surface
 from holdfast.flush import handoff, notes
-from holdfast.flush.publish.forge import waiting
 from holdfast.journal import safety
+from holdfast_outbox.forge import waiting
 from holdfast_report import automation
 
 if TYPE_CHECKING:

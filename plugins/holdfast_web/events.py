@@ -8,8 +8,8 @@ from datetime import date, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.errors import HoldfastError
-from holdfast.flush.dreamlog import Status as DreamStatus
 from holdfast.journal import safety
+from holdfast_dream.dreamlog import Status as DreamStatus
 from holdfast_web.journals import Incident
 from holdfast_web.timeline import Day, days
 

@@ -15,7 +15,7 @@ from holdfast_agents.restore import opening
 from holdfast_web.memory_lines import Origins, lines_of
 
 if TYPE_CHECKING:
-    from holdfast.session.bootstrap import Brief
+    from holdfast_brief.brief import Brief
     from holdfast_web.project import Project
 
 #: A placeholder for the next session's id, as long as Claude Code's ids, because the brief

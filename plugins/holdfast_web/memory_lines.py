@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, frozen
 
-from holdfast.flush import confirmed
-from holdfast.flush.confirmed import Confirmation, key_of
-from holdfast.flush.dreamlog import Status
+from holdfast_dream import confirmed
+from holdfast_dream.confirmed import Confirmation, key_of
+from holdfast_dream.dreamlog import Status
 
 if TYPE_CHECKING:
-    from holdfast.flush.dreamlog import DreamResult
+    from holdfast_dream.dreamlog import DreamResult
 
 _ITEM: Final = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(.*\S)")
 _COMMENT: Final = re.compile(r"^\s*<!--.*-->\s*$")

@@ -24,8 +24,8 @@ from holdfast_web.searching import Searches
 
 if TYPE_CHECKING:
     from holdfast import Fact, Holdfast
-    from holdfast.flush.dreamlog import DreamResult
     from holdfast.session.status import Status
+    from holdfast_dream.dreamlog import DreamResult
 
 #: Documents whose masked text is kept in memory.
 _KEPT: Final = 32

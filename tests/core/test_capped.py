@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from holdfast import Holdfast
-from holdfast.flush import confirmed, curated
-from holdfast.flush.confirmed import Confirmation
+from holdfast.flush import curated
 from holdfast.flush.curated import bullets
+from holdfast_dream import confirmed
+from holdfast_dream.confirmed import Confirmation
 
 DAY = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -131,5 +132,5 @@ def test_warning__from_ninety_percent_on__in_the_receipt_and_in_doctor(full, pay
 def test_without__other_bytes__stay():
     text = "\ufeff# Memory\r\n\r\nprose - not an item\r\n- One\r\n  - Two\r\n- Three"
     assert curated.without(text, ["two", "Nothing"]) == "\ufeff# Memory\r\n\r\nprose - not an item\r\n- One\r\n- Three"
-    assert curated.surplus(text, 3, "nowhere") == []
-    assert json.dumps(curated.surplus(text, 2, "nowhere")) == '["One", "Two"]'
+    assert curated.surplus(text, 3) == []
+    assert json.dumps(curated.surplus(text, 2)) == '["One", "Two"]'

@@ -6,14 +6,15 @@ import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.core.test_outbox import Board
+from tests.plugins.outbox.test_outbox import Board
 
 from holdfast.config.values import FactsConfig, RetentionConfig
-from holdfast.flush import dreamlog, losses
-from holdfast.flush.dreamlog import DreamResult, Status
-from holdfast.flush.publish.outbox import Item, Outbox
+from holdfast.flush import losses
 from holdfast.fs import private, tally
-from holdfast.session import mending
+from holdfast_doctor import mending
+from holdfast_dream import dreamlog
+from holdfast_dream.dreamlog import DreamResult, Status
+from holdfast_outbox.outbox import Item, Outbox
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

@@ -13,9 +13,9 @@ from holdfast.errors import Corrupt
 from holdfast.flush import losses
 from holdfast.models import CuratedDecision
 from holdfast.plugin.checks import Outcome
-from holdfast.session import mending
 from holdfast.session.status import status
 from holdfast_doctor import examine as doctor
+from holdfast_doctor import mending
 
 
 @pytest.fixture

@@ -80,7 +80,8 @@ from holdfast import Holdfast
 with Holdfast.open() as memory:
     with memory.session('s') as session:
         session.add('user', 'Fix the login')
-    assert 'Fix the login' in str(memory.load())
+    [note] = (one.name for one in session.last_receipt.written if one.surface == 'daily')
+    assert 'Fix the login' in memory.store.read(note).text
     print(*sorted(s.name for s in memory.plugin_statuses() if s.status == 'loaded'))
 """
 
@@ -95,6 +96,9 @@ def test_wheel__installed_alone__opens_flushes_and_loads(
     done = made.run("python", "-I", "-c", SCRIPT, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == sorted(["file", *discovery.defaults()])
+    done = made.run("python", "-I", "-m", "holdfast", "load", cwd=project)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Fix the login" in done.stdout
 
 
 @pytest.fixture
@@ -113,14 +117,56 @@ def core_alone(root: Path, make_environment: type[Environment], project: Path, t
     return made
 
 
-def test_core__with_no_plugin_installed__opens_flushes_and_loads(core_alone: Environment, project: Path) -> None:
+def test_core__with_no_plugin_installed__opens_and_flushes(core_alone: Environment, project: Path) -> None:
     done = core_alone.run("python", "-I", "-c", SCRIPT, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == ["file"]
     done = core_alone.run("python", "-I", "-c", WITHOUT_FEATURES, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
-    for name in ("deep_dream", "facts", "profile"):
+    for name in ("deep_dream", "facts", "load", "outbox", "profile", "spool"):
         assert f"The method {name!r} is not installed. Install the distribution that provides it" in done.stdout
+
+
+def test_core__items_wait_without_a_package_for_them__refuses_the_flush(core_alone: Environment, project: Path) -> None:
+    for name in ("spool", "outbox"):
+        done = core_alone.run("python", "-I", "-c", WITH_WAITING_ITEMS, name, cwd=project)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert f"refused: No installed package provides `services.{name}`" in done.stdout
+    (core_alone.site / "other_outbox.py").write_text(OTHER_OUTBOX, encoding="utf-8")
+    other = core_alone.site / "other-1.dist-info"
+    other.mkdir()
+    entry = "[holdfast.methods]\nservices.outbox = other_outbox:Outbox\n"
+    (other / "entry_points.txt").write_text(entry, encoding="utf-8")
+    done = core_alone.run("python", "-I", "-c", WITH_WAITING_ITEMS, "outbox", cwd=project)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "flushed, 3 pending\n", "")
+
+
+#: Items wait in the private folder, in the list that the argument names.
+WITH_WAITING_ITEMS = """
+import os, sys
+from holdfast import Holdfast
+from holdfast.errors import FlushRefused
+with Holdfast.open() as memory:
+    path = os.path.join(memory.services.state, sys.argv[1] + '.jsonl')
+    with open(path, 'w') as file:
+        file.write('{}')
+    session = memory.session('w')
+    session.add('user', 'Fix the logout')
+    try:
+        print(f'flushed, {session.flush().pending} pending')
+    except FlushRefused as error:
+        print('refused:', error.message)
+    os.unlink(path)
+"""
+
+#: A third party's outbox.
+OTHER_OUTBOX = """
+class Outbox:
+    def __init__(self, services):
+        pass
+    def send_due(self, *, limit_s=None):
+        return 3
+"""
 
 
 WITHOUT_FEATURES = """
@@ -128,7 +174,14 @@ from holdfast import Holdfast
 from holdfast.cli import main
 from holdfast.errors import PluginNotFound
 with Holdfast.open() as memory:
-    for feature in (lambda: memory.deep_dream(), lambda: memory.facts, lambda: memory.profile):
+    for feature in (
+        lambda: memory.deep_dream(),
+        lambda: memory.facts,
+        lambda: memory.load(),
+        lambda: memory.outbox,
+        lambda: memory.profile,
+        lambda: memory.spool,
+    ):
         try:
             feature()
         except PluginNotFound as error:

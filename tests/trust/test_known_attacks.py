@@ -12,10 +12,10 @@ import pytest
 from tests.trust.clones import COMMAND, ELSEWHERE, KEYS, SESSION, Recorder, Victim
 
 from holdfast.config.serde import unstructure
-from holdfast.flush.publish.outbox import Item
 from holdfast.journal import journal
 from holdfast_agents import events
 from holdfast_agents.records import memo
+from holdfast_outbox.outbox import Item
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the attacks are links and owners of POSIX systems")
 

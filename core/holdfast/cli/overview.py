@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from holdfast.cli import state
 from holdfast.cli.humanize import ago, count
 from holdfast.cli.problem import tell
-from holdfast.cli.spool_view import told_of
 from holdfast.cli.terminal import Term, home_short
 from holdfast.config.provenance import FACTS
 from holdfast.errors import HoldfastError
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from holdfast import Holdfast
-    from holdfast.session.bootstrap import Brief
     from holdfast.session.status import Status
+    from holdfast_brief.brief import Brief
 
 #: Maximum number of due items, and of open tasks, to show.
 _MOST = 5
@@ -116,7 +115,7 @@ def _due(memory: Holdfast, now: Status, brief: Brief | None) -> Iterator[tuple[s
         command = f"holdfast flush --session {dirty[0].id}" if len(dirty) == 1 else "holdfast status"
         yield f"{turns} not flushed yet, in {count(len(dirty), 'session')}", command
     if now.spooled:
-        yield told_of(now.spooled), "holdfast spool send"
+        yield memory.services.spool.sentence, "holdfast spool send"
     if now.waiting:
         yield f"{count(len(now.waiting), 'item')} not published yet", "holdfast outbox"
     for work in brief.work[:_MOST] if brief is not None else ():

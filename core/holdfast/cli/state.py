@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.cli.terminal import Cell, Term
-    from holdfast.flush.publish.outbox import Item
+    from holdfast.flush.delivery import Copy, KeptFlush, Unpublished
     from holdfast.session.status import SessionStatus, Status
 
 _SHOWN = {
@@ -81,7 +81,7 @@ def flushed(one: SessionStatus, status: Status) -> str:
     return ago(one.last_flush_at, status.at) if one.last_flush_at else "never"
 
 
-def say_pending(out: Term, items: Sequence[Item], now: datetime) -> None:
+def say_pending(out: Term, items: Sequence[Unpublished], now: datetime) -> None:
     """Print one line with the reason for waiting; print nothing when the outbox is empty."""
     if not items:
         return
@@ -92,3 +92,33 @@ def say_pending(out: Term, items: Sequence[Item], now: datetime) -> None:
     for error, step in dict.fromkeys((item.error, item.next_step) for item in items if item.error):
         out.say(out.wrapped(error, first="  "))
         out.say(out.wrapped(step, first=f"  {out.dim('next:')} ", rest="        "))
+
+
+def kept_table(items: Sequence[KeptFlush]) -> list[dict[str, Any]]:
+    """Flushes kept on this machine, for programs."""
+    return [
+        {
+            "id": one.id,
+            "session": one.session,
+            "at": one.at.isoformat(),
+            "server": one.server,
+            "damaged": one.is_damaged,
+            "error": one.error,
+            "next_step": one.next_step,
+        }
+        for one in items
+    ]
+
+
+def say_kept(out: Term, sentence: str) -> None:
+    """Print the sentence about kept flushes and the next step, or nothing if none waits."""
+    if sentence:
+        out.say(out.wrapped(sentence, first=f"\n{out.mark('warn')} ", rest="  "))
+        out.say(f"  {out.dim('next:')} `holdfast spool send` writes them now. The next flush and start also do")
+
+
+def copy_age(kept: Copy | None, now: datetime) -> str:
+    """The last brief's age, in one sentence."""
+    if kept is None:
+        return "No earlier brief is kept on this machine."
+    return f"The last brief that this machine has read is from {ago(kept.at, now)}."

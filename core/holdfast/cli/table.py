@@ -40,7 +40,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "override": "let context go once although the flush fails, with a reason",
     },
     "Go on": {
-        "load": "an agent's brief for resuming work, from files alone",
         "show": "print stored documents, or list them",
     },
     "See it": {},
@@ -49,7 +48,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Look after it": {
         "status": "which sessions are safe; exit code 1 when one is not",
         "sessions": "list every session that has a journal, or show one conversation",
-        "spool": "flushes kept on this machine while the store's server was away; send them now",
         "layers": "where each kind of memory lives, who owns it, who reads it",
     },
 }

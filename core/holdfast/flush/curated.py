@@ -6,7 +6,7 @@ never read into a prompt; search finds it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +14,6 @@ from attrs import evolve
 
 from holdfast.config.serde import stamp
 from holdfast.facts.factrules import duplicate_key
-from holdfast.flush import confirmed
 from holdfast.models import CuratedEntry
 from holdfast.storage import block_marker, sha256
 from holdfast.text.lazy import Lazy
@@ -125,22 +124,27 @@ def _with_plain_ends(text: str) -> str:
 # --- the archive -----------------------------------------------------------------------------------------------------
 
 
-def surplus(text: str, most: int, state: str, newest: Sequence[str] = ()) -> list[str]:
+def surplus(
+    text: str,
+    most: int,
+    newest: Sequence[str] = (),
+    *,
+    weights: Callable[[Sequence[str]], Sequence[float]] | None = None,
+) -> list[str]:
     """The items to remove from ``text`` so that it holds at most ``most``, in document order; may be empty.
 
-    The least and longest-ago confirmed items go first, then items without a record, from the document's top
-    down, and only then the ``newest``. A document with far too many items is left to the next dream, which
-    needs only bounded memory.
+    The least and longest-ago confirmed items go first by their ``weights``, then items without a record, from the
+    document's top down, and only then the ``newest``. A document with far too many items is left to the next dream,
+    which needs only bounded memory.
     """
     if not most < count(text) <= most + MOST_REMOVED:
         return []
     items = bullets(text)
-    record = confirmed.load(state)
+    weighed = weights(items) if weights else [float("inf")] * len(items)
     new = {duplicate_key(line) for line in newest}
 
     def rank(at: int) -> tuple[bool, float, int]:
-        one = record.get(confirmed.key_of(items[at]))
-        return duplicate_key(items[at]) in new, one.weight if one else float("inf"), at
+        return duplicate_key(items[at]) in new, weighed[at], at
 
     first = sorted(range(len(items)), key=rank)[: len(items) - max(1, int(most * FILLED))]
     return [items[at] for at in sorted(first)]

@@ -240,7 +240,9 @@ class Documents:
             return []
         stored = services.store.read(name)
         after = curated.apply(stored.text if stored else None, entries, surface)
-        gone = curated.surplus(after, services.curated_limit, services.state, [one.text for one in entries])
+        dreams = services.dreams
+        weights = dreams.weights if dreams else None
+        gone = curated.surplus(after, services.curated_limit, [one.text for one in entries], weights=weights)
         if gone:
             self._to_archive(*curated.archive_block(gone, name, flush_id, at))
         return gone

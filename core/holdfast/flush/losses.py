@@ -225,9 +225,7 @@ def _lists(services: Services) -> Iterator[Loss]:
             yield Loss(kind=kind, name=f"state/{file}", message=message, next_step=_LIST_STEP)
     if not services.waits(private.SPOOL):
         return
-    from holdfast.flush.spool.kept import Spool
-
-    for kept in Spool(services.state).items():
+    for kept in services.spool.items():
         if kept.is_damaged:
             yield Loss(kind="spooled", name="state/spool.jsonl", message=kept.error, next_step=kept.next_step)
 

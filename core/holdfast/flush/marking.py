@@ -9,7 +9,6 @@ from attrs import evolve
 from holdfast.config.serde import stamp
 from holdfast.errors import FlushRefused, HoldfastError, Unavailable
 from holdfast.flush import stated as refused_payloads
-from holdfast.flush.spool import shipping
 from holdfast.fs import paths
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
@@ -66,7 +65,7 @@ def refuse(
     target = error.target if isinstance(error, FlushRefused) and error.target else step
     strict = isinstance(error, FlushRefused) and bool(error.missing)
     if isinstance(error, Unavailable) and step not in VERIFIED:
-        shipping.explain(services, error)
+        explain(services, error)
     if stated is not None and given is not None:
         mine = refused_payloads.kept(services, stated, given, error)
         current = evolve(current, stated=refused_payloads.joined(current.stated, mine))
@@ -90,3 +89,17 @@ def refuse(
         next_step=error.next_step,
         target=target,
     ) from error
+
+
+def explain(services: Services, error: HoldfastError) -> None:
+    """Add the server's address to the error for a flush that it did not take, and mention that flushes can be kept."""
+    backend = services.store.backend
+    if not services.is_remote:
+        return
+    if backend.address and backend.address not in error.message:
+        error.message = f"{error.message} The store is {backend.address}."
+    if not services.config.storage.spool:
+        error.next_step = (
+            f"{error.next_step} With `[storage] spool = true` in your own settings a flush is kept on this machine "
+            "while the server is away (docs/spool.md)."
+        ).lstrip()

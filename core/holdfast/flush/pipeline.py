@@ -11,6 +11,7 @@ the marker holds, so no block is written twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -19,11 +20,20 @@ from attrs import define, evolve, field
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
-from holdfast.flush import attribution, contract, extraction, fallback, marking, notes, proof, stated, uncommitted
+from holdfast.flush import (
+    attribution,
+    contract,
+    evidence,
+    extraction,
+    fallback,
+    marking,
+    notes,
+    proof,
+    stated,
+    uncommitted,
+)
 from holdfast.flush.content import Content
 from holdfast.flush.documents import Documents
-from holdfast.flush.publish import evidence
-from holdfast.flush.spool import shipping
 from holdfast.fs import durable, paths, private
 from holdfast.journal import background, order, refusals, safety, summaries
 from holdfast.journal.journal import file_stem
@@ -33,6 +43,7 @@ from holdfast.storage import sha256
 from holdfast.text import hostile, lazy
 
 if TYPE_CHECKING:
+    from holdfast.flush.delivery import Spool
     from holdfast.models import Message
     from holdfast.session.services import Services
     from holdfast.session.session import Session
@@ -108,12 +119,13 @@ class _Flush:
     settled: set[str] = field(factory=set)  # the stated payloads that this flush answers for, by digest
     failed_before: tuple[str, str] = ("", "")  # reason and target in an earlier attempt's marker
     queued: list[str] = field(factory=list)  # what waits for models, by id
+    spool: Spool | None = None  # where flushes are kept on this machine, if any can be or are
     offline: bool = False  # the flush is kept on this machine, so the store is not read
 
     def run(self) -> Receipt:
         session, services = self.session, self.services
         try:
-            shipped = shipping.ship_before(services, session)
+            down, waits = self._send_kept()
         except HoldfastError as error:
             self._failed(self._begin(), error)
         if self._idle and not self._has_begun():
@@ -130,27 +142,44 @@ class _Flush:
                     # Only the messages still in context are left to write from.
                     self.unflushed = order.as_said(session.messages)
             except HoldfastError as error:
-                if isinstance(error, Unavailable) and shipping.is_on(services) and not self.agent:
-                    return self._unchecked(last)
+                if isinstance(error, Unavailable) and self.keeper and not self.agent:
+                    return self._unchecked(self.keeper, last)
                 self._failed(self._begin(), error)
         marker = self._begin()
         try:
-            if shipping.is_on(services) and (shipped.down or session.id in {one.session for one in shipped.left}):
-                return self._keep(marker, shipped.down)
+            keeper = self.keeper
+            if keeper and (down or waits):
+                return self._keep(keeper, marker, down)
             try:
-                with shipping.patience(services):
+                with keeper.patience() if keeper else nullcontext():
                     return self._write(marker)
             except Unavailable as error:
-                if not shipping.is_on(services) or self.step in marking.VERIFIED:
+                if not keeper or self.step in marking.VERIFIED:
                     raise
-                shipping.explain(services, error)
-                return self._keep(marker, error)
+                marking.explain(services, error)
+                return self._keep(keeper, marker, error)
         except NothingToFlush:
             raise
         except HoldfastError as error:
             self._failed(marker, error)
         except Exception as error:  # noqa: BLE001 - a gate: whatever went wrong, the context stays
             self._failed(marker, contract.unforeseen(self.step, error))
+
+    def _send_kept(self) -> tuple[HoldfastError | None, bool]:
+        """Write flushes kept on this machine to the store's server. Returns the server's error if it did not answer,
+        and whether a flush of this session still waits. Raises: HoldfastError."""
+        services, session = self.services, self.session
+        is_kept = session.last_receipt is not None and session.last_receipt.spooled
+        if not (services.keeps_flushes or is_kept or services.waits(private.SPOOL)):
+            return None, False
+        self.spool = services.spool
+        shipped = self.spool.send_before(session)
+        return shipped.down, session.id in {one.session for one in shipped.left}
+
+    @property
+    def keeper(self) -> Spool | None:
+        """The spool, if this flush may be kept in it."""
+        return self.spool if self.services.keeps_flushes else None
 
     @property
     def _idle(self) -> bool:
@@ -207,7 +236,7 @@ class _Flush:
         receipt = evolve(receipt, warnings=(*receipt.warnings, *unstored))
         return self._recorded(receipt, content)
 
-    def _keep(self, marker: Marker, why: HoldfastError | None) -> Receipt:
+    def _keep(self, keeper: Spool, marker: Marker, why: HoldfastError | None) -> Receipt:
         """Keep the flush on this machine, because the server does not take it now. Raises: as the first steps of
         :meth:`_write`; FlushRefused when it cannot be kept here either."""
         services, session, self.offline = self.services, self.session, True
@@ -217,17 +246,17 @@ class _Flush:
             return content
         last = session.last_receipt
         if last is not None and content.was_flushed_by(last):
-            return self._unchecked(last)
-        receipt = evolve(self._receipt(content, content.flush_id(session.id)), spooled=shipping.server(services))
+            return self._unchecked(keeper, last)
+        receipt = evolve(self._receipt(content, content.flush_id(session.id)), spooled=keeper.server)
         self.step = "spool"
-        shipping.keep(services, receipt, content.flushed(), why)
+        keeper.keep(receipt, content.flushed(), why)
         queued, warnings = services.facts.queue(self.unflushed, session=session.id, flush=receipt.flush_id)
         self.queued += queued
         return self._recorded(evolve(receipt, warnings=(*receipt.warnings, *warnings)), content)
 
-    def _unchecked(self, receipt: Receipt) -> Receipt:
+    def _unchecked(self, keeper: Spool, receipt: Receipt) -> Receipt:
         """Return an earlier flush that the server cannot confirm now."""
-        told = f"{shipping.server(self.services)} does not answer, so the earlier flush was not compared with it again."
+        told = f"{keeper.server} does not answer, so the earlier flush was not compared with it again."
         receipt = self._repeat(receipt)
         return evolve(receipt, warnings=(*receipt.warnings, told))
 
@@ -419,5 +448,5 @@ class _Flush:
         pending = evidence.pending(self.services, receipt.evidence)
         over = () if pending else evidence.remarks(self.services, receipt.evidence)  # published since
         warnings = [w for w in receipt.warnings if w not in over]
-        spooled = shipping.waits_for(self.services, receipt)
+        spooled = self.spool.waits_for(receipt) if self.spool else ""
         return evolve(receipt, repeated=True, pending=pending, warnings=warnings, spooled=spooled)

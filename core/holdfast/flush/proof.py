@@ -154,11 +154,8 @@ def _plain(text: str) -> str:
 
 def _consolidated(services: Services, at: datetime) -> set[str]:
     """Keys of the lines that dreams since ``at`` dropped, merged into others, replaced or archived."""
-    from holdfast.flush.dreamlog import Status, entries
-
-    runs = (r for r in entries(services.state) if r.status is Status.DONE and r.at >= at and not r.dry_run)
-    gone = (line for run in runs for line in (*run.merged, *run.dropped, *run.replaced, *run.archived))
-    return {duplicate_key(_plain(line.text)) for line in gone}
+    found = services.dreams
+    return {duplicate_key(_plain(text)) for text in found.gone_since(at)} if found else set()
 
 
 def _replaced(services: Services, at: datetime) -> set[str]:

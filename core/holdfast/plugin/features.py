@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     from types import EllipsisType
     from typing import TypeAlias
 
-    from holdfast.flush.dreamlog import DreamResult
     from holdfast.models import Message, Profile, Turn, Written
     from holdfast.session.services import Services
+    from holdfast_brief.brief import Brief
+    from holdfast_dream.dreamlog import DreamResult
     from holdfast_facts.extraction.extract import ExtractResult
     from holdfast_facts.extraction.queue import GivenUp
     from holdfast_facts.store.lifecycle import Facts
     from holdfast_loops.mirror import Mirror
+    from holdfast_outbox.delivery import Deliveries
     from holdfast_privacy.purge import PurgeReport
     from holdfast_privacy.retention import RetentionReport
     from holdfast_privacy.scrub import ScrubReport
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from holdfast_report.morning import Morning
     from holdfast_report.report import Report
     from holdfast_rows.reading import Transcript
+    from holdfast_spool.spooled import Spooled
     from holdfast_validation.validation import Repair, Validation
     from holdfast_work.worklist import WorkList
     from holdfast_workflow.observations import Captured
@@ -122,6 +125,31 @@ class Features:
     def work(self) -> WorkList:
         """The work of all sessions: list, close, reopen."""
         made: WorkList = self._call("work")
+        return made
+
+    # the brief
+
+    def load(self, *, max_chars: int | None = None, session: str = "") -> Brief:
+        """A brief for resuming, from files only: handoff, curated memory, newest notes. Reads no journal or transcript.
+
+        ``max_chars`` limits ``str(brief)``. ``session`` is the reading session: its own work comes first, marked.
+        Raises: Corrupt when a document cannot be read. It is never treated as empty.
+        """
+        brief: Brief = self._call("load", max_chars=max_chars, session=session)
+        return brief
+
+    # what waits
+
+    @property
+    def outbox(self) -> Deliveries:
+        """Items waiting to be published on a forge: list them, send them, drop them with a reason."""
+        made: Deliveries = self._call("outbox")
+        return made
+
+    @property
+    def spool(self) -> Spooled:
+        """Flushes kept on this machine, because the store's server did not take them: list them, send them."""
+        made: Spooled = self._call("spool")
         return made
 
     # search

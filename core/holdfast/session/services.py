@@ -20,6 +20,8 @@ from holdfast.storage import Capability, Document
 from holdfast.text import tokens
 
 if TYPE_CHECKING:
+    from holdfast.flush.delivery import Outbox, Spool
+    from holdfast.flush.dreams import Dreams
     from holdfast.flush.facts import FactKeeper
     from holdfast.session.together import Together
 
@@ -69,6 +71,34 @@ class Services:
         from holdfast.flush.facts import keeper
 
         return keeper(self)
+
+    @property
+    def outbox(self) -> Outbox:
+        """Items that plugins could not publish yet. Raises: PluginNotFound when no package keeps them."""
+        from holdfast.flush.delivery import offered
+
+        made: Outbox = offered(self, "outbox")
+        return made
+
+    @property
+    def spool(self) -> Spool:
+        """Flushes that the store's server did not take. Raises: PluginNotFound when no package keeps them."""
+        from holdfast.flush.delivery import offered
+
+        made: Spool = offered(self, "spool")
+        return made
+
+    @property
+    def dreams(self) -> Dreams | None:
+        """The lines that dreams consolidated or confirmed. None without a package for that."""
+        from holdfast.flush.dreams import offered
+
+        return offered(self)
+
+    @property
+    def keeps_flushes(self) -> bool:
+        """Whether flushes may be kept on this machine, because the setting is on and the store is on a server."""
+        return self.config.storage.spool and self.is_remote
 
     @property
     def is_remote(self) -> bool:

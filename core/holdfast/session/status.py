@@ -18,15 +18,14 @@ from holdfast.config.serde import moment, stamp
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush import losses
 from holdfast.flush.losses import Loss
-from holdfast.flush.publish.outbox import Item, Outbox
-from holdfast.flush.spool.kept import Kept, Spool
-from holdfast.fs import paths
+from holdfast.fs import paths, private
 from holdfast.journal import journal, safety
 from holdfast.journal.safety import Marker, State
 from holdfast.journal.statusindex import StatusIndex
 from holdfast.models.value import Value
 
 if TYPE_CHECKING:
+    from holdfast.flush.delivery import KeptFlush, Unpublished
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 
@@ -66,10 +65,10 @@ class Status(Value):
     layout: str
     backend: str
     sessions: tuple[SessionStatus, ...]
-    waiting: tuple[Item, ...] = ()
+    waiting: tuple[Unpublished, ...] = ()
     notices: tuple[str, ...] = ()
     lost: tuple[Loss, ...] = ()
-    spooled: tuple[Kept, ...] = ()
+    spooled: tuple[KeptFlush, ...] = ()
 
     @property
     def unsafe(self) -> tuple[SessionStatus, ...]:
@@ -103,8 +102,8 @@ def status(services: Services) -> Status:
         layout=services.layout.preset,
         backend=services.config.storage.backend,
         sessions=tuple(sorted(_masked(services, found), key=lambda s: (_RANK[s.state], s.id))),
-        waiting=tuple(Outbox(services.state).items()),
-        spooled=tuple(Spool(services.state).items()),
+        waiting=tuple(services.outbox.waiting()) if services.waits(private.OUTBOX) else (),
+        spooled=tuple(services.spool.items()) if services.waits(private.SPOOL) else (),
         notices=services.notices,
         lost=tuple(_lost(services)),
     )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.humanize import ago, count
-from holdfast.flush.dreamlog import Status
+from holdfast_dream.dreamlog import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
     from holdfast.cli.terminal import Term
-    from holdfast.flush.dreamlog import DreamResult
+    from holdfast_dream.dreamlog import DreamResult
 
 _MARKS = {
     Status.DONE: "ok",

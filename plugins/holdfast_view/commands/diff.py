@@ -11,13 +11,13 @@ from holdfast.cli.args import add_json, examples
 from holdfast.cli.humanize import ago, count
 from holdfast.cli.problem import UsageError
 from holdfast.cli.terminal import Term
-from holdfast.flush.dreamlog import Status
+from holdfast_dream.dreamlog import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from holdfast import Holdfast
-    from holdfast.flush.dreamlog import DreamResult, Gone
+    from holdfast_dream.dreamlog import DreamResult, Gone
 
 #: The help section that lists the command, and its line there.
 HEADING = "See it"

@@ -8,7 +8,7 @@ from holdfast.errors import NotFound
 from holdfast_web.paging import page
 
 if TYPE_CHECKING:
-    from holdfast.flush.dreamlog import DreamResult
+    from holdfast_dream.dreamlog import DreamResult
     from holdfast_web.pages.request import Request
     from holdfast_web.project import Project
     from holdfast_web.rendering import Renderer

@@ -24,12 +24,12 @@ from tests.support.gitea.standin import Reply, StandIn, call
 
 from holdfast import Holdfast, Payload
 from holdfast.config.values import Config, PluginConfig
-from holdfast.flush.publish.forge import Forge
 from holdfast.plugin import discovery
 from holdfast.text.plain import one_line
 from holdfast_gitea import marker
 from holdfast_gitea.references import quiet
 from holdfast_gitea.wire.client import Gitea
+from holdfast_outbox.forge import Forge
 
 #: Read at import: the environment of a test has no HOLDFAST_ variables.
 NAMES = ("HOLDFAST_GITEA_URL", "HOLDFAST_GITEA_TOKEN", "HOLDFAST_GITEA_REPO")

@@ -20,10 +20,10 @@ from tests.support.trusting import trusted
 
 from holdfast import FlushRefused, Holdfast, Payload, Receipt
 from holdfast.errors import Unavailable
-from holdfast.flush.spool.kept import Spool
 from holdfast.fs import durable
 from holdfast.storage import block_marker
 from holdfast_gitea.standin import StandIn
+from holdfast_spool.kept import Spool
 
 REPO = "agent/memory"
 
@@ -295,7 +295,7 @@ _SHIP = """
 import sys
 from tests.support import dying
 from holdfast import Holdfast
-from holdfast.flush.spool import shipping
+from holdfast_spool import shipping
 with Holdfast.open(sys.argv[1]) as memory:
     dying.arm(int(sys.argv[2]))
     shipping.ship(memory.services, limit_s=30)

@@ -13,8 +13,8 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.cli import main
-from holdfast.flush.spool import shipping
 from holdfast.storage import block_marker
+from holdfast_spool import shipping
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["connected before", "first connection"])

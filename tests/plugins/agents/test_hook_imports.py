@@ -89,7 +89,7 @@ def test_hook__at_a_start_with_nothing_to_save__imports_no_model_of_a_flush(proj
     client = Client(project)
     imports(client, "SessionStart", source="startup")
     found = imports(client, "SessionStart", source="resume")
-    assert "holdfast.session.bootstrap" in found, "no brief is made"
+    assert "holdfast_brief.brief" in found, "no brief is made"
     assert heads(found) & {*NEVER, "concurrent", "hashlib", "logging", "random"} == set()
     assert {"holdfast.models.payload", "holdfast.models.extraction", "holdfast.flush.pipeline"} & set(found) == set()
 

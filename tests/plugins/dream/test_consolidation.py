@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from holdfast import Holdfast, Payload
-from holdfast.flush import confirmed
-from holdfast.flush.dreamlog import Status
-from holdfast.session import memorytext
+from holdfast_dream import confirmed, memorytext
+from holdfast_dream.dreamlog import Status
 from holdfast_dream.grounding.restating import Relation, read, relation
 
 Open = Callable[[], Holdfast]

@@ -13,10 +13,10 @@ import pytest
 from holdfast import Holdfast
 from holdfast.config.values import Config, DreamConfig, PluginConfig
 from holdfast.errors import Refused
-from holdfast.flush.dreamlog import Status
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources, Finding
 from holdfast.plugin import discovery
+from holdfast_dream.dreamlog import Status
 
 Open = Callable[..., Holdfast]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.flush.dreamlog import INTERRUPTED, Status
+from holdfast_dream.dreamlog import INTERRUPTED, Status
 
 HERE = Path(__file__).parents[3]
 
@@ -39,7 +39,7 @@ FORKS = """
 import os, shutil, signal, sys
 from holdfast import Holdfast, gate
 from holdfast_workflow import markdown
-from holdfast.flush import dreamlog
+from holdfast_dream import dreamlog
 from holdfast_dream import grounding, methods, pipeline, write
 import holdfast_offline.dream, holdfast_curated.check, holdfast_dream.grounding.findings
 from tests.support.dying import arm

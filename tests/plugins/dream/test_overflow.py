@@ -9,10 +9,8 @@ import pytest
 import holdfast_offline
 from holdfast.config.values import DreamConfig
 from holdfast.facts.factrules import duplicate_key
-from holdfast.flush import confirmed
-from holdfast.flush.dreamlog import Status
-from holdfast.session import memorytext
-from holdfast_dream import overflow, review
+from holdfast_dream import confirmed, memorytext, overflow, review
+from holdfast_dream.dreamlog import Status
 
 
 def memory(*items: str) -> str:

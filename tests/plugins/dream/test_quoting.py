@@ -10,9 +10,9 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.config.values import Config, DreamConfig
-from holdfast.flush.dreamlog import DreamResult
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources
+from holdfast_dream.dreamlog import DreamResult
 from holdfast_dream.quoting import quotations
 
 NOTE = "memory/2026-11-20.md"

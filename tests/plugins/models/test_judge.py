@@ -16,9 +16,9 @@ from tests.support.model_server import ModelServer, Reply
 
 from holdfast import Holdfast
 from holdfast.config.values import Config, DreamConfig, PluginConfig
-from holdfast.flush.dreamlog import DreamResult, Status
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft
+from holdfast_dream.dreamlog import DreamResult, Status
 
 PROVIDERS = ("openai", "anthropic")
 NOTE = """# Daily Memory: 2026-11-21

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from holdfast import Holdfast, Payload
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import notes
-from holdfast.flush.dreamlog import Status
 from holdfast.models import DreamSources
-from holdfast.session import memorytext
+from holdfast_dream import memorytext
+from holdfast_dream.dreamlog import Status
 from holdfast_offline.dream import dream
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)

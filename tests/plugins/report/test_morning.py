@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.core.test_outbox import Board, said
+from tests.plugins.outbox.test_outbox import Board, said
 
 from holdfast import Holdfast
 from holdfast.cli import main
 from holdfast.config.values import RetentionConfig
 from holdfast.errors import FlushRefused, Unavailable
-from holdfast.flush.publish.forge import Activity, Forge
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding, Severity
+from holdfast_outbox.forge import Activity, Forge
 from holdfast_report.report import SECTIONS
 
 SUMMARY = ".holdfast/memory/summaries/2026-11-21.md"

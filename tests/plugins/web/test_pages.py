@@ -17,9 +17,9 @@ from tests.plugins.web.conftest import Client, served
 
 from holdfast import FlushRefused, Holdfast
 from holdfast.config.values import Config, StorageConfig
-from holdfast.flush.dreamlog import Status
-from holdfast.flush.publish.outbox import Item, Outbox
 from holdfast.fs import private
+from holdfast_dream.dreamlog import Status
+from holdfast_outbox.outbox import Item, Outbox
 from holdfast_recall.index import FILE
 from holdfast_web.memory_lines import lines_of
 

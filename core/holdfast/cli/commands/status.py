@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from holdfast.cli import spool_view, state
+from holdfast.cli import state
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.humanize import count
 from holdfast.cli.terminal import Term, home_short
 from holdfast.config.provenance import NEXT_STEP, sentence
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, PluginNotFound
 from holdfast.journal.safety import State
 
 if TYPE_CHECKING:
@@ -39,7 +40,10 @@ def run(args: Namespace) -> int:
         now = status(memory.services)
         withheld = _withheld(memory)
         away = memory.services.is_remote and (now.spooled or any(one.kind == "store" for one in now.lost))
-        copy = spool_view.told_of_copy(memory.spool.last_brief(), now.at) if away else ""
+        kept = memory.services.spool.sentence if now.spooled else ""
+        copy = ""
+        with suppress(PluginNotFound):  # then no package keeps briefs
+            copy = state.copy_age(memory.services.spool.last_brief(), now.at) if away else ""
     out = Term()
     if args.json:
         out.json(
@@ -51,7 +55,7 @@ def run(args: Namespace) -> int:
                 "sessions": [state.session_table(s) for s in now.sessions],
                 "unsafe": [s.id for s in now.unsafe],
                 "pending": len(now.waiting),
-                "spooled": spool_view.table(now.spooled),
+                "spooled": state.kept_table(now.spooled),
                 "withheld": withheld,
                 "lost": [{"name": one.name, "message": one.message, "next_step": one.next_step} for one in now.lost],
                 "notices": list(now.notices),
@@ -65,7 +69,7 @@ def run(args: Namespace) -> int:
     if withheld:
         out.say(out.wrapped(f"{withheld} {NEXT_STEP}", first=f"{out.mark('warn')} ", rest="  "))
     if not now.sessions and now.ok:
-        spool_view.say_kept(out, now.spooled)
+        state.say_kept(out, kept)
         state.say_pending(out, now.waiting, now.at)
         out.say(f"\n{out.mark('ok')} no session has begun, so nothing can be lost")
         return 0
@@ -83,7 +87,7 @@ def run(args: Namespace) -> int:
         out.say(f"{chr(10) if shown else ''}  {out.dim('; '.join(more))}")
     state.say_unsafe(out, now)
     state.say_lost(out, now)
-    spool_view.say_kept(out, now.spooled)
+    state.say_kept(out, kept)
     if copy:
         out.say(out.wrapped(copy, first="\n  ", rest="  "))
     state.say_pending(out, now.waiting, now.at)

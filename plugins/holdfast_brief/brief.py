@@ -20,15 +20,15 @@ from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt
 from holdfast.flush import handoff, losses, uncommitted
 from holdfast.flush.losses import Loss
+from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
 from holdfast.journal.witness import Witness
 from holdfast.models.value import Value
-from holdfast.session.fitting import fitted
-from holdfast.session.resume import artifacts, own_first, resume
-from holdfast.session.spooled import Unshipped
 from holdfast.text import conflicts
 from holdfast.text.plain import BOM
+from holdfast_brief.fitting import fitted
+from holdfast_brief.resume import artifacts, own_first, resume
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
@@ -101,15 +101,16 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     reading = _Reading(services, [*fixed, *_near(services)], losses.documents(services, receipts))
     handoff_text = reading.text(handoff_name)
     entries, torn = _work(handoff_text, handoff_name)
-    kept = Unshipped.of(services)
-    entries = kept.work(entries)
+    kept = services.spool.unshipped() if services.waits(private.SPOOL) else None
+    entries = kept.work(entries) if kept else entries
     session = services.gate.identifier(session) if session else ""
     work = own_first([w for w in entries if w.is_open], session)
     closed = next((w for w in entries if not w.is_open), None)
     names = {s: layout.name(s) for s in (Surface.MEMORY, Surface.USER)}
     memory, user = (reading.text(names[s]) for s in (Surface.MEMORY, Surface.USER))
     files = tuple((name, text) for name in map(layout.name, THREE_FILES) if (text := reading.text(name)))
-    days = kept.notes(_newest_notes(services, reading))
+    days = _newest_notes(services, reading)
+    days = kept.notes(days) if kept else days
     unsafe = tuple(safety.all_unsafe(services.state))
     facts = services.store.is_withheld(provenance.FACTS) and services.store.backend.count_facts() > 0
     withheld = provenance.sentence(reading.withheld, facts=facts)
@@ -119,8 +120,9 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in told if one),
         *losses.newest(services, reading.texts, receipts),
     )
+    waiting = kept.sentence if kept else ""
     first, shown = resume(
-        services, work, closed, unsafe, withheld, lost, session=session, max_chars=max_chars, spooled=kept.sentence
+        services, work, closed, unsafe, withheld, lost, session=session, max_chars=max_chars, spooled=waiting
     )
     later: set[str] = set()
     notes = [(name, _brief_note(text, shown, later)) for name, text in days[::-1]]
@@ -148,7 +150,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         files=files,
         withheld=withheld,
         lost=lost,
-        spooled=kept.sentence,
+        spooled=waiting,
     )
 
 

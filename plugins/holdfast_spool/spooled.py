@@ -1,94 +1,127 @@
-"""Flushes that wait for the store's server, for the API and for a brief. Other modules are imported when one waits."""
+"""Flushes that wait for the store's server, for the API and for core. What sends them is imported when it is used."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, stamp
 from holdfast.flush import handoff, notes
-from holdfast.fs import private
 from holdfast.storage import block_marker
+from holdfast_spool.kept import Kept, Spool, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
 
-    from holdfast.flush.spool import lastbrief
-    from holdfast.flush.spool.kept import Kept
-    from holdfast.flush.spool.shipping import Shipped
+    from holdfast.errors import HoldfastError
+    from holdfast.models import Receipt
     from holdfast.session.services import Services
+    from holdfast.session.session import Session
+    from holdfast_spool import lastbrief
+    from holdfast_spool.shipping import Shipped
 
 
 @frozen
 class Spooled:
-    """Flushes that are durable on this machine alone. See docs/spool.md."""
+    """Flushes that are durable on this machine alone: :attr:`holdfast.Holdfast.spool`, and for core ``services.spool``
+    (:class:`holdfast.flush.delivery.Spool`). See docs/spool.md."""
 
     _services: Services
 
     def items(self) -> list[Kept]:
         """The waiting flushes, in order. A damaged line is an item without a receipt. Raises: Unavailable."""
-        from holdfast.flush.spool.kept import Spool
-
         return Spool(self._services.state).items()
 
     @property
     def sentence(self) -> str:
         """How many flushes wait, since when and for which server; empty when none waits. Raises: Unavailable."""
-        from holdfast.flush.spool.kept import sentence
-
         return sentence(self.items(), self._services.config.tz)
 
     @property
     def is_on(self) -> bool:
         """Whether flushes may be kept, because the setting is on and the store is on a server."""
-        from holdfast.flush.spool import shipping
-
-        return shipping.is_on(self._services)
+        return self._services.keeps_flushes
 
     def text(self) -> str:
         """The note blocks of the waiting flushes, oldest first, redacted. Raises: Unavailable, PluginError."""
-        return Unshipped.of(self._services).text()
+        return self.unshipped().text()
 
     def keeping_brief(self) -> AbstractContextManager[Callable[[str], None]]:
-        """See :func:`holdfast.flush.spool.lastbrief.keeping`."""
-        from holdfast.flush.spool import lastbrief
+        """See :func:`holdfast_spool.lastbrief.keeping`."""
+        from holdfast_spool import lastbrief
 
         return lastbrief.keeping(self._services)
 
     def last_brief(self) -> lastbrief.Kept | None:
         """The newest brief of this store that an agent's start read on this machine; None if there is none."""
-        from holdfast.flush.spool import lastbrief
+        from holdfast_spool import lastbrief
 
         return lastbrief.read(self._services)
 
     def send(self, *, limit_s: float = 60.0) -> Shipped:
         """Write them to the store, oldest first, for ``limit_s`` seconds at most. Never raises."""
-        from holdfast.flush.spool import shipping
+        from holdfast_spool import shipping
 
         return shipping.ship(self._services, limit_s=limit_s)
+
+    # for a flush
+
+    @property
+    def server(self) -> str:
+        """The store's server, for people."""
+        from holdfast_spool import shipping
+
+        return shipping.server(self._services)
+
+    def patience(self) -> AbstractContextManager[None]:
+        """A limit for the server's answers to one flush."""
+        from holdfast_spool import shipping
+
+        return self._services.store.backend.within(shipping.PATIENCE_S)
+
+    def send_before(self, session: Session) -> Shipped:
+        """See :func:`holdfast_spool.shipping.ship_before`."""
+        from holdfast_spool import shipping
+
+        return shipping.ship_before(self._services, session)
+
+    def keep(self, receipt: Receipt, flushed: dict[str, Any], why: HoldfastError | None) -> None:
+        """See :func:`holdfast_spool.shipping.keep`."""
+        from holdfast_spool import shipping
+
+        shipping.keep(self._services, receipt, flushed, why)
+
+    def waits_for(self, receipt: Receipt) -> str:
+        """The server that the flush of ``receipt`` still waits for; empty when it is stored. Raises: Unavailable."""
+        return next((one.server for one in self.items() if one.id == receipt.flush_id), "")
+
+    def unshipped(self) -> Unshipped:
+        """The waiting flushes as they are now. Raises: Unavailable."""
+        items = self.items()
+        whole = tuple(one for one in items if one.receipt is not None)
+        return Unshipped(kept=whole, sentence=sentence(items, self._services.config.tz), services=self._services)
+
+    def restore(self, flushes: Iterable[tuple[Receipt, dict[str, Any]]]) -> tuple[int, int]:
+        """Keep again those of ``flushes`` that are not kept, and move damaged lines to files of their own. Returns the
+        number of both. Raises: FlushRefused; Unavailable."""
+        spool = Spool(self._services.state)
+        known = {one.id for one in spool.items()}
+        again = [pair for pair in flushes if pair[0].flush_id not in known]
+        for receipt, flushed in again:
+            self.keep(receipt, flushed, None)
+        return len(again), spool.set_aside()
 
 
 @frozen(kw_only=True)
 class Unshipped:
-    """The kept flushes, oldest first, and one sentence about them, empty when there are none."""
+    """The kept flushes, oldest first, and one sentence about them."""
 
     kept: tuple[Kept, ...]
     sentence: str
     _services: Services
-
-    @classmethod
-    def of(cls, services: Services) -> Unshipped:
-        """Raises: Unavailable."""
-        if not services.waits(private.SPOOL):
-            return cls(kept=(), sentence="", services=services)
-        from holdfast.flush.spool.kept import Spool, sentence
-
-        items = Spool(services.state).items()
-        whole = tuple(one for one in items if one.receipt is not None)
-        return cls(kept=whole, sentence=sentence(items, services.config.tz), services=services)
 
     def work(self, entries: tuple[handoff.Work, ...]) -> tuple[handoff.Work, ...]:
         """The handoff's entries as they will be once the kept flushes are stored."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.errors import FlushRefused
-from holdfast.flush.publish import delivery
-from holdfast.fs import paths
+from holdfast.fs import paths, private
 
 if TYPE_CHECKING:
     from holdfast.models import Evidence, Payload, Receipt
     from holdfast.session.services import Services
+
+#: Time limit in seconds for waiting items, at a flush with nothing new to publish.
+FLUSH_LIMIT_S: Final = 5.0
 
 
 def publish(services: Services, payload: Payload, receipt: Receipt) -> Receipt:
@@ -34,8 +36,9 @@ def publish(services: Services, payload: Payload, receipt: Receipt) -> Receipt:
 
 def pending(services: Services, found: Iterable[Evidence]) -> int:
     """The number of unpublished items, after another try: those in the outbox, which have no pointer yet, also of
-    earlier flushes, and those that a plugin keeps itself."""
-    waiting = delivery.work_off(services, limit_s=delivery.FLUSH_LIMIT_S)
+    earlier flushes, and those that a plugin keeps itself. Raises: PluginNotFound when items wait and no installed
+    package can send them."""
+    waiting = services.outbox.send_due(limit_s=FLUSH_LIMIT_S) if services.waits(private.OUTBOX) else 0
     return waiting + sum(e.pending for e in found if e.pointer)
 
 

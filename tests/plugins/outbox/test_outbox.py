@@ -22,12 +22,12 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.cli import main
 from holdfast.errors import BadValue, FlushRefused, NotFound, Refused, StorageError, Unavailable
-from holdfast.flush.publish import forge
-from holdfast.flush.publish.forge import Activity, Forge, Post
-from holdfast.flush.publish.outbox import Item, Outbox, TryLater
 from holdfast.hooks import hookimpl
 from holdfast.models import Evidence
 from holdfast.plugin.discovery import PluginContext
+from holdfast_outbox import forge
+from holdfast_outbox.forge import Activity, Forge, Post
+from holdfast_outbox.outbox import Item, Outbox, TryLater
 
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 DOWN = Unavailable("The board is down.", next_step="Wait for it.")
@@ -172,8 +172,8 @@ def test_flush__outbox_unreadable_and_nothing_mutated__is_not_blocked(opened, bo
 
 
 def test_flush__forge_hangs__goes_on_and_what_it_does_later_is_done_once(opened, board, mutating, monkeypatch):
-    monkeypatch.setattr("holdfast.flush.publish.forge.FLUSH_LIMIT_S", 0.3)
-    monkeypatch.setattr("holdfast.flush.publish.delivery.FLUSH_LIMIT_S", 0.3)
+    monkeypatch.setattr("holdfast_outbox.forge.FLUSH_LIMIT_S", 0.3)
+    monkeypatch.setattr("holdfast.flush.evidence.FLUSH_LIMIT_S", 0.3)
     go = threading.Event()
     board.trouble = lambda one: go.wait(20)
     memory = opened(board)
@@ -302,7 +302,7 @@ def test_session__begun_by_another_process__sends_what_is_due(opened, board, mut
 
 
 def test_session__begun_while_the_forge_hangs__begins_all_the_same(opened, board, mutating, clock, monkeypatch):
-    monkeypatch.setattr("holdfast.flush.publish.delivery.START_LIMIT_S", 0.1)
+    monkeypatch.setattr("holdfast_outbox.delivery.START_LIMIT_S", 0.1)
     board.trouble = board.is_down
     said(opened(board)).flush(mutating("in review"))
     clock.tick(minutes=1)
@@ -321,7 +321,7 @@ def test_process__killed_while_it_sends__the_next_one_completes_it_once(project,
     """Killed before the forge has it, and after: the id was made before the first try."""
     script = (
         "import os, signal, sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path\n"
-        "from tests.core.conftest import NO_PLUGINS, WHOLE; from tests.core.test_outbox import Board\n"
+        "from tests.core.conftest import NO_PLUGINS, WHOLE; from tests.plugins.outbox.test_outbox import Board\n"
         "from holdfast import Holdfast, Payload; from holdfast.config.values import Config\n"
         "board = Board(Path(sys.argv[2])); kill = lambda item: os.kill(os.getpid(), signal.SIGKILL)\n"
         "setattr(board, sys.argv[3], kill)\n"
@@ -329,7 +329,7 @@ def test_process__killed_while_it_sends__the_next_one_completes_it_once(project,
         "memory = Holdfast.open(sys.argv[2], config=config, plugins=[('test0', board)])\n"
         "memory.session('s').add('user', 'hello'); memory.session('s').flush(Payload(**WHOLE))\n"
     )
-    here = str(Path(__file__).parents[2])
+    here = str(Path(__file__).parents[3])
     done = subprocess.run([sys.executable, "-c", script, here, str(project), when], timeout=60, check=False)
     assert done.returncode == -signal.SIGKILL
     memory = opened(board)
@@ -345,7 +345,7 @@ def test_process__killed_while_it_sends__the_next_one_completes_it_once(project,
 FORKS = """
 import os, signal, sys
 from pathlib import Path
-from tests.core.test_outbox import NOW, Board, Outbox, item
+from tests.plugins.outbox.test_outbox import NOW, Board, Outbox, item
 from tests.support.dying import arm
 
 for n in range(1, 500):
@@ -367,7 +367,7 @@ for n in range(1, 500):
 
 @pytest.mark.req("R149")
 def test_process__killed_before_each_call_that_changes_the_disk__nothing_lost_nothing_twice(tmp_path):
-    here = Path(__file__).parents[2]
+    here = Path(__file__).parents[3]
     subprocess.run([sys.executable, "-c", FORKS, str(tmp_path)], cwd=here, timeout=120, check=True)
     moments = sorted(tmp_path.iterdir(), key=lambda path: int(path.name))
     assert len(moments) > 20
@@ -486,10 +486,10 @@ def test_line__damaged__is_shown_kept_and_holds_nobody_up(outbox, tmp_path, dama
 
 def test_put__by_many_processes_at_once__none_is_lost(tmp_path):
     script = (
-        "import sys; from tests.core.test_outbox import Outbox, item\n"
+        "import sys; from tests.plugins.outbox.test_outbox import Outbox, item\n"
         "for n in range(10): Outbox(sys.argv[1]).put([item(int(sys.argv[2]) * 10 + n)])\n"
     )
-    here = str(Path(__file__).parents[2])
+    here = str(Path(__file__).parents[3])
     state = str(tmp_path / "state")
     running = [subprocess.Popen([sys.executable, "-c", script, state, str(n)], cwd=here) for n in range(3)]
     assert [one.wait(60) for one in running] == [0, 0, 0]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast import Holdfast
-    from holdfast.flush.publish.outbox import Item
+    from holdfast_outbox.outbox import Item
 
 #: The command's help heading, and its summary line.
 HEADING = "Look after it"

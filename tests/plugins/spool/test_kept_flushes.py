@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from holdfast.flush.spool import shipping
-from holdfast.flush.spool.kept import Kept, Spool, sentence
 from holdfast.models import Receipt
+from holdfast_spool import shipping
+from holdfast_spool.kept import Kept, Spool, sentence
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 

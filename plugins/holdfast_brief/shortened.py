@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from holdfast.flush import confirmed
-from holdfast.session import memorytext
-from holdfast.session.memorytext import Item, Memory
+from holdfast_dream import confirmed, memorytext
+from holdfast_dream.memorytext import Item, Memory
 
 _NOTE = "\n… {out} of {all} lines not shown, the least confirmed and oldest: `holdfast show {name}`"
 

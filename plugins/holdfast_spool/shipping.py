@@ -7,7 +7,6 @@ facts. A process killed at any point leaves the flush in the spool, and the next
 from __future__ import annotations
 
 import time
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from attrs import evolve
@@ -15,13 +14,11 @@ from attrs import evolve
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, stamp, unstructure
 from holdfast.errors import FlushRefused, HoldfastError, Unavailable
-from holdfast.flush import notes
+from holdfast.flush import evidence, notes
 from holdfast.flush.documents import Documents
-from holdfast.flush.publish import evidence
-from holdfast.flush.spool.kept import FILE, Kept, Spool
 from holdfast.journal.journal import Journal
-from holdfast.storage import Capability
 from holdfast.text.lazy import log
+from holdfast_spool.kept import FILE, Kept, Spool
 
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
@@ -43,30 +40,6 @@ class Shipped(NamedTuple):
     written: tuple[Kept, ...] = ()
     left: tuple[Kept, ...] = ()
     down: HoldfastError | None = None
-
-
-def is_on(services: Services) -> bool:
-    """Whether flushes may be kept on this machine, because the setting is on and the store is on a server."""
-    return services.config.storage.spool and services.is_remote
-
-
-def patience(services: Services) -> AbstractContextManager[None]:
-    """A limit for the server's answers to one flush. None when the flush could not be kept here anyway."""
-    return services.store.backend.within(PATIENCE_S) if is_on(services) else nullcontext()
-
-
-def explain(services: Services, error: HoldfastError) -> None:
-    """Add the server's address to the error for a flush that it did not take, and mention that flushes can be kept."""
-    backend = services.store.backend
-    if Capability.REMOTE not in backend.capabilities:
-        return
-    if backend.address and backend.address not in error.message:
-        error.message = f"{error.message} The store is {backend.address}."
-    if not services.config.storage.spool:
-        error.next_step = (
-            f"{error.next_step} With `[storage] spool = true` in your own settings a flush is kept on this machine "
-            "while the server is away (docs/spool.md)."
-        ).lstrip()
 
 
 def server(services: Services) -> str:

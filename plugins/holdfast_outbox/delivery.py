@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
@@ -12,21 +12,20 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import BadValue, HoldfastError, NotFound
 from holdfast.flush.notes import WHAT_CHANGED, header
-from holdfast.flush.publish.forge import Forge
-from holdfast.flush.publish.outbox import FILE, Item, Outbox, Send, behind, why_behind
 from holdfast.fs import paths
 from holdfast.storage import block_marker
 from holdfast.text.lazy import log
 from holdfast.text.plain import one_line
+from holdfast_outbox.forge import Forge
+from holdfast_outbox.outbox import FILE, Item, Outbox, Send, behind, why_behind
 
 if TYPE_CHECKING:
-    from holdfast.models import Evidence
+    from holdfast.models import Evidence, Payload, Receipt
     from holdfast.session.services import Services
 
 logger = log(__name__)
 
-#: Time limit in seconds for waiting items, at a flush with nothing new to publish and at a session start.
-FLUSH_LIMIT_S: Final = 5.0
+#: Time limit in seconds for waiting items at a session start.
 START_LIMIT_S: Final = 3.0
 #: Seconds that a person waits who asked for it; every call has its own limit, too.
 COMMAND_LIMIT_S: Final = 600.0
@@ -41,7 +40,8 @@ class Delivery:
 
 
 class Deliveries:
-    """An open project's outbox. Made by :attr:`holdfast.Holdfast.outbox`."""
+    """An open project's outbox: :attr:`holdfast.Holdfast.outbox`, and for core ``services.outbox``
+    (:class:`holdfast.flush.delivery.Outbox`)."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -51,6 +51,10 @@ class Deliveries:
         """The waiting items, oldest first. An item that waits for another says so. Raises: Unavailable."""
         items = self._outbox.items()
         return [_queued(item, items) for item in items]
+
+    def waiting(self) -> list[Item]:
+        """The waiting items as stored, oldest first. Raises: Unavailable."""
+        return self._outbox.items()
 
     def retarget(self, old: str, new: str) -> list[Item]:
         """Let the items for a target, or for a whole repository, go to another one; returns them.
@@ -84,8 +88,17 @@ class Deliveries:
 
     def send_due(self, *, limit_s: float | None = None) -> int:
         """Try the due items, by default for 3 seconds, as at a session start; returns how many items still wait.
-        Never raises."""
-        return work_off(self._services, limit_s=START_LIMIT_S if limit_s is None else limit_s)
+        Never raises, and calls no plugin when nothing is due: everything that had to be kept is already stored."""
+        services = self._services
+        try:
+            if not services.waits(FILE):
+                return 0
+            limit_s = START_LIMIT_S if limit_s is None else limit_s
+            self._outbox.send(_senders(services), now=services.now(), limit_s=limit_s)
+            return self._outbox.count()
+        except HoldfastError as error:
+            logger.warning("the outbox could not be read: %s", error.message)
+            return 1  # whatever it is: something waits there
 
     def drop(self, item_id: str, reason: str) -> Item:
         """Drop an item permanently, after noting the person and the reason in the daily note. Returns the item.
@@ -122,6 +135,22 @@ class Deliveries:
         self._outbox.remove(item.id)
         return item
 
+    def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> int:
+        """Hand ``flushes`` with comments that waited to the forges again; returns the number of comments. A forge knows
+        a comment by its id, so none is published twice. A comment that an operator dropped is left alone. Raises:
+        PluginError; Corrupt; Unavailable."""
+        services = self._services
+        forges = services.dispatch.offering(Forge)
+        put_back = 0
+        for receipt, payload in flushes:
+            targets = {e.target for e in receipt.evidence if e.pending and not e.pointer}
+            ids = {forge.item_id(receipt.flush_id, target) for forge in forges.values() for target in targets}
+            known = {item.id for item in self._outbox.items()}
+            if targets and not ids <= known and not any(_is_dropped(services, one) for one in ids):
+                services.dispatch.on_flush(payload, receipt)
+                put_back += len(ids - known)
+        return put_back
+
 
 def _senders(services: Services) -> dict[str, Send]:
     return {name: forge.send for name, forge in services.dispatch.offering(Forge).items()}
@@ -147,15 +176,7 @@ def _explained(item: Item, senders: Mapping[str, Send]) -> Item:
     )
 
 
-def work_off(services: Services, *, limit_s: float) -> int:
-    """Send due items, for ``limit_s`` seconds at most, and return how many still wait. Never raises, and calls
-    no plugin when nothing is due: everything that had to be kept is already stored."""
-    outbox = Outbox(services.state)
-    try:
-        if not services.waits(FILE):
-            return 0
-        outbox.send(_senders(services), now=services.now(), limit_s=limit_s)
-        return outbox.count()
-    except HoldfastError as error:
-        logger.warning("the outbox could not be read: %s", error.message)
-        return 1  # whatever it is: something waits there
+def _is_dropped(services: Services, item_id: str) -> bool:
+    marker = block_marker(f"drop_{item_id}")
+    names = (name for name in services.store.names() if services.layout.surface_of(name) is Surface.DAILY)
+    return any(marker in document.text for document in map(services.store.read, names) if document)

@@ -55,7 +55,7 @@ def fitted(
     room -= min(wanted, max(int(room * NOTES_SHARE), room - others - sizes[memory]))
     caps[memory] = max(int(room * MEMORY_SHARE), room - others)
     if sizes[memory] > caps[memory]:
-        from holdfast.session import shortened
+        from holdfast_brief import shortened
 
         short = _body(memory, shortened.shortened(raw[memory], memory, max(0, caps[memory] - _HEAD), state), is_own)
         sections = [(name, short if name == memory else body) for name, body in sections]

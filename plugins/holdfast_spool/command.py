@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
-from holdfast.cli import spool_view
+from holdfast.cli import state
 from holdfast.cli.args import add_json, examples
+from holdfast.cli.humanize import ago
 from holdfast.cli.terminal import Term
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from holdfast_spool.kept import Kept
+
+#: The command's help heading, and its summary line.
+HEADING = "Look after it"
+SUMMARY = "flushes kept on this machine while the store's server was away; send them now"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -32,14 +43,24 @@ def run(args: Namespace) -> int:
         items = memory.spool.items()
         failed = bool(items) and args.action == "send"
         if args.json:
-            out.json({"ok": not failed, "sent": written, "waiting": len(items), "items": spool_view.table(items)})
+            out.json({"ok": not failed, "sent": written, "waiting": len(items), "items": state.kept_table(items)})
             return 1 if failed else 0
         if written:
             out.say(f"{out.mark('ok')} {written:,} kept {'flush' if written == 1 else 'flushes'} written and read back")
         for one in items:
-            spool_view.show(out, one, memory.services.now())
+            _show(out, one, memory.services.now())
         if items:
-            spool_view.say_kept(out, items)
+            state.say_kept(out, memory.spool.sentence)
         elif not written:
             out.say(f"{out.mark('ok')} nothing waits on this machine")
     return 1 if failed else 0
+
+
+def _show(out: Term, one: Kept, now: datetime) -> None:
+    """One item with its session, the last failure, and the next step."""
+    since = "" if one.is_damaged else out.dim(f"  {ago(one.at, now)}")
+    out.say(f"{out.mark('warn')} {out.bold(out.plain(one.session or '?'))}  {out.plain(one.id)}{since}")
+    if one.error:
+        out.say(out.wrapped(one.error, first="    "))
+    if one.next_step:
+        out.say(out.wrapped(one.next_step, first=f"    {out.dim('next:')} ", rest="          "))

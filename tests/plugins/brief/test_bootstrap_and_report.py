@@ -17,7 +17,7 @@ from holdfast.errors import Corrupt, FlushRefused
 from holdfast.flush import handoff
 from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work, crowded
 from holdfast.hooks import hookimpl
-from holdfast.session.fitting import fitted
+from holdfast_brief.fitting import fitted
 from holdfast_report.report import SECTIONS
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.session import memorytext
+from holdfast_dream import memorytext
 
 
 @pytest.mark.req("R011", "R012")

@@ -1,7 +1,7 @@
 """The forge plugin interface (an issue tracker where people work), in addition to its hooks.
 
 A plugin whose object is a :class:`Forge` needs no other entry point. Its ``on_flush`` passes the posts to
-:meth:`Forge.publish`, which keeps them in the outbox (:mod:`holdfast.flush.publish.outbox`) until
+:meth:`Forge.publish`, which keeps them in the outbox (:mod:`holdfast_outbox.outbox`) until
 :meth:`Forge.send` has read them back. Core calls :meth:`Forge.send` again for waiting items. The morning report
 calls :meth:`Forge.activity`. A plugin that is complete except for the server::
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from holdfast.flush.publish.outbox import Item
     from holdfast.models import Evidence, Receipt
     from holdfast.plugin.discovery import PluginContext
+    from holdfast_outbox.outbox import Item
 
 #: Maximum wait of a flush for a forge, in seconds. Items not published by then wait in the outbox.
 FLUSH_LIMIT_S: Final = 10.0
@@ -107,8 +107,8 @@ class Forge(ABC):
         """
         if not posts:
             return []
-        from holdfast.flush.publish.outbox import Item, Outbox, behind, why_behind
         from holdfast.models import Evidence
+        from holdfast_outbox.outbox import Item, Outbox, behind, why_behind
 
         bodies: dict[str, list[str]] = {}
         for post in posts:
@@ -152,6 +152,6 @@ class Forge(ABC):
 
 def waiting(state: str) -> list[Item]:
     """The items waiting to be published, oldest first. ``state`` is the private folder. Raises: Unavailable."""
-    from holdfast.flush.publish.outbox import Outbox
+    from holdfast_outbox.outbox import Outbox
 
     return Outbox(state).items()

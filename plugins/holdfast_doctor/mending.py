@@ -16,13 +16,8 @@ from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.flush import closings, curated, handoff, notes
 from holdfast.flush.losses import rebuilt
-from holdfast.flush.publish.forge import Forge
-from holdfast.flush.publish.outbox import FILE, Outbox
-from holdfast.flush.spool import shipping
-from holdfast.flush.spool.kept import Spool
-from holdfast.fs import durable, tally
+from holdfast.fs import durable, private, tally
 from holdfast.journal.journal import Journal, file_stem
-from holdfast.storage import block_marker
 
 if TYPE_CHECKING:
     from holdfast.flush.losses import Loss
@@ -106,45 +101,23 @@ def _facts(services: Services, loss: Loss) -> Mended:
 
 
 def _waiting(services: Services, loss: Loss) -> Mended:
-    """Hand the flushes with comments that waited to the forges again. A forge knows a comment by its id, so none is
-    published twice. A comment that an operator dropped is left alone."""
     from holdfast.flush.losses import flushes
 
-    forges = services.dispatch.offering(Forge)
-    box = Outbox(services.state)
-    put_back = 0
-    for receipt, payload in flushes(services):
-        targets = {e.target for e in receipt.evidence if e.pending and not e.pointer}
-        ids = {forge.item_id(receipt.flush_id, target) for forge in forges.values() for target in targets}
-        known = {item.id for item in box.items()}
-        if targets and not ids <= known and not any(_is_dropped(services, one) for one in ids):
-            services.dispatch.on_flush(payload, receipt)
-            put_back += len(ids - known)
-    tally.accept(services.private(FILE))
+    put_back = services.outbox.restore(flushes(services))
+    tally.accept(services.private(private.OUTBOX))
     return Mended(loss=loss, message=f"{loss.message} {put_back} handed to the forges again")
 
 
 def _spooled(services: Services, loss: Loss) -> Mended:
-    """Keep again the flushes that no server has, from the journals. A damaged line goes to a file of its own."""
+    """Keep again the flushes that no server has, from the journals."""
     from holdfast.flush.losses import unshipped
 
-    spool = Spool(services.state)
-    known = {one.id for one in spool.items()}
-    again = [pair for pair in unshipped(services) if pair[0].flush_id not in known]
-    for receipt, flushed in again:
-        shipping.keep(services, receipt, flushed, None)
-    aside = spool.set_aside()
-    tally.accept(spool.path)
-    message = f"{loss.message} Flushes kept again from the journals: {len(again)}"
+    again, aside = services.spool.restore(unshipped(services))
+    tally.accept(services.private(private.SPOOL))
+    message = f"{loss.message} Flushes kept again from the journals: {again}"
     if aside:
         message = f"{message}; damaged lines moved to state/spool.damaged-*: {aside}"
     return Mended(loss=loss, message=message)
-
-
-def _is_dropped(services: Services, item_id: str) -> bool:
-    marker = block_marker(f"drop_{item_id}")
-    names = (name for name in services.store.names() if services.layout.surface_of(name) is Surface.DAILY)
-    return any(marker in document.text for document in map(services.store.read, names) if document)
 
 
 def _block(services: Services, loss: Loss, receipt: Receipt) -> Mended:

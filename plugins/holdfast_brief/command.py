@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.args import add_json, examples, positive, session_id
 from holdfast.cli.terminal import Term
-from holdfast.errors import Unavailable
+from holdfast.errors import PluginNotFound, Unavailable
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.session.bootstrap import Brief
+    from holdfast_brief.brief import Brief
+
+#: The command's help heading, and its summary line.
+HEADING = "Go on"
+SUMMARY = "an agent's brief for resuming work, from files alone"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -53,19 +57,22 @@ def run(args: Namespace) -> int:
 def _without_store(out: Term, memory: Holdfast, error: Unavailable, *, as_json: bool) -> int:
     """Print the part that is on this machine: flushes kept for the server, and the last brief read from it. The error
     goes to stderr, and its exit code stays."""
-    from holdfast.cli import problem, spool_view
+    from holdfast.cli import problem, state
 
-    spool = memory.spool
+    try:
+        spool = memory.services.spool
+    except PluginNotFound:
+        raise error from None
     items, kept = spool.items(), spool.last_brief()
     if as_json:
         copy = {"at": kept.at.isoformat(), "text": kept.text} if kept is not None else None
-        table = {"ok": False, "error": problem.as_table(error), "spooled": spool_view.table(items), "copy": copy}
+        table = {"ok": False, "error": problem.as_table(error), "spooled": state.kept_table(items), "copy": copy}
         out.json({**table, "text": spool.text()})
     else:
         parts = (
             spool.sentence,
             spool.text(),
-            spool_view.told_of_copy(kept, memory.services.now()),
+            state.copy_age(kept, memory.services.now()),
             kept.text if kept is not None else "",
         )
         out.exact("\n\n".join(filter(None, parts)) + "\n")

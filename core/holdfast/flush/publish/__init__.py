@@ -1,1 +1,0 @@
-"""Publishing a flush, with a durable outbox and a forge's issue tracker."""

@@ -1,0 +1,1 @@
+"""The brief from which an agent resumes work: ``memory.load()`` and ``holdfast load``."""
