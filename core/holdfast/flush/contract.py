@@ -61,6 +61,12 @@ def missing(payload: Payload) -> tuple[str, ...]:
     return tuple(sorted(names, key=_rank))
 
 
+def without_blanks(payload: Payload) -> Payload:
+    """``payload`` with its blank answers as unanswered, so that they can be derived."""
+    names = {name.partition(".")[0] for name in missing(payload)}
+    return payload.evolve(**dict.fromkeys(names))
+
+
 def _rank(name: str) -> int:
     head = name.split(".", 1)[0]
     return REQUIRED.index(head) if head in REQUIRED else len(REQUIRED)
@@ -70,7 +76,8 @@ def refusal(names: Sequence[str]) -> FlushRefused:
     """The error that names the missing fields."""
     first = names[0]
     hints = {
-        "curated": 'Decide on curated memory: `"curated": "none"`, or `{"memory": [...], "user": [...]}`.',
+        "curated": 'Decide on curated memory: `"curated": "none"` (`--curated none`), or '
+        '`{"memory": [...], "user": [...]}`.',
         "handoff": 'Work is open: give `"handoff"` with active_task, branch, blocker and next_action, or '
         'declare `"work_open": false`.',
     }
@@ -99,11 +106,13 @@ def complete(
     branch: str = "",
     previous: Work | None = None,
     last: Mapping[str, Any] | None = None,
+    undecided: bool = False,
 ) -> Payload:
     """``given`` with its unanswered fields filled from ``extractions`` and then from ``messages``.
 
     Without messages nothing can be derived and the payload comes back as given. The curated decision is derived
-    (as ``none``) only when the caller passed no payload, because a passed payload must decide (R169).
+    (as ``none``) only when the caller passed no payload, because a passed payload must decide (R169), or with
+    ``undecided``, for a payload that was refused often enough.
 
     ``previous`` is this session's open handoff: derived fields do not overwrite its stated ones. ``last`` is the
     journal's record of this session's last flush: its objective stays until the user makes a new request.
@@ -117,7 +126,7 @@ def complete(
     for name in (n for n in REQUIRED if getattr(payload, n) is None):
         drafted = [getattr(e.draft, name) for e in extractions if getattr(e.draft, name) is not None]
         if name == "curated":
-            if given is None:
+            if given is None or undecided:
                 values[name] = CuratedDecision()
         elif name in LISTS:
             values[name] = tuple(dict.fromkeys(item for items in drafted for item in items))

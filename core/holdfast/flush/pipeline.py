@@ -110,6 +110,7 @@ class _Flush:
     failed_before: tuple[str, str] = ("", "")  # reason and target in an earlier attempt's marker
     queued: list[str] = field(factory=list)  # what waits for models, by id
     offline: bool = False  # the flush is kept on this machine, so the store is not read
+    taken_up: bool = False  # ``given`` is a payload refused earlier, and its caller is not here to complete it
 
     def run(self) -> Receipt:
         session, services = self.session, self.services
@@ -265,9 +266,9 @@ class _Flush:
         if self.documents.proof.lost and session.last_flush is not None:
             marker, pending = evolve(marker, key=session.last_flush["key"]), session.last_flush
         idle = self._idle
-        taken_up = self._take_up(marker)
+        self.taken_up = self._take_up(marker)
         key = sha256(f"{self.position}\n{self.stated.digest if self.stated else ''}")
-        if pending is not None and (marker.key == key or (idle and not taken_up)):
+        if pending is not None and (marker.key == key or (idle and not self.taken_up)):
             try:
                 return self._resumed(marker.key, pending)
             except (KeyError, TypeError, ValueError, HoldfastError):
@@ -288,19 +289,24 @@ class _Flush:
         """Collect the content, and store it in the marker before anything is written."""
         services, session, documents = self.services, self.session, self.documents
         at = services.now()
-        names = contract.missing(self.given or Payload())
+        given = self.given
+        names = contract.missing(given or Payload())
         strict = services.config.flush.policy == "strict"
-        if names and strict and marker.blocked < services.config.flush.strict_blocks:
+        enough = marker.blocked >= services.config.flush.strict_blocks
+        if names and strict and not enough:
             raise contract.refusal(names)
+        if given is not None and self.taken_up and enough:
+            given = contract.without_blanks(given)
         extractions, summary = self._extract()
         last = session.last_flush
         payload = contract.complete(
-            self.given,
+            given,
             self.unflushed or order.as_said(session.messages),
             extractions,
             branch=session.branch,
             previous=documents.work_left(last) if self.offline else documents.previous_work(names),
             last=last,
+            undecided=self.taken_up and enough,
         )
         if names := contract.missing(payload):
             raise contract.refusal(names)

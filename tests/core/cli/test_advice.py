@@ -65,6 +65,8 @@ def test_unavailable__permission_denied__asks_for_the_permission_that_is_missing
     [
         (("--root",), "--root takes a folder.", "`holdfast --root FOLDER status`"),
         (("sessions", "shw", "s1"), "`holdfast sessions` takes list or show, not 'shw'.", "Did you mean `show`?"),
+        (("why", " "), "needs a line, a fact or words", "Write it like `MEMORY.md:12`."),
+        (("--root", "", "purge", "--all", "--yes"), "The project folder's name is empty.", "leave out `--root`"),
         (("schedule",), "`holdfast schedule` needs install|remove|status.", "`holdfast schedule --help`"),
         (("add", "usr", "hi"), "takes user, assistant, system or tool, not 'usr'.", "Did you mean `user`?"),
         (("flush", "--reason", "x"), "--reason takes compaction, end, handoff, switch or manual, not 'x'.", "--help"),

@@ -25,7 +25,10 @@ _CHUNK = 250
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.usage = "holdfast flush [--session ID] [--reason WHY] [--transcript FILE] [--payload FILE] [FIELDS] [--json]"
+    parser.usage = (
+        "holdfast flush [--session ID] [--reason WHY] [--transcript FILE]\n"
+        "                      [--payload FILE] [FIELDS] [--json]"
+    )
     add_session(parser)
     parser.add_argument(
         "--reason", metavar="WHY", choices=REASONS, default="manual", help=f"{', '.join(REASONS)} (default: manual)"
@@ -45,8 +48,9 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast flush --session fix-login --payload payload.json",
             'echo \'{"objective": "Fix login", "next_step": "test", "curated": "none"}\' | \\',
             "    holdfast flush --session fix-login",
-            'holdfast flush --session fix-login --objective "Fix login" --fact "the clock is mocked" --blocker none \\',
-            '    --next-step "run the tests" --mutation "status:acme/app#12:in review" --curated none',
+            'holdfast flush --session fix-login --objective "Fix login" --blocker none \\',
+            '    --fact "the clock is mocked" --next-step "run the tests" \\',
+            '    --mutation "status:acme/app#12:in review" --curated none',
         )
         + "\n\nMissing payload fields are derived from the messages and marked as derived."
         "\nExit code 0: all of it is written and read back."
