@@ -76,8 +76,7 @@ def refusal(names: Sequence[str]) -> FlushRefused:
     """The error that names the missing fields."""
     first = names[0]
     hints = {
-        "curated": 'Decide on curated memory: `"curated": "none"` (`--curated none`), or '
-        '`{"memory": [...], "user": [...]}`.',
+        "curated": 'Decide on curated memory: `"curated": "none"`, or `{"memory": [...], "user": [...]}`.',
         "handoff": 'Work is open: give `"handoff"` with active_task, branch, blocker and next_action, or '
         'declare `"work_open": false`.',
     }

@@ -32,6 +32,12 @@ def test_root__that_is_a_file__says_so(run, tmp_path):
     assert "is a file" in result.err
 
 
+@pytest.mark.parametrize("words", [("status",), ("load",), ("flush", "--session", "s1"), ("add", "user", "hi")])
+def test_holdfast_folder__is_a_file__is_named(run, project, words):
+    (project / ".holdfast").write_text("in the way")
+    assert "move '.holdfast' away" in run(*words).err
+
+
 @pytest.mark.parametrize("words", [("--debug", "status"), ("status", "--debug"), ("--debug", "add", "user", "hi")])
 def test_debug__before_or_after_the_command__turns_the_log_on(run, monkeypatch, words):
     seen = []

@@ -10,7 +10,7 @@ from holdfast.cli import payload_args as given
 from holdfast.cli import receipt
 from holdfast.cli.args import DEFAULT_SESSION, add_json, add_session, examples, file_name
 from holdfast.cli.problem import UsageError
-from holdfast.cli.session_lookup import require_session, require_source
+from holdfast.cli.session_lookup import how_to_give, require_session, require_source
 from holdfast.cli.terminal import Term
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 
@@ -91,8 +91,10 @@ def _flush(args: Namespace, payload: Payload | None) -> int:
             if args.session is None:
                 nothing.next_step = _others(memory) or nothing.next_step
             raise
-        except FlushRefused:
+        except FlushRefused as refused:
             _say_blocked(session, args.reason)
+            if refused.missing:
+                refused.next_step = how_to_give(refused.missing)
             raise
         memory.end_idle(but=session.id)
         if args.json:
