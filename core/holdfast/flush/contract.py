@@ -120,7 +120,7 @@ def complete(
     if not messages:
         return payload
     said = asides.without(messages, was_open=previous is not None)
-    end = ending.of(said)
+    end = _end(said, previous)
     values: dict[str, Any] = {}
     for name in (n for n in REQUIRED if getattr(payload, n) is None):
         drafted = [getattr(e.draft, name) for e in extractions if getattr(e.draft, name) is not None]
@@ -134,7 +134,7 @@ def complete(
         elif drafted:
             values[name] = drafted[0]
         elif name == "objective":
-            values[name] = _objective(said, messages, previous, last)
+            values[name] = _objective(said, messages, previous, last, end.next_step)
         else:
             values[name] = _next_step(said, end, previous)
     needs = [n for e in extractions for n in e.draft.needs_operator or ()]
@@ -159,6 +159,12 @@ def complete(
     return payload.evolve(sources=sources.of(payload, messages))
 
 
+def _end(said: Sequence[Message], previous: Work | None) -> ending.Ending:
+    """How the messages end. "Continue" leaves work open only if there is some."""
+    end = ending.of(said)
+    return end if previous or end.why != ending.GO_ON else ending.Ending(open=False, next_step=ending.NONE)
+
+
 def _state(payload: Payload, *, open_at_end: bool) -> bool | None:
     """Whether work is open, judging by the last messages. None where the fields decide it.
 
@@ -179,17 +185,21 @@ def _task(given: Payload | None, messages: Sequence[Message], objective: str | N
 
 
 def _objective(
-    said: Sequence[Message], messages: Sequence[Message], previous: Work | None, last: Mapping[str, Any] | None
+    said: Sequence[Message],
+    messages: Sequence[Message],
+    previous: Work | None,
+    last: Mapping[str, Any] | None,
+    next_step: str,
 ) -> str:
     """The last request, in the user's own words, or the known objective if it was stated or
-    the user has requested nothing since."""
+    the user has requested nothing since. Without either, the ``next_step`` that the conversation ends with."""
     known = (previous.objective if previous else "") or _flushed_objective(last)
     if previous and known and not previous.derived:
         return known
     if asked_last := asked.objective(said, _OBJECTIVE):
         return _in_context(asked_last, previous) if previous else asked_last
-    if known:
-        return known
+    if known or not is_none(next_step):
+        return known or asked.cut(next_step, _OBJECTIVE)
     texts = [own for m in messages if m.role == "user" and (own := asked.own_words(m.text))]
     texts += [m.text for m in messages if m.role == "assistant" and m.text.strip()]
     return first_line((texts or [m.text for m in messages if m.text.strip()] or ["(the session holds no text)"])[0])
@@ -220,7 +230,7 @@ def _next_step(messages: Sequence[Message], end: ending.Ending, previous: Work |
         last = asked.objective(messages, _CLIP)
         after = f"the request: {last}" if last else "nothing that was asked"
         return f"{previous.next_action} (stated before; after it came {after})"
-    return end.next_step or "not stated"
+    return end.next_step or (previous.next_action if previous else "") or "not stated"
 
 
 def first_line(text: str) -> str:
