@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +30,7 @@ def away(project: Path, standin: StandIn, monkeypatch: pytest.MonkeyPatch) -> It
 def run(away: Away, *words: str) -> list[Seen]:
     """The requests of a command."""
     away.standin.requests.clear()
-    subprocess.run(["holdfast", *words], cwd=away.project, check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "holdfast", *words], cwd=away.project, check=True, capture_output=True)
     return list(away.standin.requests)
 
 
