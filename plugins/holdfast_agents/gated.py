@@ -51,7 +51,7 @@ def compacting(memory: Holdfast, event: Event) -> Reply:
     try:
         receipt = session.pass_gate(_payload(event, session), "compaction")
     except FlushRefused as refused:
-        return _blocked(refused, session.id)
+        return _blocked(refused, event, session.id)
     overridden = receipt is not None and receipt.overridden
     if overridden or (failure is None and not blind) or session.use_override():
         if not failure and not blind:
@@ -59,7 +59,7 @@ def compacting(memory: Holdfast, event: Event) -> Reply:
         return SILENCE
     failure = failure or _unknown(followed, journalled=bool(session.messages), missed=missed)
     _mark(memory.services, session.id, failure)
-    return _blocked(failure, session.id)
+    return _blocked(failure, event, session.id)
 
 
 def compacted(memory: Holdfast, event: Event) -> None:
@@ -142,8 +142,12 @@ def _unknown(followed: Followed, *, journalled: bool, missed: bool) -> Corrupt:
     )
 
 
-def _blocked(error: HoldfastError, session: str) -> Reply:
-    return Reply(block=refusal(error.message, error.next_step, session))
+def _blocked(error: HoldfastError, event: Event, session: str) -> Reply:
+    step = error.next_step
+    if isinstance(error, FlushRefused) and error.missing:
+        command = "$memory-update" if event.client == "codex" else "/memory-update"
+        step = f"`{command}` states them; then compact again."
+    return Reply(block=refusal(error.message, step, session))
 
 
 def _payload(event: Event, session: Session) -> Payload | None:

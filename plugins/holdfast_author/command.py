@@ -19,7 +19,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("action", choices=("new", "check"), help="new writes a distribution, check examines one")
     parser.add_argument("name", metavar="NAME", help="new: name of the plugin; check: name of the distribution")
     new = parser.add_argument_group("new")
-    new.add_argument("--kind", choices=KINDS, help="purpose of the plugin")
+    new.add_argument("--kind", metavar="KIND", choices=KINDS, help=f"its purpose: {', '.join(KINDS)}")
     new.add_argument("--dir", metavar="DIR", type=file_name, default="", help="new folder (default: holdfast-NAME)")
     check = parser.add_argument_group("check")
     check.add_argument(

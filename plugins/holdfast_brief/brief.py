@@ -92,8 +92,8 @@ class Brief(Value):
 
 def load(services: Services, *, max_chars: int | None = None, session: str = "") -> Brief:
     """See :meth:`holdfast.Holdfast.load`."""
-    if max_chars is not None and max_chars < 1:
-        raise ValueError("max_chars must be 1 or more")
+    if max_chars is not None and (not isinstance(max_chars, int) or max_chars < 1):
+        raise ValueError("max_chars must be a whole number of 1 or more")
     layout = services.layout
     handoff_name = layout.name(Surface.HANDOFF)
     receipts = losses.newest_receipts(services)

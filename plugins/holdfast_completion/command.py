@@ -21,7 +21,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.epilog = examples(
         'eval "$(holdfast completion bash)"        # in ~/.bashrc (or zsh in ~/.zshrc)',
         "holdfast completion fish > ~/.config/fish/completions/holdfast.fish",
-        "holdfast completion powershell | Out-String | Invoke-Expression   # in $PROFILE",
+        "holdfast completion powershell | Out-String | Invoke-Expression # in $PROFILE",
     )
 
 

@@ -19,7 +19,10 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--horizon", choices=[h.name.lower() for h in Horizon], required=True, help="how long it stays true"
     )
-    parser.add_argument("--category", choices=[c.value for c in Category], default="knowledge", help="what kind it is")
+    kinds = [c.value for c in Category]
+    parser.add_argument(
+        "--category", metavar="NAME", choices=kinds, default="knowledge", help=f"its kind: {', '.join(kinds)}"
+    )
     parser.add_argument("--validated", action="store_true", help="the fact was checked; repetition is not a check")
     add_json(parser)
     parser.epilog = examples(

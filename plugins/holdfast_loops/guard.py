@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import IOBase
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from attrs import frozen
@@ -40,8 +41,9 @@ class Guard:
     """Callbacks around each call of the guarded function.
 
     ``session`` is an id, or gets the call's arguments and returns one. ``messages`` gets them and returns the rows in
-    context; without it they are the call's first argument that is a list of rows, or ``{"messages": rows}``. If a list
-    that may hold messages cannot be read as rows, the call is refused. ``kept`` gets the result and returns the rows
+    context; without it they are the call's first argument that is a list (or a deque, say) of rows, or has one as
+    ``messages``. If a list that may hold messages cannot be read as rows, or there is only an iterator, the call is
+    refused. ``kept`` gets the result and returns the rows
     still in context.
     """
 
@@ -52,7 +54,9 @@ class Guard:
 
     def wrap(self, compact: Callable[P, R]) -> Callable[P, R]:
         """Wrap ``compact`` in the gate. Raises: TypeError for a generator function, because calling it runs nothing,
-        and it would later run unchecked."""
+        and it would later run unchecked, and for what cannot be called."""
+        if not callable(compact):
+            raise TypeError(f"a {type(compact).__name__} cannot be guarded: guard the function that drops the messages")
         kinds = [compact, getattr(compact, "__call__", None)]  # noqa: B004 - an object may have an async __call__
         if any(inspect.isgeneratorfunction(k) or inspect.isasyncgenfunction(k) for k in kinds):
             raise TypeError("a generator cannot be guarded: guard the function that drops the messages")
@@ -109,9 +113,15 @@ class Guard:
     def _rows(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterable[object] | None:
         if self.messages is not None:
             return self.messages(*args, **kwargs)
-        given = [_messages_of(one) for one in (*args, *kwargs.values())]
-        lists = [one for one in given if isinstance(one, list | tuple) and any(map(_may_be_row, one))]
+        given = [*args, *kwargs.values()]
+        lists = [rows for one in given if (rows := _rows_in(one)) is not None and any(map(_may_be_row, rows))]
         lists.sort(key=_likeness)  # ties keep their order
+        if not lists and any(isinstance(one, Iterator) and not isinstance(one, IOBase) for one in given):
+            raise FlushRefused(
+                "The messages come as an iterator, which can be read only once, so they cannot be saved first.",
+                next_step="Pass a list, or give the guard `messages=`.",
+                target="journal",
+            )
         return lists[0] if lists else None
 
     def _pass_gate(self, session: Session, said: list[Message] | None) -> bool:
@@ -134,7 +144,7 @@ class Guard:
                 return None
             if self.kept is not None:
                 return parse(self.kept(result))
-            if isinstance(left := _messages_of(result), list | tuple):
+            if (left := _rows_in(result)) is not None:
                 return parse(left)
             return self._said(args, kwargs)
         except Exception as error:  # noqa: BLE001 - the compaction was safe and is done, so its result must reach the caller
@@ -151,9 +161,19 @@ class Guard:
             logger.warning("session %s still holds the dropped messages: %s", session.id, error.message)
 
 
-def _messages_of(given: object) -> object:
-    """The rows in a loop's state, ``{"messages": rows}``; otherwise ``given`` itself."""
-    return given["messages"] if isinstance(given, Mapping) and "messages" in given else given
+def _rows_in(given: object) -> Sequence[object] | None:
+    """The list ``given``, or the list in a loop's state: ``{"messages": rows}``, or an object's ``messages``. A deque,
+    say, counts if it holds messages."""
+    if isinstance(given, Mapping):
+        given = given.get("messages")
+    elif not isinstance(given, Collection):
+        given = getattr(given, "messages", None)
+    if isinstance(given, list | tuple):
+        return given
+    if isinstance(given, Collection) and not isinstance(given, str | bytes | bytearray | Mapping):
+        rows = list(given)
+        return rows if any(map(_is_row, rows)) else None
+    return None
 
 
 def _is_row(row: object) -> bool:

@@ -54,6 +54,11 @@ _NAMED: Final = (
     r"\b(?! (?:your|my|this|that|these|it|option|approach|plan)\b)"
     r"(?=.*(?:`|\w[./_]\w|\w*\d\w|\binstead of\b|\brather than\b|(?-i:\b[A-Z]\w)))"
 )
+#: A time or an occasion that no rule follows.
+_WHEN = (
+    r"(?:in|at|on|during|after|before|last|yesterday|already|earlier|together|when|with)\b"
+    r"(?!.*\b(?:we|it|will|must|should|can|may|is|are|be|uses?|never|always|not|no|goes?|stays?|keeps?|gets?)\b)"
+)
 _LABEL_END = r"\s*(?:[:—–]|\s-(?=\s))[*_]*\s*"
 
 CUES: Final = (
@@ -90,7 +95,8 @@ CUES: Final = (
     ),
     Cue(
         Kind.DECISION,
-        rf"{_WE}(?:['’]ve| have)? (?:now )?decided (?:to|that|on)\b\s*",
+        # "We decided that in the review last year" only points back.
+        rf"{_WE}(?:['’]ve| have)? (?:now )?decided (?:to|on|that(?! {_WHEN}))\b\s*",
         user_only=True,
         category=Category.CONTEXT,
         confidence=DECIDED,

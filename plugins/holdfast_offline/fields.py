@@ -31,7 +31,10 @@ def added(draft: Payload, messages: Sequence[Message], before: Payload) -> Paylo
     was_open = bool(before.work_open)
     said = asides.without(messages, was_open=was_open)
     end = ending.of(said)
-    values: dict[str, Any] = {"objective": _objective(said, messages, before), "work_open": end.open}
+    if end.why == ending.GO_ON and not was_open:  # "continue", without anything to continue
+        end = ending.Ending(open=False, next_step=ending.NONE)
+    objective = _objective(said, messages, before, end.next_step)
+    values: dict[str, Any] = {"objective": objective, "work_open": end.open}
     if draft.next_step is None:
         values["next_step"] = _next_step(said, end, before)
     first = next(asked.requests(messages), None)
@@ -41,16 +44,16 @@ def added(draft: Payload, messages: Sequence[Message], before: Payload) -> Paylo
     return draft.evolve(**values, derived=[name for name, value in values.items() if value is not None])
 
 
-def _objective(said: Sequence[Message], messages: Sequence[Message], before: Payload) -> str | None:
-    """The last request, in the user's own words, or the known objective if it was stated or
-    the user has requested nothing since."""
+def _objective(said: Sequence[Message], messages: Sequence[Message], before: Payload, next_step: str) -> str | None:
+    """The last request, in the user's own words, or the known objective if it was stated or the user has requested
+    nothing since. Without either, the ``next_step`` that the conversation ends with."""
     known = before.objective or ""
     if before.work_open and known and not before.derived:
         return known
     if asked_last := asked.objective(said, _OBJECTIVE):
         return _in_context(asked_last, before) if before.work_open else asked_last
-    if known:
-        return known
+    if known or not is_none(next_step):
+        return known or cut(next_step, _OBJECTIVE)
     texts = [own for m in messages if m.role == "user" and (own := own_words(m.text))]
     texts += [m.text for m in messages if m.role == "assistant" and m.text.strip()]
     return first_line(texts[0], _CLIP) if texts else None
@@ -76,4 +79,4 @@ def _next_step(said: Sequence[Message], end: ending.Ending, before: Payload) -> 
         last = asked.objective(said, _CLIP)
         after = f"the request: {last}" if last else "nothing that was asked"
         return f"{before.next_step} (stated before; after it came {after})"
-    return end.next_step or "not stated"
+    return end.next_step or (before.next_step if before.work_open else "") or "not stated"

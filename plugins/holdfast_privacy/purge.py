@@ -47,8 +47,15 @@ class What:
         given = [self.subject is not None, self.session is not None, self.before is not None, self.everything]
         if sum(given) != 1:
             raise BadValue(
-                "purge", "takes exactly one of subject, session, before and all", next_step="Name the data to forget."
+                "purge",
+                "takes exactly one of subject, session, before and everything",
+                next_step="Name the data to forget.",
             )
+        for name, value in (("subject", self.subject), ("session", self.session)):
+            if value is not None and not isinstance(value, str):
+                raise BadValue(name, f"must be a str, not {type(value).__name__}", next_step="Give a string.")
+        if self.before is not None and not isinstance(self.before, date):
+            raise BadValue("before", f"must be a date, not {type(self.before).__name__}", next_step="Give a date.")
 
     @property
     def kind(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -201,7 +202,41 @@ def test_guard__state_with_its_messages__journals_them(opened) -> None:
     assert entries == ["Fix it"]
 
 
-@pytest.mark.parametrize("argument", [["tag"], [1, 2], [None], [print], (), {"keep": 4}, {"messages": []}])
+class Loop:
+    """A loop's state that holds its messages as an attribute."""
+
+    def __init__(self, messages: Any) -> None:
+        self.messages = messages
+
+
+@pytest.mark.parametrize(
+    "held", [deque, Loop, lambda rows: dict(enumerate(rows)).values(), lambda rows: Loop(deque(rows))]
+)
+def test_guard__messages_not_in_a_list_and_a_known_session__are_journalled(held: Any, opened) -> None:
+    memory = opened()
+    memory.session("s").add("user", "known")
+    memory.guard(lambda given: None, session="s")(held(says("Fix it", "How?")))
+    entries = [e.record["text"] for e in memory.session("s").journal.entries() if e.record["kind"] == "message"]
+    assert entries == ["known", "Fix it", "How?"]
+
+
+def test_guard__messages_in_an_iterator_and_a_known_session__refuses(opened) -> None:
+    memory = opened()
+    memory.session("s").add("user", "known")
+    compactor = Compactor()
+    with pytest.raises(FlushRefused, match="can be read only once"):
+        memory.guard(compactor, session="s")(row for row in says("the only text"))
+    assert compactor.calls == 0
+
+
+def test_guard__of_something_that_cannot_be_called__is_a_type_error(opened) -> None:
+    with pytest.raises(TypeError, match="a list cannot be guarded"):
+        opened().guard(session="s")([])
+
+
+@pytest.mark.parametrize(
+    "argument", [{"tag"}, deque(["tag"]), ["tag"], [1, 2], [None], [print], (), {"keep": 4}, {"messages": []}]
+)
 def test_guard__argument_that_holds_no_message__leaves_it_to_the_session(argument: Any, opened) -> None:
     memory = opened()
     memory.session("s").add("user", "Fix it")

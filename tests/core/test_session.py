@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import Holdfast
 from holdfast.errors import FlushRefused, NothingToFlush
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
@@ -597,3 +598,26 @@ def test_compact__another_process_said_what_has_to_go__is_flushed(opened, note):
     talk(other, "one", "two", "three")
     assert [m.text for m in session.compact(keep_last=1)] == ["three"]
     assert "one" in note()
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda m: m.session("s").add("user", "hi", message_id=7), "message_id must be a str, not int"),
+        (lambda m: m.session("s").add("user", "hi", at="now"), "at must be a datetime, not str"),
+        (lambda m: m.session("s").add("user", "hi", tool=7), "tool must be a str, not int"),
+        (lambda m: m.session("s").compact(1.5), "keep_last must be a whole number"),
+        (lambda m: m.session("s").compact("4"), "keep_last must be a whole number"),
+        (lambda m: m.session("s").trim("4"), "max_tokens must be a whole number"),
+        (lambda m: m.load(max_chars="x"), "max_chars must be a whole number"),
+        (lambda m: m.purge(subject=7), "subject must be a str, not int"),
+        (lambda m: m.purge(before="2026-01-01"), "before must be a date, not str"),
+        (lambda m: Holdfast.open(7), "root cannot be 7"),
+        (lambda m: Holdfast.open(b"/"), "root cannot be b'/'"),
+        (lambda m: Holdfast.open("\0"), "root cannot be"),
+    ],
+)
+def test_value__of_a_wrong_type__is_named_and_leaves_nothing(opened, project, call, named):
+    with pytest.raises(ValueError, match=named):
+        call(opened())
+    assert not list(project.rglob("*.jsonl"))

@@ -517,3 +517,22 @@ def test_needs_operator__answered_by_a_later_flush__leaves_the_report(opened, pa
     session.flush(payload(needs_operator=["Renew the key"]))
     session.flush(payload(objective="more", needs_operator=[]))
     assert "Renew the key" not in str(opened().report())
+
+
+@pytest.mark.parametrize(
+    "blank", [{"curated": None}, {"objective": " ", "curated": None}, {"next_step": "", "facts": None}]
+)
+def test_flush__a_refused_payload_stays_incomplete__is_completed_after_as_many_refusals_as_strict_allows(
+    opened, payload, note, blank
+):
+    session = opened().session("s")
+    session.add("user", "Fix the exporter in export.py")
+    for given in (payload(decisions=["first words"], **{"curated": None, **blank}), None, None):
+        with pytest.raises(FlushRefused, match="lacks"):
+            session.compact(0, given)
+    assert session.messages
+    assert session.compact(0) == []
+    assert session.state is State.SAFE
+    assert "- Decision: first words\n" in note()
+    assert "\ncurated memory changes: none\n" in note()
+    assert note().count("holdfast:block") == 1

@@ -43,6 +43,7 @@ def flushed_note(root: Path) -> str:
 
 
 def test_flush__files_with_changes__are_in_the_note(repository: Path) -> None:
+    (repository / "holdfast.toml").write_text('zone = "UTC"\n')
     note = flushed_note(repository)
     assert "Uncommitted files (git):\n- changed: old.py\n- new: new.py\n" in note + "\n"
     assert "same.py" not in note

@@ -147,11 +147,11 @@ import os, sys
 from holdfast import Holdfast
 from holdfast.errors import FlushRefused
 with Holdfast.open() as memory:
+    session = memory.session('w')
+    session.add('user', 'Fix the logout')
     path = os.path.join(memory.services.state, sys.argv[1] + '.jsonl')
     with open(path, 'w') as file:
         file.write('{}')
-    session = memory.session('w')
-    session.add('user', 'Fix the logout')
     try:
         print(f'flushed, {session.flush().pending} pending')
     except FlushRefused as error:

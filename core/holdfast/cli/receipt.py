@@ -54,7 +54,7 @@ def show(out: Term, receipt: Receipt, *, now: datetime) -> None:
         )
     for item in receipt.evidence:
         if item.pointer:
-            out.say(f"  {out.mark('ok')} {out.plain(item.target)}  {out.plain(item.pointer)}")
+            out.say(f"  {out.mark('ok')}  {out.plain(item.target)}  {out.plain(item.pointer)}")
     _remarks(out, receipt)
 
 

@@ -46,13 +46,14 @@ def require_source(memory: Holdfast, session_id: str, payload: Payload) -> None:
         names = ", ".join(f"`{name}`" for name in missing)
         raise FlushRefused(
             f"The payload lacks {names}, and session {session_id!r} does not exist, so nothing can be derived.",
-            next_step=_give(missing) if len(missing) <= _FEW else _which(memory, session_id),
+            next_step=how_to_give(missing) if len(missing) <= _FEW else _which(memory, session_id),
             missing=missing,
             target="payload",
         )
 
 
-def _give(missing: tuple[str, ...]) -> str:
+def how_to_give(missing: tuple[str, ...]) -> str:
+    """The next step for a payload that lacks fields, with their flags."""
     from holdfast.flush import contract
 
     flags = {"state_mutations": "mutation", "facts": "fact", "decisions": "decision", "blockers": "blocker"}

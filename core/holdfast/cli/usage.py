@@ -21,6 +21,8 @@ _AFTER_HELP = (
     "Exit codes: 0 done, 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable.",
 )
 _CHOICE = re.compile(r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)")
+#: A line break of the source inside a sentence.
+_CONTINUES = re.compile(r"(?<=[^.:!?\s])[ ]*\n(?=\S)")
 _MISSING = "the following arguments are required: "
 #: Words that are not commands -> the command they belong to.
 _PART_OF = {
@@ -73,6 +75,12 @@ class Parser(argparse.ArgumentParser):
 class _Formatter(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=min(Term().width, 100))
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Fill prose to the width. An indented line, an example, stays as written."""
+        lines = _CONTINUES.sub(" ", text.strip()).split("\n")
+        filled = (line if line.startswith(" ") else Term().wrapped(line, width=width) for line in lines)
+        return "\n".join(indent + line for part in filled for line in part.split("\n"))
 
 
 def _either(words: Iterable[object]) -> str:

@@ -31,9 +31,11 @@ def find_root(start: str | None = None, env: Mapping[str, str] | None = None) ->
     the working directory with holdfast.toml, ``.holdfast`` or ``.git``, otherwise the working directory. The search
     stops at the repository's top (a ``.git`` file or folder). A git worktree without its own settings belongs to its
     main checkout's project. Another user's settings do not make a folder a project, see :func:`foreign_file`. Raises:
-    ConfigError when a named folder does not exist.
+    ConfigError when a named folder does not exist, or its name is empty (a script's unset variable).
     """
     env = os.environ if env is None else env
+    if start == "":
+        raise ConfigError("The project folder's name is empty.", next_step="Name a folder, or leave out `--root`.")
     named = start or env.get("HOLDFAST_ROOT")
     if named:
         root = os.path.realpath(os.path.expanduser(named))

@@ -55,6 +55,12 @@ def missing(payload: Payload) -> tuple[str, ...]:
     return tuple(sorted(names, key=_rank))
 
 
+def without_blanks(payload: Payload) -> Payload:
+    """``payload`` with its blank answers as unanswered, so that they can be derived."""
+    names = {name.partition(".")[0] for name in missing(payload)}
+    return payload.evolve(**dict.fromkeys(names))
+
+
 def _rank(name: str) -> int:
     head = name.split(".", 1)[0]
     return REQUIRED.index(head) if head in REQUIRED else len(REQUIRED)
@@ -111,12 +117,14 @@ def complete(
     *,
     before: Payload | None = None,
     branch: str = "",
+    undecided: bool = False,
 ) -> Payload:
     """``given`` with its unanswered fields filled from ``drafts`` and then from ``messages``.
 
     Lists are joined. For a single value the first draft that states it wins, then the first that derived it. Without
     messages nothing can be derived and the payload comes back as given. The curated decision is derived (as ``none``)
-    only when the caller passed no payload, because a passed payload must decide (R169).
+    only when the caller passed no payload, because a passed payload must decide (R169), or with ``undecided``, for a
+    payload that was refused often enough.
     """
     payload, before = given or Payload(), before or Payload()
     if not messages:
@@ -124,7 +132,7 @@ def complete(
     values: dict[str, Any] = {}
     for name in (n for n in REQUIRED if getattr(payload, n) is None):
         if name == "curated":
-            if given is None:
+            if given is None or undecided:
                 values[name] = CuratedDecision()
         elif name in LISTS:
             values[name] = _joined(drafts, name)
@@ -141,9 +149,9 @@ def complete(
     if "artifacts" in values:
         values["artifacts"] = tuple(dict.fromkeys(paths.portable(a) for a in values["artifacts"]))
     state = _first(drafts, "work_open")
-    undecided = payload.work_open is None and payload.handoff is None
+    unstated = payload.work_open is None and payload.handoff is None
     # A next step, blocker or promise keeps work open even if the conversation looks finished.
-    if undecided and (state or (state is False and not is_open(payload.evolve(**values)))):
+    if unstated and (state or (state is False and not is_open(payload.evolve(**values)))):
         values["work_open"] = state
     payload = payload.evolve(**values, derived=tuple(values))
     if is_open(payload) and payload.handoff is None:

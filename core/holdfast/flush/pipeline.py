@@ -121,6 +121,7 @@ class _Flush:
     queued: list[str] = field(factory=list)  # what waits for models, by id
     spool: Spool | None = None  # where flushes are kept on this machine, if any can be or are
     offline: bool = False  # the flush is kept on this machine, so the store is not read
+    taken_up: bool = False  # ``given`` is a payload refused earlier, and its caller is not here to complete it
 
     def run(self) -> Receipt:
         session, services = self.session, self.services
@@ -294,9 +295,9 @@ class _Flush:
         if self.documents.proof.lost and session.last_flush is not None:
             marker, pending = evolve(marker, key=session.last_flush["key"]), session.last_flush
         idle = self._idle
-        taken_up = self._take_up(marker)
+        self.taken_up = self._take_up(marker)
         key = sha256(f"{self.position}\n{self.stated.digest if self.stated else ''}")
-        if pending is not None and (marker.key == key or (idle and not taken_up)):
+        if pending is not None and (marker.key == key or (idle and not self.taken_up)):
             try:
                 return self._resumed(marker.key, pending)
             except (KeyError, TypeError, ValueError, HoldfastError):
@@ -317,16 +318,27 @@ class _Flush:
         """Collect the content, and store it in the marker before anything is written."""
         services, session, documents = self.services, self.session, self.documents
         at = services.now()
-        names = contract.missing(self.given or Payload())
+        given = self.given
+        names = contract.missing(given or Payload())
         strict = services.config.flush.policy == "strict"
-        if names and strict and marker.blocked < services.config.flush.strict_blocks:
+        enough = marker.blocked >= services.config.flush.strict_blocks
+        if names and strict and not enough:
             raise contract.refusal(names)
+        if given is not None and self.taken_up and enough:
+            given = contract.without_blanks(given)
         last = session.last_flush
         work = documents.work_left(last) if self.offline else documents.previous_work(names)
         before = contract.before(work, last)
         messages = self.unflushed or order.as_said(session.messages)
         drafts, summary = self._extract(messages if names else self.unflushed, before)
-        payload = contract.complete(self.given, messages, drafts, before=before, branch=session.branch)
+        payload = contract.complete(
+            given,
+            messages,
+            drafts,
+            before=before,
+            branch=session.branch,
+            undecided=self.taken_up and enough,
+        )
         if names := contract.missing(payload):
             raise contract.refusal(names)
         self.step = "gate"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
+from holdfast.config.settings import NEW_CONFIG_FILES
 from holdfast.fs import gitrun
 from holdfast.text.plain import one_line
 
@@ -45,7 +46,7 @@ def text(root: str, *, without: str = "") -> str:
 def files(root: str, *, without: str = "") -> list[str]:
     """``changed: PATH``, ``deleted: PATH`` or ``new: PATH`` for each file in ``root`` with uncommitted changes, in the
     order of git: changed files, then new ones. Paths are relative to ``root``. Files in the folder ``without`` are left
-    out."""
+    out, and with it holdfast's settings."""
     root = os.path.realpath(root)
     top = gitrun.top(root)
     answer = gitrun.run(root, *_STATUS, "--", ".", timeout_s=TIMEOUT_S) if top else None
@@ -56,7 +57,7 @@ def files(root: str, *, without: str = "") -> list[str]:
             continue
         name = os.path.relpath(os.path.join(top, entry[3:]), root).replace(os.sep, "/")
         name += "/" if entry.endswith("/") else ""
-        if own and name.startswith(own):
+        if own and (name.startswith(own) or name in NEW_CONFIG_FILES.values()):
             continue
         kind = "new" if "?" in entry[:2] or "A" in entry[:2] else "deleted" if "D" in entry[:2] else "changed"
         found.append(f"{kind}: {one_line(name.encode('utf-8', 'replace').decode())}")

@@ -41,8 +41,17 @@ def unavailable(error: OSError, path: PathArg, doing: str) -> Unavailable:
     step = _NEXT_STEPS.get(code, "Check the file and its folder, then try again.")
     if code == errno.EACCES and doing.split(maxsplit=1)[0] in _ONLY_READING:
         step = "Give this user read permission on the file, and access to its folder, then try again."
+    if code in (errno.ENOTDIR, errno.EEXIST) and (in_the_way := _in_the_way(os.fspath(path))):
+        step = f"A file is where a folder should be: move {in_the_way!r} away, then try again."
     reason = os.strerror(code) if code else str(error)
     return Unavailable(
         f"Could not {doing} {name!r}: {reason}.",
         next_step=step,
     )
+
+
+def _in_the_way(path: str) -> str:
+    """The name of what is not a folder on the way to ``path``, or at its end. Empty when nothing is."""
+    while path and not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return os.path.basename(path) if path and not os.path.isdir(path) else ""

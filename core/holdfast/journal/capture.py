@@ -37,11 +37,14 @@ def message_record(
 ) -> dict[str, Any]:
     """The journal record of one message, redacted and without this machine's paths.
 
-    Raises: ValueError for an unknown role or a ``text`` that is not a string; Refused and PluginError from the gate.
+    Raises: ValueError for an unknown role or a value of another type; Refused and PluginError from the gate.
     """
     _check_role(role)
-    if not isinstance(text, str):
-        raise ValueError(f"text must be a str, not {type(text).__name__}")  # noqa: TRY004 - the same error for all bad values
+    for name, value in (("text", text), ("message_id", message_id or ""), ("tool", tool)):
+        if not isinstance(value, str):
+            raise ValueError(f"{name} must be a str, not {type(value).__name__}")  # noqa: TRY004 - one error for bad values
+    if not isinstance(at, datetime):
+        raise ValueError(f"at must be a datetime, not {type(at).__name__}")  # noqa: TRY004 - as above
     text = gate.admit(paths.rewrite(text, root), surface="journal")
     if tool:
         tool = gate.admit(paths.rewrite(tool, root), surface="journal")

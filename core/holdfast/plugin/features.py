@@ -320,7 +320,8 @@ class Features:
         fails, FlushRefused is raised and ``compact`` is not called. ``messages`` gets the call's arguments and returns
         the rows in context, as dicts of the Chat Completions, the Messages or the Responses interface or as an SDK's
         own objects. Rows that the session does not hold are journalled first. Without ``messages``, the rows are the
-        call's first argument that is a list of such rows. If there is none, the loop calls ``session.add`` itself.
+        call's first argument that is a list of such rows, or has one as ``messages``. If there is none, the loop calls
+        ``session.add`` itself.
         Afterwards the session drops the same rows. The remaining rows are ``kept(result)``, or the result when that is
         a list, or the rows that ``messages`` returns then.
         Raises: TypeError for a generator function.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.config import inforce, settings
 from holdfast.config.provenance import Provenance
+from holdfast.errors import BadValue
 from holdfast.fs import private, tracked
 from holdfast.gate import Gate
 from holdfast.plugin import discovery, options
@@ -31,6 +32,8 @@ def opened(
     lenient: bool,
 ) -> tuple[Services, tuple[discovery.Found, ...]]:
     """Services for the project at ``root``, and the installed plugins. See :meth:`holdfast.Holdfast.open`."""
+    if not isinstance(root, str | os.PathLike | None) or "\0" in str(root):
+        raise BadValue("root", f"cannot be {root!r}", next_step="Give a folder, as a string or a path.")
     folder = settings.find_root(os.fspath(root) if root is not None else None)
     settled, notices = (config, ()) if config is not None else inforce.settled(folder, lenient=lenient)
     state = os.path.join(folder, *settings.STATE_FOLDERS[settled.layout.preset].split("/"))

@@ -219,8 +219,8 @@ class Session(SessionFeatures):
         if the session is UNSAFE or ``payload`` is given. Raises: FlushRefused; ValueError for a negative number.
         """
         keep = self._services.config.session.keep_last if keep_last is None else keep_last
-        if keep < 0:
-            raise ValueError("keep_last must not be negative")
+        if not isinstance(keep, int) or keep < 0:
+            raise ValueError("keep_last must be a whole number and must not be negative")
 
         def start(messages: list[Message]) -> int:
             at = max(0, len(messages) - keep)
@@ -236,8 +236,8 @@ class Session(SessionFeatures):
     def trim(self, max_tokens: int, payload: Given = None, *, on_summary: OnSummary | None = None) -> list[Message]:
         """Drop the oldest messages until the kept ones cost at most ``max_tokens`` tokens. Otherwise like ``compact``,
         but a tool result is dropped together with its call."""
-        if max_tokens < 0:
-            raise ValueError("max_tokens must not be negative")
+        if not isinstance(max_tokens, int) or max_tokens < 0:
+            raise ValueError("max_tokens must be a whole number and must not be negative")
 
         def start(messages: list[Message]) -> int:
             total, at = sum(m.tokens for m in messages), 0

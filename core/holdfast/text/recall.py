@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 OPEN, CLOSE = "<recalled-memory>", "</recalled-memory>"
 
+#: Begins the line with which a session's start introduces the fenced text.
+INTRODUCTION = "holdfast keeps this project's memory."
+
 #: Inserted into the tag's name wherever fenced text contains it, so that the text cannot contain the tag.
 MARK = "[quoted]"
 
@@ -116,7 +119,7 @@ def escape(text: str) -> str:
 
 
 def strip(text: str) -> str:
-    """``text`` without its fenced parts, nested ones too.
+    """``text`` without its fenced parts, nested ones too, and without holdfast's line before one.
 
     An unclosed fence that starts a line extends to the end. A mere mention of a tag stays.
     """
@@ -133,9 +136,14 @@ def strip(text: str) -> str:
             depth = max(0, depth - 1)
         elif tag.start() < last_close or _begins_line(text, tag.start()):
             if depth == 0:
-                kept.append(text[position : tag.start()])
+                kept.append(_without_introduction(text[position : tag.start()]))
             depth += 1
     return "".join(kept) if depth else "".join([*kept, text[position:]])
+
+
+def _without_introduction(text: str) -> str:
+    before, found, line = text.rpartition(INTRODUCTION)
+    return before if found and "\n" not in line.strip() else text
 
 
 def _begins_line(text: str, at: int) -> bool:

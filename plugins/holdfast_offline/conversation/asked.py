@@ -70,11 +70,24 @@ _LABELLED: Final = Lazy(
     r"(?:[*_]*\s*[:—–]|(?<=remind me to)|(?<=the record)| that\b)",
     re.IGNORECASE,
 )
-#: Questions about the current status.
+#: Questions about the current status, and requests to go on from it.
 _STATUS: Final = Lazy(
-    r"\W*(?:so,? )?(?:where (?:do|are) we(?: stand)?(?: now)?"
-    r"|what(?:['’]s| is) (?:the )?(?:status|state|next|left)(?: now)?|how(?:['’]s| is) it going|status"
-    r"|are you (?:done|finished|still there)|what(?:['’]s| is) going on)\W*$",
+    r"\W*(?:(?:so|ok(?:ay)?|and|please|now|(?:hi|hello|hey|good (?:morning|afternoon|evening)|thanks|great|alright)"
+    r"(?: (?:there|again|claude|codex))?)[,.!]? )*"
+    r"(?:where (?:do|are|were) (?:we|you|i)(?: stand)?"
+    r"|(?:where|what) did (?:we|you|i) (?:leave off|stop|get to|do)"
+    r"|what (?:were|was|are) (?:we|you|i) (?:doing|working on|up to)"
+    r"|(?:do you )?remember what (?:we|you|i) (?:did|were doing)"
+    r"|(?:what(?:['’]s| is) )?(?:the )?(?:current )?(?:status|state|next|left)"
+    r"|what (?:now|should we do(?: next)?)|how(?:['’]s| is) it going|any (?:progress|news|updates?)"
+    r"|how far (?:are|did|have) (?:we|you|i)(?: get| got| come)?"
+    r"|are you (?:done|finished|there|still there)|what(?:['’]s| is) going on|let['’]?s (?:get started|start|begin)"
+    r"|(?:(?:can|could|will|would) (?:you|we) (?:please )?|let['’]?s )?"
+    r"(?:continue|resume|carry on|go on|keep going|proceed|pick (?:it |things |this )?(?:back )?up)"
+    r"(?: with (?:it|this|that|the (?:task|work|plan|rest)))?"
+    r"(?: (?:right )?(?:from |at )?where (?:we|you|i) (?:left|stopped|were|ended)(?: off| it)?)?"
+    r"|wo (?:waren|sind|stehen) wir)"
+    r"(?: (?:now|again|please|so far|yet|yesterday|before|last (?:time|week|night)|stehen ?geblieben))*\W*$",
     re.IGNORECASE,
 )
 _FAREWELL: Final = Lazy(rf"\W*(?:{courtesy.FAREWELL})\W*$", re.IGNORECASE)

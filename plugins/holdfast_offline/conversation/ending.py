@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 MAX_NEXT: Final = 300
 _TAIL: Final = 2_000
 NONE: Final = "none"
+#: ``why`` when "continue" or "where were we?" is last, and the messages do not hold what it refers to.
+GO_ON: Final = "go on"
+#: Questions of an agent that waits for its first or next task.
+_WHAT_NEXT: Final = Lazy(
+    r"\b(?:anything else|what(?:['’]s| is) next|what would you like|how (?:can|may|could) i (?:help|assist)"
+    r"|what (?:can|may|could|should|shall) (?:i|we) (?:do|help|work on|start with)|what are (?:we|you) working on)\b",
+    re.IGNORECASE,
+)
 
 _ANNOUNCES: Final = Lazy(
     r"(?:^|[\s>*_(:;,。–—-])(?:(?:now |next,? |first,? |then,? |so |and |okay,? |ok,? |let'?s |great[,!.] )*"
@@ -163,6 +171,7 @@ def _unanswered(said: Sequence[Message], last: Message) -> Ending:
         request = _last_request(said)
         if request is not None:
             return evolve_open(request, "asked again")
+        return Ending(open=True, why=GO_ON, source=short_id(last))
     return Ending(
         open=True, next_step=asked.headline(own, MAX_NEXT), why="request without an answer", source=short_id(last)
     )
@@ -243,15 +252,13 @@ def needed(text: str) -> str:
             return cut(_with_code(sentence, text), MAX_NEXT)
         if offered or not _QUESTION.search(sentence):
             continue
+        if _WHAT_NEXT.search(sentence):
+            return ""
         if _OFFER.search(sentence) or _CONDITIONAL.search(sentence):
             if _APPROVAL.search(sentence) or (not _MORE.search(sentence) and (not done or _CHOICE.search(sentence))):
                 return cut(sentence, MAX_NEXT)
             offered = True
             continue
-        if re.search(
-            r"\b(?:anything else|what(?:['’]s| is) next|what would you like|how can i help)\b", sentence, re.IGNORECASE
-        ):
-            return ""
         return cut(sentence, MAX_NEXT)
     return ""
 

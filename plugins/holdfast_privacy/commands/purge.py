@@ -35,7 +35,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.epilog = (
         examples(
             'holdfast purge --subject "Jane Doe" --dry-run',
-            "holdfast purge --subject - --yes < name.txt    # keeps the name out of the shell's history",
+            "holdfast purge --subject - --yes < name.txt  # not in the shell's history",
             "holdfast purge --session fix-login",
             "holdfast purge --before 2026-01-01 --yes --json",
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.humanize import ago, count
+from holdfast.cli.problem import UsageError
 from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
@@ -44,9 +45,12 @@ def run(args: Namespace) -> int:
     from holdfast_web.project import Project
 
     out = Term()
+    what = " ".join(args.what).strip()
+    if not what:
+        raise UsageError("`holdfast why` needs a line, a fact or words.", next_step="Write it like `MEMORY.md:12`.")
     with Holdfast.open(args.root) as memory:
         project = Project(memory)
-        found = find(project, " ".join(args.what))
+        found = find(project, what)
         now, zone = project.now(), project.zone
     if args.json:
         out.json({"ok": True, "found": [_table(one) for one in found]})

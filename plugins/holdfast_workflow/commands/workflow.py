@@ -37,8 +37,9 @@ def configure(parser: ArgumentParser) -> None:
     parser.epilog = (
         examples(
             "holdfast workflow start build",
-            'holdfast workflow end build --tests-passed --focus "login is done" --no-change patterns \\',
-            '    --deliverable "login works" --command "pytest -q" --exit-status 0',
+            'holdfast workflow end build --tests-passed --focus "login is done" \\',
+            '    --deliverable "login works" --command "pytest -q" --exit-status 0 \\',
+            "    --no-change patterns",
             "holdfast workflow end review --review-complete --from update.json",
             "holdfast workflow status",
         )

@@ -32,6 +32,12 @@ def test_root__that_is_a_file__says_so(run, tmp_path):
     assert "is a file" in result.err
 
 
+@pytest.mark.parametrize("words", [("status",), ("load",), ("flush", "--session", "s1"), ("add", "user", "hi")])
+def test_holdfast_folder__is_a_file__is_named(run, project, words):
+    (project / ".holdfast").write_text("in the way")
+    assert "move '.holdfast' away" in run(*words).err
+
+
 @pytest.mark.parametrize("words", [("--debug", "status"), ("status", "--debug"), ("--debug", "add", "user", "hi")])
 def test_debug__before_or_after_the_command__turns_the_log_on(run, monkeypatch, words):
     seen = []
@@ -65,6 +71,8 @@ def test_unavailable__permission_denied__asks_for_the_permission_that_is_missing
     [
         (("--root",), "--root takes a folder.", "`holdfast --root FOLDER status`"),
         (("sessions", "shw", "s1"), "`holdfast sessions` takes list or show, not 'shw'.", "Did you mean `show`?"),
+        (("why", " "), "needs a line, a fact or words", "Write it like `MEMORY.md:12`."),
+        (("--root", "", "purge", "--all", "--yes"), "The project folder's name is empty.", "leave out `--root`"),
         (("schedule",), "`holdfast schedule` needs install|remove|status.", "`holdfast schedule --help`"),
         (("add", "usr", "hi"), "takes user, assistant, system or tool, not 'usr'.", "Did you mean `user`?"),
         (("flush", "--reason", "x"), "--reason takes compaction, end, handoff, switch or manual, not 'x'.", "--help"),

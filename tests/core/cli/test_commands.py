@@ -58,6 +58,12 @@ def test_help__of_every_command__says_what_it_does_and_gives_an_example(run, com
     assert run("help", command).out == result.out
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help__on_80_columns__no_line_is_longer(run, command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert [line for line in run(command, "--help").out.splitlines() if len(line) > 80] == []
+
+
 def test_help__overall__names_every_command(run):
     result = run("--help")
     assert result.code == 0

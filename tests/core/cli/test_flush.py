@@ -312,3 +312,10 @@ def test_override__without_a_reason__exit_2(talked, reason):
 
 def test_override__unknown_session__exit_1(talked):
     assert talked("override", "--session", "nobody", "--reason", "x").code == 1
+
+
+def test_flush__payload_lacks_a_decision__names_the_flag_and_end_names_the_command(talked):
+    refused = talked("flush", "--session", "s1", "--objective", "Fix the login")
+    assert "As a flag: `--curated none`." in refused.err
+    assert "`holdfast flush --session s1`, which has a flag for each" in talked("end", "--session", "s1").err
+    assert talked("flush", "--session", "s1", "--objective", "Fix the login", "--curated", "none").code == 0

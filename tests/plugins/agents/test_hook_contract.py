@@ -102,6 +102,7 @@ def test_compaction__strict_and_category_dropped__is_blocked_naming_it_until_it_
 
     assert answer.code == 2
     assert f"lacks `{name}`;" in answer.stderr
+    assert "`/memory-update` states them" in answer.stderr
     assert client.notes() == ""
     assert flush(client, WHOLE).code == 0
     assert client.compact() == NOTHING

@@ -41,6 +41,7 @@ ASK = ("user", "Fix the login test")
         ("There are two fixtures called `user`. Which one do you mean?", "Which one do you mean?"),
         ("Here is the plan. Shall I proceed?", "Shall I proceed?"),
         ("I need the staging URL. Please share it.", "Please share it."),
+        ("Hi! What can I do for you today?", "none"),
     ],
 )
 def test_ending__answer__decides_by_its_last_sentences(answer: str, next_step: str) -> None:
@@ -126,6 +127,12 @@ def test_own_words__text_of_the_client__is_taken_away(sent: str, own: str) -> No
         ("ok, start", Kind.ASSENT),
         ("continue", Kind.ASSENT),
         ("Where do we stand?", Kind.ASSENT),
+        ("where were we?", Kind.ASSENT),
+        ("Good morning! Let's continue where we left off yesterday.", Kind.ASSENT),
+        ("can you pick up where we stopped?", Kind.ASSENT),
+        ("what's the current status?", Kind.ASSENT),
+        ("continue with the login test", Kind.REQUEST),
+        ("where do we log in?", Kind.REQUEST),
         ("Thanks, bye!", Kind.COURTESY),
         ("no thanks", Kind.COURTESY),
         ("danke", Kind.COURTESY),

@@ -121,6 +121,7 @@ def test_extract__preferences__are_taken_from_the_user_only() -> None:
         ("Decision: use a unique index", "use a unique index"),
         ("**Decision:** use a unique index.", "use a unique index"),
         ("We decided to use uv", "use uv"),
+        ("We decided that in production we use Postgres", "in production we use Postgres"),
         ("ok, let's go with Postgres 16", "let's go with Postgres 16"),
         ("Tool calls should not have an avatar", "Tool calls should not have an avatar"),
         ("We will use Postgres 16", "We will use Postgres 16"),
@@ -131,6 +132,11 @@ def test_extract__preferences__are_taken_from_the_user_only() -> None:
 )
 def test_extract__decision_of_the_user__is_kept(text: str, decision: str) -> None:
     assert extract(("user", text)).draft.decisions == (decision,)
+
+
+@pytest.mark.parametrize("text", ["Never twice, we decided that in the review last year.", "we decided that last week"])
+def test_extract__decision_that_points_back__is_not_kept(text: str) -> None:
+    assert extract(("user", text)).draft.decisions is None
 
 
 def test_extract__decision_of_the_agent__counts_only_in_its_answer() -> None:

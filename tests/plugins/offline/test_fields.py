@@ -73,6 +73,28 @@ def test_flush__only_thanks_since_the_last_flush__keeps_the_objective(opened, no
     assert note().count("**Objective:** Fix the login test\n") == 2
 
 
+@pytest.mark.parametrize("words", ["continue", "Good morning, where were we?"])
+def test_flush__only_a_request_to_go_on_since_the_compaction__keeps_objective_and_next_step(opened, note, words):
+    session = opened().session("s")
+    session.add("user", "Fix the parser so that it accepts tabs.")
+    session.add("assistant", "The lexer is changed. Next I'll add the tests for tabs.")
+    session.compact(0)
+    session.add("user", words)
+    session.flush()
+    assert note().count("**Objective:** Fix the parser so that it accepts tabs.\n") == 2
+    assert note().count("- Next step: Next I'll add the tests for tabs.\n") == 2
+
+
+@pytest.mark.parametrize("answer", [(), ("Hi! What can I do for you?",), ("Nothing is open here.",)])
+def test_flush__conversation_without_a_request__leaves_no_work_open(opened, note, answer):
+    session = opened().session("s")
+    session.add("user", "hi, where were we?")
+    for text in answer:
+        session.add("assistant", text)
+    session.flush()
+    assert "Work is closed." in note()
+
+
 def test_added__no_request_since_the_last_flush__its_objective_is_kept():
     said = [Message(id="1", at=datetime(2026, 11, 21, tzinfo=UTC), role="assistant", text="Done.")]
     last = {"payload": {"objective": "Paint the shed"}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from holdfast.cli import receipt
 from holdfast.cli.args import DEFAULT_SESSION, add_json, add_session, examples
 from holdfast.cli.session_lookup import require_session
 from holdfast.cli.terminal import Term
-from holdfast.errors import HoldfastError
+from holdfast.errors import FlushRefused, HoldfastError
 
 if TYPE_CHECKING:
     from holdfast.engine import Holdfast
@@ -29,7 +30,13 @@ def run(args: Namespace) -> int:
     with Holdfast.open(args.root) as memory:
         require_session(memory, session_id)
         session = memory.session(session_id)
-        session_id, got = session.id, session.end()
+        try:
+            session_id, got = session.id, session.end()
+        except FlushRefused as refused:
+            if refused.missing:
+                command = f"holdfast flush --session {shlex.quote(session.id)}"
+                refused.next_step = f"State them with `{command}`, which has a flag for each, then end the session."
+            raise
         memory.end_idle(but=session.id)
         if args.json:
             empty: dict[str, object] = {"ok": True, "session_id": session_id, "flush_id": "", "written": []}

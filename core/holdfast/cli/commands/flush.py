@@ -10,7 +10,7 @@ from holdfast.cli import payload_args as given
 from holdfast.cli import receipt
 from holdfast.cli.args import DEFAULT_SESSION, add_json, add_session, examples, file_name
 from holdfast.cli.problem import UsageError
-from holdfast.cli.session_lookup import require_session, require_source
+from holdfast.cli.session_lookup import how_to_give, require_session, require_source
 from holdfast.cli.terminal import Term
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 
@@ -25,7 +25,10 @@ _CHUNK = 250
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.usage = "holdfast flush [--session ID] [--reason WHY] [--transcript FILE] [--payload FILE] [FIELDS] [--json]"
+    parser.usage = (
+        "holdfast flush [--session ID] [--reason WHY] [--transcript FILE]\n"
+        "                      [--payload FILE] [FIELDS] [--json]"
+    )
     add_session(parser)
     parser.add_argument(
         "--reason", metavar="WHY", choices=REASONS, default="manual", help=f"{', '.join(REASONS)} (default: manual)"
@@ -45,8 +48,9 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast flush --session fix-login --payload payload.json",
             'echo \'{"objective": "Fix login", "next_step": "test", "curated": "none"}\' | \\',
             "    holdfast flush --session fix-login",
-            'holdfast flush --session fix-login --objective "Fix login" --fact "the clock is mocked" --blocker none \\',
-            '    --next-step "run the tests" --mutation "status:acme/app#12:in review" --curated none',
+            'holdfast flush --session fix-login --objective "Fix login" --blocker none \\',
+            '    --fact "the clock is mocked" --next-step "run the tests" \\',
+            '    --mutation "status:acme/app#12:in review" --curated none',
         )
         + "\n\nMissing payload fields are derived from the messages and marked as derived."
         "\nExit code 0: all of it is written and read back."
@@ -87,8 +91,10 @@ def _flush(args: Namespace, payload: Payload | None) -> int:
             if args.session is None:
                 nothing.next_step = _others(memory) or nothing.next_step
             raise
-        except FlushRefused:
+        except FlushRefused as refused:
             _say_blocked(session, args.reason)
+            if refused.missing:
+                refused.next_step = how_to_give(refused.missing)
             raise
         memory.end_idle(but=session.id)
         if args.json:
