@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from holdfast.config import inforce, settings
 from holdfast.config.provenance import Provenance
 from holdfast.fs import private, tracked
-from holdfast.gate import Gate
 from holdfast.plugin import discovery, options
 from holdfast.plugin.manager import Dispatch, PluginSettings
 from holdfast.session.services import Services
@@ -50,9 +49,7 @@ def opened(
         root=folder,
         state=state,
         config=settled,
-        layout=settled.layout,
         dispatch=dispatch,
-        gate=Gate(dispatch),
         store=Store(backend, settled.layout, state, provenance),
         clock=clock or _system_clock,
         notices=(*notices, *filter(None, [private.notice(state)])),
