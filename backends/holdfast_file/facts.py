@@ -84,7 +84,7 @@ class FactFile:
     def add(self, fact: Fact, limit: int) -> AddResult:
         from attrs import evolve
 
-        from holdfast.models.facts import AddOutcome, AddResult
+        from holdfast.models import AddOutcome, AddResult
 
         if limit < 1:
             raise ValueError("limit must be at least 1")

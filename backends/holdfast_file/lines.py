@@ -169,7 +169,7 @@ def _operation(record: object) -> Operation:
 
 
 def _fact(record: dict[str, object]) -> Fact:
-    from holdfast.models.facts import Fact  # brings attrs, which a store without facts does without
+    from holdfast.models import Fact  # brings attrs, which a store without facts does without
 
     if record.keys() != _FACT_KEYS:
         if not record.keys() >= _REQUIRED:
