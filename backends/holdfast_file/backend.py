@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from holdfast.models import AddResult, Fact
 from holdfast.storage import Capability, Damage, Document, FactOrder, StorageBackend
 from holdfast_file import repair
 from holdfast_file.documents import Documents
 from holdfast_file.facts import FactFile
 from holdfast_file.place import Place
+
+if TYPE_CHECKING:
+    from holdfast.models import AddResult, Fact
 
 
 class FileBackend(StorageBackend):

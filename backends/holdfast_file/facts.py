@@ -13,17 +13,14 @@ import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC
 from stat import S_ISREG
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from zlib import crc32
-
-import attrs
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Unavailable
 from holdfast.facts import factrules
 from holdfast.facts.factrules import duplicate_key
 from holdfast.fs import durable, safeopen
 from holdfast.fs.torn import may_be_torn
-from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
 from holdfast_file import mark as marks
 from holdfast_file import repair
@@ -31,6 +28,9 @@ from holdfast_file.index import FactIndex
 from holdfast_file.lines import BEGINNINGS, Operation, decode, decode_all, encode, utc
 from holdfast_file.mark import Mark
 from holdfast_file.place import SIZE, TIME, Identity, Place, identity_of, is_shared, read_at, read_bytes
+
+if TYPE_CHECKING:
+    from holdfast.models import AddResult, Fact
 
 #: The file is rewritten when it holds this many dead lines more than twice the live ones.
 SPARE_DEAD_LINES: Final = 256
@@ -82,10 +82,14 @@ class FactFile:
                 raise
 
     def add(self, fact: Fact, limit: int) -> AddResult:
+        from attrs import evolve
+
+        from holdfast.models import AddOutcome, AddResult
+
         if limit < 1:
             raise ValueError("limit must be at least 1")
         if fact.created_at.tzinfo is not UTC:
-            fact = attrs.evolve(fact, created_at=utc(fact.created_at))
+            fact = evolve(fact, created_at=utc(fact.created_at))
         key = duplicate_key(fact.content)
         with self._call():
             twin = self._index.find(key)

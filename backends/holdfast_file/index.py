@@ -9,19 +9,21 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
 from operator import itemgetter
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from holdfast.errors import Conflict
 from holdfast.facts.factrules import duplicate_key
-from holdfast.models import Fact
 from holdfast_file.lines import Operation
+
+if TYPE_CHECKING:
+    from holdfast.models import Fact
 
 #: What decides who leaves first: confidence, then age, then order of insertion. Source: R059, R060, reading A02.
 _Rank: TypeAlias = tuple[float, datetime, int, str]
 #: (confidence, negated; place in the order of insertion, which no two share; fact): sorts the strongest first.
-_Place: TypeAlias = tuple[float, int, Fact]
+_Place: TypeAlias = "tuple[float, int, Fact]"
 #: (place in the order of insertion, fact, duplicate key)
-_Entry: TypeAlias = tuple[int, Fact, str]
+_Entry: TypeAlias = "tuple[int, Fact, str]"
 
 #: Share of facts (one in N) that may have changed since the last sort. Above that, sorting again is as fast.
 _FEW: Final = 200

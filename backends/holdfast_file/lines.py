@@ -17,13 +17,15 @@ from datetime import UTC, datetime
 from json.encoder import encode_basestring as quoted
 from math import isfinite
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
 
 from holdfast.errors import Refused
 from holdfast.facts.factrules import CATEGORIES
-from holdfast.models import Fact
 from holdfast.text import untrusted
+
+if TYPE_CHECKING:
+    from holdfast.models import Fact
 
 _CRC = re.compile(rb', "crc": "([0-9a-f]{8})"\}\r?')
 _END = b', "crc": "%08x"}'
@@ -167,6 +169,8 @@ def _operation(record: object) -> Operation:
 
 
 def _fact(record: dict[str, object]) -> Fact:
+    from holdfast.models import Fact  # brings attrs, which a store without facts does without
+
     if record.keys() != _FACT_KEYS:
         if not record.keys() >= _REQUIRED:
             raise ValueError(f"{', '.join(sorted(_REQUIRED - record.keys()))} is missing")

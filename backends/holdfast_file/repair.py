@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-import attrs
-
 from holdfast.fs import durable
 from holdfast.storage import Damage
 from holdfast.text import conflicts
@@ -50,7 +48,9 @@ def repair(place: Place) -> None:
         operation = decode(line)
         fact = operation.fact
         if fact and not operation.update and fact.id in ids:  # another text under the same id: both stay
-            fact = attrs.evolve(fact, id=f"fact_{os.urandom(4).hex()}")
+            from attrs import evolve
+
+            fact = evolve(fact, id=f"fact_{os.urandom(4).hex()}")
             line = encode(Operation(fact=fact, leaves=operation.leaves)).rstrip(b"\n")
         if fact:
             ids.add(fact.id)

@@ -13,10 +13,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
-from attrs import frozen
-
 from holdfast.errors import Conflict, NotFound, Refused, Unsupported
-from holdfast.models.value import Value
 
 try:  # hashlib.sha256 without the 5 ms of loading OpenSSL
     from _sha2 import sha256 as _sha256  # type: ignore[import-not-found,unused-ignore]  # Python 3.12 and later
@@ -66,8 +63,7 @@ class HitKind(StrEnum):
     DOCUMENT = "document"
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Hit(Value):
+class Hit(NamedTuple):
     """One search result. ``name`` is the fact's id or the document's name; ``text`` the fact's content or the
     matching part of the document."""
 
@@ -76,8 +72,7 @@ class Hit(Value):
     text: str
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Document(Value):
+class Document(NamedTuple):
     """A document as stored. ``revision`` is opaque; equal revisions mean equal text."""
 
     name: str

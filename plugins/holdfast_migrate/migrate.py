@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from holdfast.config.provenance import FACTS
 from holdfast.errors import ConfigError, Conflict, Unavailable
@@ -63,7 +63,7 @@ def migrate_project(services: Services, to: str, progress: Progress | None = Non
         raise ConfigError(f"The project already uses the backend {to!r}.", next_step="Name another backend.")
     entry = discovery.choose(discovery.scan(), discovery.BACKENDS, to)
     plugin = discovery.import_object(entry)
-    target = Dispatch.storage_backend(plugin, entry, evolve(storage, backend=to), services.root)
+    target = Dispatch.storage_backend(plugin, entry, storage.evolve(backend=to), services.root)
     try:
         private.make(services.state)
         with durable.lock(services.private("migrate.lock")):

@@ -8,8 +8,6 @@ from functools import partial
 from itertools import count, takewhile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from attrs import evolve, frozen
-
 from holdfast.errors import BadValue
 from holdfast.journal import archive, journal
 from holdfast.plugin.progress import watched
@@ -28,8 +26,7 @@ _QUESTION: Final = 2_000
 _CUT: Final = f"Only the first {_QUESTION:,} characters of the question were searched."
 
 
-@frozen(kw_only=True)
-class SearchHit:
+class SearchHit(NamedTuple):
     """A possible answer.
 
     ``kind`` is turn, note, decision, memory, fact or document. ``name`` is the session, the document or empty, and
@@ -155,7 +152,7 @@ def find(
             hits = _hits(memory, db, _once_each(ranked, limit), corrected or asked)
             corrected = corrected if hits else ""
             return Found(
-                hits=[evolve(hit, corrected=corrected) for hit in hits] if corrected else hits,
+                hits=[hit._replace(corrected=corrected) for hit in hits] if corrected else hits,
                 texts=total,
                 unread=unread,
                 corrected=corrected,

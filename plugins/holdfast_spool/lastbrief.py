@@ -75,4 +75,4 @@ def _store(services: Services) -> str:
     """A digest of the settings that name the store: another store's brief is of no use."""
     import hashlib
 
-    return hashlib.sha256(repr(services.config.storage).encode("utf-8", "replace")).hexdigest()
+    return hashlib.sha256(services.config.storage.place.encode("utf-8", "replace")).hexdigest()

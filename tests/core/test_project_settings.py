@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-import attrs
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -15,6 +13,7 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.config import harmless, inforce, settings, trust
+from holdfast.config.section import Section
 from holdfast.config.serde import config_from
 from holdfast.config.values import Config
 from holdfast.errors import ConfigError, FlushRefused, NotTrusted
@@ -89,13 +88,12 @@ def of_user(text: str) -> None:
     Path(userdir.path(userdir.CONFIG_FILE)).write_text(text + "\n")
 
 
-def keys(cls: type[Any], path: str = "") -> set[str]:
+def keys(cls: type[Section], path: str = "") -> set[str]:
     found = set()
-    for field in attrs.fields(attrs.resolve_types(cls)):
-        default = field.default.factory() if isinstance(field.default, attrs.Factory) else field.default
-        if not field.init or field.name in ("options", "settings", "plugins"):
-            continue
-        found |= keys(type(default), f"{path}{field.name}.") if attrs.has(type(default)) else {path + field.name}
+    for name in cls.names():
+        default = getattr(cls, name)
+        if name not in ("options", "settings", "plugins"):
+            found |= keys(type(default), f"{path}{name}.") if isinstance(default, Section) else {path + name}
     return found
 
 

@@ -19,6 +19,7 @@ import pytest
 from tests.repo.documents import Block, blocks, execute
 
 from holdfast import hooks
+from holdfast.config.section import Section
 from holdfast.config.values import Config, PluginConfig
 from holdfast_curated import Limits
 
@@ -203,18 +204,18 @@ def test_hook__every_one__is_implemented_by_a_test(root: Path, name: str) -> Non
     assert any(re.search(rf"def {name}\(", text) for text in texts)
 
 
-def keys(cls: type[attrs.AttrsInstance], path: str = "") -> Iterator[tuple[str, object]]:
+def keys(cls: type[Section], path: str = "") -> Iterator[tuple[str, object]]:
     """Every key of the configuration with its default."""
-    for field in attrs.fields(attrs.resolve_types(cls)):
-        default = field.default.factory() if isinstance(field.default, attrs.Factory) else field.default  # type: ignore[arg-type]
-        if not field.init or field.name in ("options", "settings"):  # whatever else a table says
+    for name in cls.names():
+        default = getattr(cls, name)
+        if name in ("options", "settings"):  # whatever else a table says
             continue
-        if field.name == "plugins":
+        if name == "plugins":
             yield from keys(PluginConfig, "plugins.NAME.")
-        elif attrs.has(type(default)):
-            yield from keys(type(default), f"{path}{field.name}.")
+        elif isinstance(default, Section):
+            yield from keys(type(default), f"{path}{name}.")
         else:
-            yield f"{path}{field.name}", default
+            yield f"{path}{name}", default
 
 
 def test_configuration_page__keys_and_defaults__are_those_of_the_code(root: Path) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.errors import Corrupt, FlushRefused, NotFound
+from holdfast.text.lazy import Lazy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _FEW = 3
 #: Minimum length of the accepted beginning of an id.
 _PREFIX = 4
-_UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+_UUID: Final = Lazy(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 #: Length of a short id. The first 12 digits of a version 7 UUID are a time, so neighbours share fewer of them.
 _SHORT, _SHORT_OF_TIME = 8, 13
 #: Maximum length of a title, in characters.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NoReturn
@@ -12,6 +11,7 @@ from holdfast.cli.humanize import nearest
 from holdfast.cli.problem import UsageError
 from holdfast.cli.table import described, known, load, summary
 from holdfast.cli.terminal import Term
+from holdfast.text.lazy import Lazy
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -20,9 +20,9 @@ _AFTER_HELP = (
     "`holdfast COMMAND --help` shows more, with examples. All take --root DIR and --debug; many take --json.",
     "Exit codes: 0 done, 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable.",
 )
-_CHOICE = re.compile(r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)")
+_CHOICE = Lazy(r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)")
 #: A line break of the source inside a sentence.
-_CONTINUES = re.compile(r"(?<=[^.:!?\s])[ ]*\n(?=\S)")
+_CONTINUES = Lazy(r"(?<=[^.:!?\s])[ ]*\n(?=\S)")
 _MISSING = "the following arguments are required: "
 #: Words that are not commands -> the command they belong to.
 _PART_OF = {

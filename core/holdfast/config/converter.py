@@ -6,11 +6,10 @@ importing cattrs takes as long as starting Python, and many commands read no suc
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import attrs
 import cattrs
@@ -21,7 +20,9 @@ from cattrs.errors import (
     IterableValidationError,
 )
 
-from holdfast.config.values import Config, PluginConfig, StorageConfig
+from holdfast.config import flat
+from holdfast.config.section import Section
+from holdfast.config.values import PluginConfig, StorageConfig
 from holdfast.errors import BadValue, HoldfastError
 from holdfast.models import CuratedDecision, CuratedEntry
 from holdfast.text.times import moment
@@ -108,38 +109,32 @@ def _entries(value: object, kind: Any) -> tuple[Any, ...]:
     return tuple(cls(text=v) if isinstance(v, str) else _converter().structure(v, cls) for v in value)
 
 
-def _with_rest(cls: type[attrs.AttrsInstance], rest: str) -> Any:
-    """A table that collects unknown keys in the mapping ``rest``."""
-    known = {a.name for a in attrs.fields(cls)} - {rest}
-
-    def structure(value: object, _: object) -> object:
-        table = _mapping(value, None)
-        others = {k: v for k, v in table.items() if k not in known}
-        base = cattrs.gen.make_dict_structure_fn(cls, _converter(), **{rest: cattrs.gen.override(omit=True)})  # type: ignore[arg-type]
-        made = base({k: v for k, v in table.items() if k in known}, cls)
-        return attrs.evolve(made, **{rest: others})  # type: ignore[misc]
-
-    return structure
+#: A section -> its key for a mapping of all other keys of its table.
+_REST: Mapping[type[Section], str] = {StorageConfig: "options", PluginConfig: "settings"}
 
 
-def _config(value: object, _: object) -> Config:
-    """Structure section by section. This runs whenever a project is opened, so only the file's own settings should cost
-    time."""
+def _section(value: object, cls: type[Section]) -> Section:
+    """A table of settings, with every mistake in it."""
     table = _mapping(value, None)
-    kinds: dict[str, Any] = {a.name: a.type for a in attrs.fields(attrs.resolve_types(Config))}
+    kinds = {key: kind for key, kind in get_type_hints(cls).items() if key in cls.names()}
     made: dict[str, Any] = {}
     wrong: list[Exception] = []
-    for name in [n for n in table if n in kinds]:
+    if rest := _REST.get(cls):
+        del kinds[rest]
+        made[rest] = {key: one for key, one in table.items() if key not in kinds}
+        table = {key: one for key, one in table.items() if key in kinds}
+    for key in [key for key in table if key in kinds]:
         try:
-            made[name] = _converter().structure(table[name], kinds[name])
+            made[key] = _converter().structure(table[key], kinds[key])
+            cls(**{key: made[key]})
         except Exception as error:  # noqa: BLE001 - reported with all the others, each with its path
-            error.add_note(AttributeValidationNote(name, name, kinds[name]))
+            error.add_note(AttributeValidationNote(key, key, kinds[key]))
             wrong.append(error)
     if unknown := set(table) - set(kinds):
-        wrong.append(ForbiddenExtraKeysError(None, Config, unknown))
+        wrong.append(ForbiddenExtraKeysError(None, cls, unknown))
     if wrong:
-        raise ClassValidationError("the settings", wrong, Config)
-    return Config(**made)
+        raise ClassValidationError("the settings", wrong, cls)
+    return cls(**made)
 
 
 @cache
@@ -154,9 +149,7 @@ def _converter() -> cattrs.Converter:
     converter.register_structure_hook_func(lambda t: t == Mapping[str, object], _mapping)
     converter.register_structure_hook_func(_is_list_of_entries, _entries)
     converter.register_structure_hook(CuratedDecision, _curated)
-    converter.register_structure_hook(Config, _config)
-    converter.register_structure_hook(StorageConfig, _with_rest(StorageConfig, "options"))
-    converter.register_structure_hook(PluginConfig, _with_rest(PluginConfig, "settings"))
+    converter.register_structure_hook_func(lambda t: isinstance(t, type) and issubclass(t, Section), _section)
     return converter
 
 
@@ -173,7 +166,7 @@ def problems(error: BaseException, path: str = "") -> list[str]:
             lines += problems(inner, path)
         return lines
     if isinstance(error, ForbiddenExtraKeysError):
-        known = [a.name for a in attrs.fields(error.cl)] if attrs.has(error.cl) else []
+        known = list(flat.fields_of(error.cl) or ())
         keys = sorted(error.extra_fields)
         return [f"{path + '.' if path else ''}{key}: unknown key{_meant(key, known)}" for key in keys]
     if isinstance(error, BadValue):
@@ -184,12 +177,6 @@ def problems(error: BaseException, path: str = "") -> list[str]:
     if isinstance(error, HoldfastError):
         return [str(error)]
     text = str(error.args[0]) if error.args else type(error).__name__
-    if rule := re.fullmatch(r"'(\w+)' must be (.+)", text):  # a validator of attrs
-        path = f"{path}.{rule[1]}" if path else rule[1]
-        limit, _, given = rule[2].rpartition(": ")
-        text = f"must be {limit}, not {given}"
-        if rule[2].startswith("in "):
-            text = f"must be one of {', '.join(error.args[2])}, not {error.args[3]!r}"
     if isinstance(error, KeyError):
         return [f"{path or text}: missing"]
     return [f"{path}: {text}" if path else text]

@@ -11,12 +11,13 @@ import sys
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from enum import Enum
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from attrs import fields, has
-
-from holdfast.models.curated import CuratedDecision
+from holdfast.config.section import Section
 from holdfast.text.times import moment, stamp
+
+if TYPE_CHECKING:
+    from holdfast.models import CuratedDecision
 
 T = TypeVar("T")
 
@@ -29,15 +30,28 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, datetime):
         return stamp(value)
-    if isinstance(value, CuratedDecision):
-        return _decision(value)
+    if (fields := fields_of(type(value))) is not None:
+        from holdfast.models.curated import CuratedDecision
+
+        return (
+            _decision(value)
+            if isinstance(value, CuratedDecision)
+            else {name: plain(getattr(value, name)) for name in fields}
+        )
     if isinstance(value, Mapping):
         return {plain(key): plain(one) for key, one in value.items()}
     if isinstance(value, Collection):
         return [plain(one) for one in value]
-    if has(type(value)):
-        return {one.name: plain(getattr(value, one.name)) for one in fields(type(value)) if one.init}
     return value
+
+
+def fields_of(cls: type) -> Mapping[str, object] | None:
+    """The fields of a value's class and their annotations; None for any other class. Does not import attrs, which
+    settings do without."""
+    if issubclass(cls, Section):
+        return {key: cls.__annotations__[key] for key in cls.names()}
+    made = getattr(cls, "__attrs_attrs__", None)
+    return None if made is None else {one.name: one.type for one in made if one.init}
 
 
 def _decision(value: CuratedDecision) -> object:
@@ -59,7 +73,7 @@ def built(value: object, cls: type[T]) -> T | None:
 def _built(value: object, cls: type[T]) -> T:
     if not isinstance(value, dict):
         raise TypeError
-    kinds = {one.name: _name(one.type) for one in fields(cls)}  # type: ignore[arg-type]
+    kinds = {name: _name(kind) for name, kind in (fields_of(cls) or {}).items()}
     return cls(**{name: _field(given, kinds[name], cls) for name, given in value.items()})
 
 
@@ -89,6 +103,6 @@ def _field(value: Any, kind: str, cls: type) -> object:
         item = kind.removeprefix("Mapping[str, ").removesuffix("]")
         return {name: _field(one, item, cls) for name, one in value.items()}
     inner = getattr(sys.modules[cls.__module__], kind, None)
-    if isinstance(inner, type) and has(inner):
+    if isinstance(inner, type) and fields_of(inner) is not None:
         return _built(value, inner)
     raise TypeError

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 from enum import StrEnum
-from typing import Final
+from functools import cached_property
+from typing import Final, NamedTuple
 
-from attrs import field, frozen
-
+from holdfast.config.section import Section
 from holdfast.errors import ConfigError
-from holdfast.models.value import Value
 
 #: The first line of a new archive of curated memory, see :attr:`Layout.archive`.
 ARCHIVE = "# Archived Memory\n"
@@ -46,8 +45,7 @@ SURFACES: Final = tuple(Surface)
 CURATED: Final = (Surface.MEMORY, Surface.USER)
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Layer(Value):
+class Layer(NamedTuple):
     """One row of the continuity doctrine, with a surface's owner, first reader and purpose. Source: R089-R095."""
 
     surface: Surface
@@ -57,15 +55,14 @@ class Layer(Value):
     role: str
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Preset(Value):
+class Preset(NamedTuple):
     """``path`` is the store's folder under the project; ``roots`` names the logical roots. If other programs also keep
     files in that folder, it is ``shared``, and holdfast reads only folders with the preset's documents."""
 
     path: str
-    shared: bool = False
-    roots: Mapping[str, str] = field(factory=dict)
     documents: Mapping[Surface, str]
+    shared: bool = False
+    roots: Mapping[str, str] = {}
     facts: str = "facts.jsonl"
 
 
@@ -212,17 +209,14 @@ _ROLES: Final[tuple[tuple[Surface, str, str, str], ...]] = (
 )
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Layout(Value):
+class Layout(Section):
     """A preset with the user's changes. Names are relative to the store, with ``/``."""
 
     preset: str = "default"
-    roots: Mapping[str, str] = field(factory=dict)
-    documents: Mapping[str, str] = field(factory=dict)
-    #: Names of single-document surfaces, built once because every turn needs them.
-    _single: dict[str, str] = field(init=False, repr=False, eq=False, factory=dict)
+    roots: Mapping[str, str] = {}
+    documents: Mapping[str, str] = {}
 
-    def __attrs_post_init__(self) -> None:
+    def _check_together(self) -> None:
         if self.preset not in PRESETS:
             raise ConfigError(
                 f"layout.preset {self.preset!r} is unknown.", next_step=f"Known presets: {', '.join(sorted(PRESETS))}."
@@ -240,14 +234,18 @@ class Layout(Value):
                 )
         try:
             for surface in self.base.documents:
-                name = self.name(surface, date(2000, 1, 1))
-                if "{date}" not in self._template(surface):
-                    self._single[surface] = name
+                self.name(surface, date(2000, 1, 1))
             self.facts  # noqa: B018 - evaluated for its errors
         except (KeyError, IndexError, ValueError) as error:
             raise ConfigError(
                 f"The layout names an unknown root: {error}.", next_step="Define it under [layout.roots]."
             ) from error
+
+    @cached_property
+    def _single(self) -> dict[str, str]:
+        """Names of single-document surfaces, built once because every turn needs them."""
+        templates = {surface: self._template(surface) for surface in self.base.documents}
+        return {one: text.format(**self._roots) for one, text in templates.items() if "{date}" not in text}
 
     @property
     def base(self) -> Preset:

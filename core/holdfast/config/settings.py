@@ -265,16 +265,20 @@ def user_file_shown(env: Mapping[str, str] | None = None) -> str:
 
 
 def _parsed(data: bytes, name: str) -> dict[str, Any]:
-    import tomllib
-
     try:
-        return untrusted.from_toml(data.decode("utf-8"))
+        text = data.decode("utf-8")
+        return {} if _says_nothing(text) else untrusted.from_toml(text)
     except UnicodeDecodeError as error:
         raise ConfigError(
             f"{name} is not UTF-8: byte {error.start} cannot be read.", next_step="Convert it to UTF-8."
         ) from error
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise ConfigError(f"{name} is not valid TOML: {error}.", next_step="Correct that line.") from error
+
+
+def _says_nothing(text: str) -> bool:
+    """Whether a file has only comments, as `holdfast init` writes it. Then no parser is imported."""
+    return all(not line or (line.startswith("#") and line.isprintable()) for line in text.split("\n"))
 
 
 def _put(data: dict[str, Any], path: str, text: str) -> None:

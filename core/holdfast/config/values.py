@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import time, tzinfo
 
-from attrs import Attribute, field, frozen, validators
-
 from holdfast.config.layout import Layout
-from holdfast.models.value import Value
+from holdfast.config.section import Section, at_least, more_than, one_of, setting
 from holdfast.plugin import discovery
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class StorageConfig(Value):
+class StorageConfig(Section):
     """``backend`` names an entry point; ``path`` is its folder under the project; ``facts`` its facts file.
 
     With ``spool`` a flush that the store's server does not take is kept on this machine and written later.
@@ -24,33 +21,41 @@ class StorageConfig(Value):
     backend: str = "file"
     path: str = ".holdfast"
     facts: str = "facts.jsonl"
-    spool: bool = field(default=False, repr=False)  # not part of which store it is
-    options: Mapping[str, object] = field(factory=dict)
+    spool: bool = False
+    options: Mapping[str, object] = {}
+
+    @property
+    def place(self) -> str:
+        """Identifies the store. ``spool`` is not part of it."""
+        named = ", ".join(f"{key}={getattr(self, key)!r}" for key in ("backend", "path", "facts", "options"))
+        return f"StorageConfig({named})"
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class PluginConfig(Value):
+def _check_deadline(value: float | None) -> None:
+    if value is not None:
+        more_than(0)(value)
+
+
+class PluginConfig(Section):
     """A ``[plugins.NAME]`` table. Its presence enables the plugin unless ``enabled = false``.
 
     ``deadline_s`` bounds one call of a hook, in seconds. ``settings`` is the rest, for the plugin to read.
     """
 
     enabled: bool = True
-    deadline_s: float | None = field(default=None, validator=validators.optional(validators.gt(0)))
-    settings: Mapping[str, object] = field(factory=dict)
+    deadline_s: float | None = setting(default=None, check=_check_deadline)
+    settings: Mapping[str, object] = {}
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class FlushConfig(Value):
+class FlushConfig(Section):
     """With ``policy`` lenient, a missing payload is derived. With strict, it blocks, at most ``strict_blocks``
     times."""
 
-    policy: str = field(default="lenient", validator=validators.in_(("lenient", "strict")))
-    strict_blocks: int = field(default=3, validator=validators.ge(1))
+    policy: str = setting(default="lenient", check=one_of("lenient", "strict"))
+    strict_blocks: int = setting(default=3, check=at_least(1))
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class IdentityConfig(Value):
+class IdentityConfig(Section):
     """With ``record`` each flush and fact names ``person`` and ``machine``: by default the login and the host name.
     When it is not set, it is on where machines share the store: on a server."""
 
@@ -59,27 +64,30 @@ class IdentityConfig(Value):
     machine: str = ""
 
 
-def _check_share(_: object, __: Attribute[float], value: float) -> None:
+def _check_share(value: float) -> None:
     if value != 0 and not 0.3 <= value <= 1:
         raise ValueError(f"{value} is not 0 and not from 0.3 to 1")
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class SessionConfig(Value):
+class SessionConfig(Section):
     """``keep_last`` messages stay after a trim; ``idle_minutes`` without a turn counts as the session's end.
 
     Above ``ask_at``, a share of the context window, a client's prompt hook asks the agent once to flush; 0 never asks.
     ``context_window`` is the window in tokens for clients that do not report it; 0 means the client's usual one.
     """
 
-    keep_last: int = field(default=4, validator=validators.ge(0))
-    idle_minutes: float = field(default=120.0, validator=validators.gt(0))
-    ask_at: float = field(default=0.7, validator=_check_share)
-    context_window: int = field(default=0, validator=validators.ge(0))
+    keep_last: int = setting(default=4, check=at_least(0))
+    idle_minutes: float = setting(default=120.0, check=more_than(0))
+    ask_at: float = setting(default=0.7, check=_check_share)
+    context_window: int = setting(default=0, check=at_least(0))
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class FactsConfig(Value):
+def _check_confidence(value: float) -> None:
+    if not 0 <= value <= 1:
+        raise ValueError(f"must be from 0 to 1, not {value!r}")
+
+
+class FactsConfig(Section):
     """Rules of the fact store. Source: R040, R058; the options, all off, are those of readings A01, A05 and A08.
 
     ``rank_union``: at the cap, a new fact weaker than all stored facts is rejected. ``reserved_corrections``: this many
@@ -88,17 +96,16 @@ class FactsConfig(Value):
     of an extracted fact with an unknown category: ``drop``, or ``context``, which files it there.
     """
 
-    max_facts: int = field(default=500, validator=validators.ge(1))
-    threshold: float = field(default=0.5, validator=[validators.ge(0.0), validators.le(1.0)])
+    max_facts: int = setting(default=500, check=at_least(1))
+    threshold: float = setting(default=0.5, check=_check_confidence)
     rank_union: bool = False
-    reserved_corrections: int = field(default=0, validator=validators.ge(0))
+    reserved_corrections: int = setting(default=0, check=at_least(0))
     supersede: bool = False
     strict: bool = False
-    bad_category: str = field(default="drop", validator=validators.in_(("drop", "context")))
+    bad_category: str = setting(default="drop", check=one_of("drop", "context"))
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class ExtractConfig(Value):
+class ExtractConfig(Section):
     """When turns are extracted, and how failed extractions are retried.
 
     ``when``: ``flush``, or ``turn``, which extracts each ended turn in a separate process. A failed extraction is
@@ -106,49 +113,38 @@ class ExtractConfig(Value):
     abandoned after ``max_wait_hours``. Source: R033, reading A19.
     """
 
-    when: str = field(default="flush", validator=validators.in_(("flush", "turn")))
-    max_attempts: int = field(default=5, validator=validators.ge(1))
-    backoff_minutes: float = field(default=1.0, validator=validators.ge(0))
-    max_wait_hours: float = field(default=72.0, validator=validators.gt(0))
+    when: str = setting(default="flush", check=one_of("flush", "turn"))
+    max_attempts: int = setting(default=5, check=at_least(1))
+    backoff_minutes: float = setting(default=1.0, check=at_least(0))
+    max_wait_hours: float = setting(default=72.0, check=more_than(0))
 
 
-def _nonblank(_: object, __: Attribute[str], value: object) -> None:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{value!r} is not a command")
-
-
-def _commands(value: object) -> tuple[str, ...]:
-    if isinstance(value, str) or not isinstance(value, list | tuple):
+def _check_commands(value: object) -> None:
+    if not isinstance(value, tuple):
         raise TypeError("expected a list of commands")
-    return tuple(value)
+    for one in value:
+        if not isinstance(one, str) or not one.strip():
+            raise ValueError(f"{one!r} is not a command")
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class WorkflowConfig(Value):
+class WorkflowConfig(Section):
     """Workflows over the three files. ``automatic``: clients' hooks end a workflow whose condition they observed, and
     record failed checks when a session ends. ``tests`` are prefixes of additional test commands, besides those that
     holdfast knows."""
 
     automatic: bool = True
-    tests: tuple[str, ...] = field(default=(), converter=_commands, validator=validators.deep_iterable(_nonblank))
+    tests: tuple[str, ...] = setting(default=(), check=_check_commands)
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class PromptConfig(Value):
+class PromptConfig(Section):
     """``max_tokens`` bounds the prompt block (R067); ``counter`` counts them: ``estimate``, or ``tiktoken:ENCODING``
     with the extra ``holdfast[tiktoken]`` (reading A17)."""
 
-    max_tokens: int = field(default=2000, validator=validators.ge(0))
+    max_tokens: int = setting(default=2000, check=at_least(0))
     counter: str = "estimate"
 
 
-def _days(default: int) -> int:
-    made: int = field(default=default, validator=validators.ge(0))
-    return made
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class RetentionConfig(Value):
+class RetentionConfig(Section):
     """Retention in days for each kind of data, counted from its own date; 0 keeps it indefinitely. Source: R244.
 
     Written or flushed data is kept unless a limit is set here. By default only private leftovers are limited:
@@ -158,17 +154,17 @@ class RetentionConfig(Value):
     data.
     """
 
-    daily: int = _days(0)
-    diary: int = _days(0)
-    trail: int = _days(0)
-    report: int = _days(0)
-    heartbeat: int = _days(0)
-    briefing: int = _days(0)
-    journal: int = _days(30)
-    damaged: int = _days(90)
-    backup: int = _days(90)
-    log: int = _days(365)
-    turns: str = field(default="journal", validator=validators.in_(("journal", "forever")))
+    daily: int = setting(default=0, check=at_least(0))
+    diary: int = setting(default=0, check=at_least(0))
+    trail: int = setting(default=0, check=at_least(0))
+    report: int = setting(default=0, check=at_least(0))
+    heartbeat: int = setting(default=0, check=at_least(0))
+    briefing: int = setting(default=0, check=at_least(0))
+    journal: int = setting(default=30, check=at_least(0))
+    damaged: int = setting(default=90, check=at_least(0))
+    backup: int = setting(default=90, check=at_least(0))
+    log: int = setting(default=365, check=at_least(0))
+    turns: str = setting(default="journal", check=one_of("journal", "forever"))
 
     @property
     def of_turns(self) -> str:
@@ -179,7 +175,7 @@ class RetentionConfig(Value):
         return f"Turns are kept for {days} after a session's last turn (`[retention] journal`)."
 
 
-def _check_time(_: object, __: Attribute[str], value: str) -> None:
+def _check_time(value: str) -> None:
     try:
         fits = len(value) == 5 and time.fromisoformat(value) is not None
     except ValueError:
@@ -188,8 +184,7 @@ def _check_time(_: object, __: Attribute[str], value: str) -> None:
         raise ValueError(f"{value!r} is not a time of day; write it like `03:30`")
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class DreamConfig(Value):
+class DreamConfig(Section):
     """When and how the daily notes are consolidated into MEMORY.md.
 
     A dream reads ``lookback_days`` calendar days including today and is due ``every_hours`` after the last. ``at`` is
@@ -201,20 +196,20 @@ class DreamConfig(Value):
     oldest first. ``backups`` is the number of backups kept.
     """
 
-    lookback_days: int = field(default=3, validator=validators.ge(0))
-    every_hours: float = field(default=24.0, validator=validators.gt(0))
-    at: str = field(default="03:30", validator=_check_time)
-    apply: str = field(default="auto", validator=validators.in_(("auto", "propose")))
+    lookback_days: int = setting(default=3, check=at_least(0))
+    every_hours: float = setting(default=24.0, check=more_than(0))
+    at: str = setting(default="03:30", check=_check_time)
+    apply: str = setting(default="auto", check=one_of("auto", "propose"))
     plugin: str = ""
     judge: str = ""
-    min_chars: int = field(default=1, validator=validators.ge(1))
-    max_chars: int = field(default=200_000, validator=validators.ge(1))
-    max_memory_chars: int = field(default=50_000, validator=validators.ge(1))
-    max_items: int = field(default=200, validator=validators.ge(1))
-    backups: int = field(default=30, validator=validators.ge(1))
+    min_chars: int = setting(default=1, check=at_least(1))
+    max_chars: int = setting(default=200_000, check=at_least(1))
+    max_memory_chars: int = setting(default=50_000, check=at_least(1))
+    max_items: int = setting(default=200, check=at_least(1))
+    backups: int = setting(default=30, check=at_least(1))
 
 
-def _check_zone(_: object, __: Attribute[str], value: str) -> None:
+def _check_zone(value: str) -> None:
     if value != "local":
         import zoneinfo
 
@@ -226,23 +221,22 @@ def _check_zone(_: object, __: Attribute[str], value: str) -> None:
             ) from error
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Config(Value):
+class Config(Section):
     """All settings of holdfast.toml."""
 
-    zone: str = field(default="local", validator=_check_zone)
-    layout: Layout = field(factory=Layout)
-    storage: StorageConfig = field(factory=StorageConfig)
-    plugins: Mapping[str, PluginConfig] = field(factory=dict)
-    flush: FlushConfig = field(factory=FlushConfig)
-    session: SessionConfig = field(factory=SessionConfig)
-    facts: FactsConfig = field(factory=FactsConfig)
-    extract: ExtractConfig = field(factory=ExtractConfig)
-    prompt: PromptConfig = field(factory=PromptConfig)
-    dream: DreamConfig = field(factory=DreamConfig)
-    workflow: WorkflowConfig = field(factory=WorkflowConfig)
-    retention: RetentionConfig = field(factory=RetentionConfig)
-    identity: IdentityConfig = field(factory=IdentityConfig)
+    zone: str = setting(default="local", check=_check_zone)
+    layout: Layout = Layout()
+    storage: StorageConfig = StorageConfig()
+    plugins: Mapping[str, PluginConfig] = {}
+    flush: FlushConfig = FlushConfig()
+    session: SessionConfig = SessionConfig()
+    facts: FactsConfig = FactsConfig()
+    extract: ExtractConfig = ExtractConfig()
+    prompt: PromptConfig = PromptConfig()
+    dream: DreamConfig = DreamConfig()
+    workflow: WorkflowConfig = WorkflowConfig()
+    retention: RetentionConfig = RetentionConfig()
+    identity: IdentityConfig = IdentityConfig()
 
     def plugin(self, name: str) -> PluginConfig:
         """A plugin's settings; plugins on by default need no table."""

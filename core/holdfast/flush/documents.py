@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from holdfast.config.layout import ARCHIVE, Surface
 from holdfast.config.serde import flushed_payload, stamp
@@ -45,7 +45,7 @@ class Documents:
         services, layout = self.services, self.services.layout
         self._together = services.together()
         if self._together is not None:
-            self.services = evolve(services, store=self._together)
+            self.services = services.with_store(self._together)
             days = (layout.name(surface, at.date()) for surface in (Surface.DAILY, Surface.TRAIL))
             others = (layout.name(surface) for surface in (Surface.HANDOFF, Surface.MEMORY, Surface.USER))
             self._together.prefetch([*days, *others])

@@ -51,6 +51,13 @@ class _Failure(NamedTuple):
     cause: BaseException | None
 
 
+class _Plugins(pluggy.PluginManager):
+    """pluggy's manager, without a look at Python's own attributes of each plugin, which are four of five."""
+
+    def parse_hookimpl_opts(self, plugin: object, name: str) -> Any:
+        return None if name.startswith("__") else super().parse_hookimpl_opts(plugin, name)
+
+
 class PluginSettings(NamedTuple):
     """The ``[plugins.NAME]`` table in the loader's form."""
 
@@ -63,7 +70,7 @@ class Dispatch:
     """Holds one plugin manager. ``statuses`` has every enabled plugin's status."""
 
     def __init__(self) -> None:
-        self._manager = pluggy.PluginManager(hooks.PROJECT)
+        self._manager = _Plugins(hooks.PROJECT)
         self._manager.add_hookspecs(hooks)
         self._deadlines = Deadlines()
         self.statuses: list[Status] = []

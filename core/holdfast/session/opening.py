@@ -11,7 +11,6 @@ from holdfast.config import inforce, settings
 from holdfast.config.provenance import Provenance
 from holdfast.errors import BadValue
 from holdfast.fs import private, tracked
-from holdfast.gate import Gate
 from holdfast.plugin import discovery, options
 from holdfast.plugin.manager import Dispatch, PluginSettings
 from holdfast.session.services import Services
@@ -53,9 +52,7 @@ def opened(
         root=folder,
         state=state,
         config=settled,
-        layout=settled.layout,
         dispatch=dispatch,
-        gate=Gate(dispatch),
         store=Store(backend, settled.layout, state, provenance),
         clock=clock or _system_clock,
         notices=(*notices, *filter(None, [private.notice(state)])),

@@ -7,10 +7,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from attrs import define, evolve
-
 from holdfast.config import identity
-from holdfast.config.layout import Layout, Surface
+from holdfast.config.layout import Surface
 from holdfast.config.values import Config
 from holdfast.gate import Gate
 from holdfast.hooks import LimitsItems
@@ -26,23 +24,42 @@ if TYPE_CHECKING:
     from holdfast.session.together import Together
 
 
-@define(kw_only=True)
 class Services:
     """One per opened project. ``root`` and ``state`` are absolute; ``clock`` returns an aware time. ``notices`` are
     sentences about project settings that are not in force."""
 
-    root: str
-    state: str
-    config: Config
-    layout: Layout
-    dispatch: Dispatch
-    gate: Gate
-    store: Store
-    clock: Callable[[], datetime]
-    #: Whether a client is waiting for an answer, as during a hook. Then no model is called, and extraction is deferred.
-    hurried: bool = False
-    count_tokens: Callable[[str], int] = tokens.estimate
-    notices: tuple[str, ...] = ()
+    def __init__(
+        self,
+        *,
+        root: str,
+        state: str,
+        config: Config,
+        dispatch: Dispatch,
+        store: Store,
+        clock: Callable[[], datetime],
+        notices: tuple[str, ...] = (),
+    ) -> None:
+        self.root = root
+        self.state = state
+        self.config = config
+        self.layout = config.layout
+        self.dispatch = dispatch
+        self.gate = Gate(dispatch)
+        self.store = store
+        self.clock = clock
+        self.notices = notices
+        #: Whether a client is waiting for an answer, as during a hook. Then no model is called, and extraction is
+        #: deferred.
+        self.hurried = False
+        self.count_tokens: Callable[[str], int] = tokens.estimate
+
+    def with_store(self, store: Store) -> Services:
+        """The same services with another store."""
+        from copy import copy
+
+        made = copy(self)
+        made.store = store
+        return made
 
     def recalled(self, name: str) -> Document | None:
         """The document, masked for an agent, a terminal or another file. None when it does not exist or is withheld
@@ -55,7 +72,7 @@ class Services:
     def shown(self, document: Document) -> Document:
         """Mask a stored document, like everything that leaves the store. Raises: PluginError."""
         surface = str(self.layout.surface_of(document.name) or Surface.DAILY)
-        return evolve(document, text=self.gate.outgoing(document.text, surface=surface, name=document.name))
+        return document._replace(text=self.gate.outgoing(document.text, surface=surface, name=document.name))
 
     def together(self) -> Together | None:
         """A store that collects changes and makes them in one step, where the backend can."""

@@ -69,7 +69,6 @@ def test_server__a_forgotten_path_before_the_interface__says_so(standin: StandIn
 
 
 def test_prompt__facts_on_a_server__are_read_once(standin: StandIn, machine: Machine, tmp_path: Path) -> None:
-    from attrs import evolve
 
     from holdfast import Holdfast
     from holdfast.config.values import Config, StorageConfig
@@ -78,7 +77,7 @@ def test_prompt__facts_on_a_server__are_read_once(standin: StandIn, machine: Mac
     store.add_fact(make_fact(1), 100)
     options = {"server": standin.url, "repository": REPO}
     (tmp_path / "p").mkdir()
-    config = evolve(Config(), storage=StorageConfig(backend="gitea", options=options))
+    config = Config(storage=StorageConfig(backend="gitea", options=options))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOLDFAST_GITEA_TOKEN", standin.token)
         with Holdfast.open(tmp_path / "p", config=config) as memory:

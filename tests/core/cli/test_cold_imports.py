@@ -33,13 +33,14 @@ COMMANDS = {
     ("status",): {"sqlite3", "tomllib"},
     ("load",): {"sqlite3"},
     ("remember", "The parser reads the journal"): {"cattrs", "sqlite3", "tomllib", "holdfast.session.session"},
-    ("search", "parser"): {"cattrs", "tomllib", "holdfast.session.session"},
+    ("search", "parser"): {"attr", "attrs", "cattrs", "tomllib", "holdfast.session.session"},
 }
 
 
 @pytest.fixture
 def used(project: Path) -> Path:
-    """A project with a flushed session, a fact and an index."""
+    """A project with a flushed session, a fact, an index and the settings file of `holdfast init`."""
+    (project / "holdfast.toml").write_text("# Settings\n\n# They are all as usual.\n")
     for words in (
         ["add", "user", "Fix the parser"],
         ["flush"],
@@ -54,7 +55,7 @@ def used(project: Path) -> Path:
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
-def test_command__in_a_project_without_settings__imports_nothing_that_it_does_not_use(
+def test_command__in_a_project_with_the_usual_settings__imports_nothing_that_it_does_not_use(
     used: Path, words: tuple[str, ...]
 ) -> None:
     done = subprocess.run(

@@ -287,14 +287,13 @@ def test_extract__some_bad_facts__good_ones_stored_each_outcome_told(memory: Any
 
 
 def test_extract__more_facts_than_fit__never_above_the_cap(memory: Any, server: ModelServer) -> None:
-    from attrs import evolve
 
     server.answers(
         json.dumps({"facts": [{"content": f"f{n}", "category": "goal", "confidence": 0.9} for n in range(9)]})
     )
     opened = memory()
     services = opened.services
-    services.config = evolve(services.config, facts=evolve(services.config.facts, max_facts=4))
+    services.config = services.config.evolve(facts=services.config.facts.evolve(max_facts=4))
     result = opened.extract(turn("a", "b"))
     assert contents(opened) == ["f5", "f6", "f7", "f8"]
     assert len(result.evicted) == 5
