@@ -25,8 +25,8 @@ _SHARE: Final = re.compile(r"\b([\w.]+) (?:out )?of (?:the |our |all )?([\w.]+)\
 
 
 def is_reckoned(token: Token, body: str, matches: Sequence[Match]) -> bool:
-    """Whether a number is a source's number rounded, its percentage, or one for a single thing."""
-    return _is_rounded(token, body, matches) or _is_single(token, matches) or _is_percentage(token, matches)
+    """Whether a number is a source's number rounded, or its percentage."""
+    return _is_rounded(token, body, matches) or _is_percentage(token, matches)
 
 
 def is_listed(token: Token, body: str) -> bool:
@@ -60,13 +60,13 @@ def is_rest(token: Token, body: str, matches: Sequence[Match]) -> bool:
     return False
 
 
-def miscounted(body: str, matches: Sequence[Match]) -> Iterator[str]:
+def miscounted(body: str, matches: Sequence[Match]) -> Iterator[tuple[str, str]]:
     """``four of the five`` where the best source lines say three of five."""
     for words, part, whole in _shares(body):
         near = [share for match in matches[:_SUPPORTS] for share in _shares(match.unit.text)]
         theirs = [other for _, other, of in near if of == whole]
         if theirs and part not in (*theirs, *(whole - other for other in theirs)):
-            yield words
+            yield "number", words
 
 
 def _shares(text: str) -> Iterator[tuple[str, float, float]]:
@@ -88,11 +88,6 @@ def _is_rounded(token: Token, body: str, matches: Sequence[Match]) -> bool:
             if near and abs(near - value) <= 0.07 * abs(near) and digits(value) < digits(near):
                 return True
     return False
-
-
-def _is_single(token: Token, matches: Sequence[Match]) -> bool:
-    words = ("w:one", "w:single", "w:a", "w:an", "w:once", "w:first")
-    return token.wants[0] in ("#1", "=1") and any(m.unit.holds(words) for m in matches[:_SUPPORTS])
 
 
 def _is_percentage(token: Token, matches: Sequence[Match]) -> bool:

@@ -277,19 +277,6 @@ def supporting(matches: Sequence[Match], claims: Sequence[tuple[str, tuple[str, 
     return places
 
 
-def is_abbreviation(low: str, matches: Sequence[Match]) -> bool:
-    """Whether a word is ``bft`` where one of the three best units says Beaufort."""
-    if not 2 < len(low) < 6 or any(c in "aeiou" for c in low[1:]):
-        return False
-    near = (t.text.lower() for match in matches[:3] for t in match.unit.tokens)
-    return any(word[:1] == low[0] and len(word) > len(low) and _in_order(low, word) for word in near)
-
-
-def _in_order(letters: str, word: str) -> bool:
-    rest = iter(word)
-    return all(letter in rest for letter in letters)
-
-
 def _day(text: str) -> date | None:
     found = _DAY.search(text)
     try:

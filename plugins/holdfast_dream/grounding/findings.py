@@ -16,7 +16,6 @@ MIN_COVERAGE: Final = 0.5
 _SAID: Final = {
     "misattributed": "the sources say {} of something else",
     "negation": "the sources say the opposite ({})",
-    "rationale": "the reason is in no source: {}",
     "length": "is too long to be traced: {}",
     "unit": "{} has another unit in the sources",
 }
@@ -25,11 +24,10 @@ _SAID: Final = {
 _DOUBTED: Final = {
     "hedge": "they only suppose it ({})",
     "always": "they do not say {}",
-    "roles": "they say it of another person than {}",
+    "roles": "they say it of something else than {}",
     "cause": "they name another cause than {}",
     "opposite": "one of the two has a {}",
     "clause": "nothing is known of {}",
-    "predicate": "they do not say {}",
 }
 
 

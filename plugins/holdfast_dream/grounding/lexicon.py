@@ -74,8 +74,8 @@ _SYNONYMS: Final = """
     expire expiry ttl lifetime valid | retry retries attempt | disable off deactivate | enable activate | write
     author wrote written | speak talk | holiday vacation | colour color | reject refuse decline deny |
     discuss talk | weekly week | daily day | monthly month | yearly annual annually year | nightly night |
-    hourly hour | sync synchronise synchronize | replace supersede substitute | queue broker | worker process |
-    region zone | log logging logs | ignore disregard overlook
+    hourly hour | revert rollback undo | sync synchronise synchronize | replace supersede substitute | queue broker |
+    worker process | region zone | log logging logs | ignore disregard overlook
 """
 
 _IRREGULAR: Final = {
@@ -124,16 +124,6 @@ TURNING: Final = words(
     unchanged unused optional
     """
 )
-#: What opens a reason.
-REASON: Final = re.compile(
-    r"\b(?:because(?: of)?|due to|owing to|thanks to|as a result of|on account of|in order to|so that|so as to"
-    r"|for fear of"
-    r"|given that|in response to|motivated by"
-    r"|to (?:avoid|reduce|improve|save|prevent|comply|satisfy|appease|please|cut"
-    r"|simplify|minimi[sz]e|speed up))\b",
-    re.IGNORECASE,
-)
-
 #: Ordinary words that open sentences in notes. Words with a verb's, adverb's or noun's ending are ordinary too.
 _ORDINARY: Final = words(
     """
@@ -269,27 +259,6 @@ def _canon() -> dict[str, str]:
 
 _CANON: Final = _canon()
 GENERIC: Final = frozenset(_CANON.get(stem(w), stem(w)) for w in _GENERIC)
-_NEUTRAL: Final = words(
-    """
-    objects opposes opposed
-    appear appears belong belongs cause causes caused commenting concern concerns consist consists cover covers
-    covered depend depends describe described exist exists expect expected fall falls fell follow follows
-    followed form forms grow host hosted learn learned learnt leave leaves lend lent list listed located map
-    maps measure measured occur occurs occurred originate originates own owned owns propose proposed protect
-    protected provide provides provided receive receives received refer refers regard regards relate related
-    replace replaced reside resulting return returns rise rises rose send sends serve serves served stem stems
-    store stored suggest suggested suspect suspects track tracks treat treated trigger triggers triggered trust
-    trusted understand understood arrive arrives bring brings brought reconsider consider considered tolerate
-    tolerates compose composes beat beats recover recovered spend spent transmit transmitting fetch fetches
-    based used called named worn outstanding doing done left needed needs lets regarding being insured exceed
-    unconfirmed owes owe payable required involved applied applies apply obtained became become happens uses
-    defaults default halted turned turn supports support supported lasted lasts amounts amounted equals counts
-    counted sits seated states stated said says told tells notes noted reports reported mentions mentioned
-    raised raising lowered cut switched migrated changed
-    """
-)
-#: Verbs that turn nouns into sentences and claim nothing themselves.
-NEUTRAL: Final = frozenset(_CANON.get(stem(w), stem(w)) for w in _NEUTRAL)
 
 
 def canonical(word: str) -> str:

@@ -99,22 +99,29 @@ def plain(text: str) -> str:
         text = _CJK_MARKS.sub(" ", text)
         text = _CJK_DATE.sub(_cjk_date, text)
         text = _CJK_TIME.sub(lambda m: f" {m[1]}:{int(m[2] or 0):02} ", text)
+    text = _SPACED.sub(lambda m: m[0].replace(" ", ","), text)
+    text = _ROLLED_BACK.sub("reverted", text)
     text = _END_OF.sub(lambda m: f"{_LAST[m[1][:3].lower()]} {m[1]}", text)
-    text = _NOT_MUCH.sub("little", text)
-    text = _IGNORES.sub(lambda m: "ignored" if m[1].lower() == "took" else "ignores", text)
+    text = _WEEKDAYS_TO.sub(r"\1 to ", text)
     text = _WEEKDAY.sub(lambda m: _WEEKDAYS[m[1][:3]], text)
     text = _SPEED.sub(lambda m: f"{float(m[1]) * 3.6:g} km/h", text)
     return text.replace("**", "").replace("~~", "")
 
 
+#: Thousands with spaces: 120 000, 3 400 EUR; but not two numbers in a row.
+_SPACED: Final = re.compile(
+    r"(?<![\w.,:/-])[0-9]{1,3}(?: [0-9]{3})*(?: 000(?![\w.,:/-]*[0-9])| [0-9]{3}(?= ?(?:[A-Z]{3}\b|[€$£])))"
+)
+_ROLLED_BACK: Final = re.compile(r"\broll(?:s|ed|ing)? back\b", re.IGNORECASE)
 _LAST: Final = dict.fromkeys(("jan", "mar", "may", "jul", "aug", "oct", "dec"), 31) | dict.fromkeys(
     ("apr", "jun", "sep", "nov"), 30
 )
 _END_OF: Final = re.compile(
     r"\b(?:the )?end of (January|March|April|May|June|July|August|September|October|November|December)\b"
 )
-_NOT_MUCH: Final = re.compile(r"\bnot (?:too |very )?much\b", re.IGNORECASE)
-_IGNORES: Final = re.compile(r"\b(takes?|took) no notice of\b", re.IGNORECASE)
+_WEEKDAYS_TO: Final = re.compile(
+    r"\b((?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*)-(?=(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\b)"
+)
 _WEEKDAY: Final = re.compile(r"(?<![\w.-])(Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)\b(?![\w'-])")
 _WEEKDAYS: Final = {
     day[:3]: day for day in ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
