@@ -133,7 +133,9 @@ CUES: Final = (
         rf"(?:to-?dos?|follow[- ]?ups?)[*_]*{_LABEL_END}|(?:please )?remind (?:me|us) to\b\s*",
         user_only=True,
     ),
-    Cue(Kind.BLOCKER, rf"(?:blocked|blockers?|waiting for)[*_]*{_LABEL_END}"),
+    Cue(Kind.BLOCKER, rf"(?:blocked|waiting for)[*_]*{_LABEL_END}"),
+    # The agent's "Blocker:" is mostly the severity of a review's finding.
+    Cue(Kind.BLOCKER, rf"blockers?[*_]*{_LABEL_END}", user_only=True),
     Cue(Kind.BLOCKER, rf"(?:open|unresolved) questions?[*_]*{_LABEL_END}", asks=True),
     Cue(Kind.BLOCKER, rf"questions?[*_]*{_LABEL_END}", agent_only=True, asks=True),
     Cue(
@@ -177,6 +179,7 @@ _HEADING: Final = Lazy(
     r"\s*(?:#{1,6}\s+[*_]*(?P<title>[^*_:#]+)[*_:#\s]*|[*_]*(?P<label>[^*_:#]+)(?:[*_]*:[*_]*|[*_]+)\s*)$"
 )
 _QUESTIONS: Final = Lazy(r"questions?|unresolved", re.IGNORECASE)
+_SEVERITY: Final = Lazy(r"blockers?", re.IGNORECASE)
 _HABIT: Final = Lazy(r"(?:that )?(?:we |i |please )?(?:always|never)\b", re.IGNORECASE)
 _PREFERENCE: Final = Lazy(r"(?:that )?(?:i|we|\w+)(?:['’]d| would)? prefers?\b", re.IGNORECASE)
 
@@ -219,7 +222,8 @@ def heading(line: str, *, user: bool) -> Cue | None:
     words = (found["title"] or found["label"]).strip()
     for pattern, kind in _HEADINGS:
         if pattern.fullmatch(words):
-            cue = _HEADING_CUES.get(kind, Cue(kind, "", asks=bool(_QUESTIONS.search(words))))
+            own = bool(_SEVERITY.fullmatch(words))
+            cue = _HEADING_CUES.get(kind, Cue(kind, "", user_only=own, asks=bool(_QUESTIONS.search(words))))
             return cue if user or not cue.user_only else None
     return None
 

@@ -44,7 +44,18 @@ _COURSE: Final = Lazy(
     r"|how should (?:i|we) (?:proceed|continue|start|commit|deliver|push|merge)"
     r"|how should (?:this|these|the) [\w -]{1,30}be (?:committed|delivered|pushed|merged)"
     r"|how (?:do|would) you (?:want|like) to (?:proceed|continue)"
-    r"|what(?:['’]s| is) next|continue\b|proceed\b)",
+    r"|what(?:['’]s| is) next|continue\b|proceed\b"
+    # The repair of what just happened, and the parts of a draft.
+    r"|how (?:do|should|would|shall) (?:i|we|you) (?:(?:like|want) (?:me )?to )?(?:fix|clean|undo|revert|recover|repair"
+    r"|correct)\b"
+    r"|(?:which|what) .{0,80}\b(?:needs?|wants?) (?:rework|work|chang\w+|fixing|(?:to be )?(?:installed|removed))\b"
+    r"|(?:which|what) .{0,60}\bdo you want (?:installed|removed|deleted|fixed|changed|included)\b)",
+    re.IGNORECASE,
+)
+#: A sentence that asks about the subject begins with such a word. "Create the labels now?" proposes an action.
+_ASKS: Final = Lazy(
+    r"(?:.*[,:—–-] )?(?:(?:and|but|so|for|in|on|to|at|from|with|by|under|until|about|of) )?"
+    r"(?:wh(?:at|ich|ere|en|o|ose|om|y)|how|should|must|may|can|could|would|will|do|does|is|are)\b|.*\bor\b",
     re.IGNORECASE,
 )
 #: Answers that leave the choice to the agent, postpone it, or ask a question.
@@ -92,8 +103,10 @@ def replies(message: Message) -> Iterator[Reply]:
         for question, answer in _ANSWERED.findall(text):
             question = question.rpartition(', "')[2] if question.startswith("user notes") else question
             question, answer = (" ".join(part.split()) for part in (question, answer))
+            asking = [sentence for sentence in sentences(question) if sentence.endswith("?")]
             # "The plan is ready. What would you like to do next?" asks in its last sentence.
-            course = any(map(_COURSE.match, (question, [*sentences(question)][-1])))
+            proposed = bool(asking) and not any(map(_ASKS.match, asking))
+            course = proposed or any(map(_COURSE.match, (question, *asking)))
             decides = not course and len(answer) <= _MAX_ANSWER and not _NO_CHOICE.search(answer)
             discusses = not (course or decides) and len(answer) >= _MIN_DISCUSSION
             yield Reply(f"{question} {answer}", decides=decides, discusses=discusses)

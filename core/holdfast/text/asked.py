@@ -74,7 +74,7 @@ _NOT_SAID: Final = (
 )  # fmt: skip
 _HINT: Final = Lazy(
     r"\[(?:Image|Pasted text|Attached|image)\b[^\[\]\n]{0,200}\]|^> Tokens: .*$|^Tokens: [\d.]+k? sent.*$"
-    r"|^\[(?:image|file)\][^\n]*$|^# Context from my IDE setup:[ \t]*$",
+    r"|^\[(?:image|file)\][^\n]*(?:\nsource\.\w+: [^\n]*)*$|^# Context from my IDE setup:[ \t]*$",
     re.MULTILINE,
 )
 #: The same for the hints.

@@ -755,3 +755,31 @@ def test_changes__copy_of_the_project_for_a_sub_agent__is_named_as_the_project()
         )
     )
     assert found.files == ["src/cart.py", "src/a.py", "docs/b.md"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "The repository has no labels. Create them now?",
+        "How do we clean the test commit off main?",
+        "Which part of the draft needs rework?",
+        "Which of the three do you want installed?",
+    ],
+)
+def test_extract__answer_to_a_proposed_step__is_no_decision(question: str) -> None:
+    text = f'User has answered your questions: "{question}"="Yes, the small one". You can now continue.'
+    found = extract(("user", "Set it up."), ("assistant", "AskUserQuestion: ?", "AskUserQuestion"), ("tool", text))
+    assert not found.draft.decisions
+
+
+@pytest.mark.parametrize("said", ["**Blocker:** the retry writes a stale status", "## Blockers\n- the retry is stale"])
+def test_extract__blocker_as_the_severity_of_a_finding__is_no_blocker(said: str) -> None:
+    assert not extract(("user", "Review the change."), ("assistant", said)).draft.blockers
+
+
+def test_extract__picture_without_words__is_no_request() -> None:
+    picture = "[image]\nsource.type: base64\nsource.data: [image/png in base64: 45,412 characters]"
+    found = extract(
+        ("user", "Centre the title."), ("user", picture), ("assistant", "The title is centred in base.css.")
+    )
+    assert "base64" not in found.summary
