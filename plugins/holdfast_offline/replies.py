@@ -34,7 +34,7 @@ _COURSE: Final = Lazy(
     r"|right|ok(?:ay)?|good|ready|complete)\b"
     r"|.*\b(?:should|shall|would you like me to|do you want me to) (?:i (?:wait|claim|start|continue|proceed|work"
     r"|commit|push|merge|run|open|close|delete|go|first|next)|we (?:start|continue|proceed|stop|wait))\b"
-    r"|.*\bhow do you want to (?:play|handle|proceed|continue|go)\b|.*\b(?:proceed|go ahead)\?"
+    r"|.*\bhow (?:do|would) you (?:want|like) (?:me )?to\b|.*\b(?:proceed|go ahead)\?"
     r"|.*\b(?:worked? (?:on )?today|spend|budget|approve|needs? (?:your )?approval"
     r"|before i (?:start|dispatch|continue|commit|push))\b"
     r"|does (?:the|this) [\w-]+ (?:\w+ ){0,2}(?:hold|land|look|read|sound)\b|do you (?:know|have|remember)\b|is there\b"
@@ -43,11 +43,9 @@ _COURSE: Final = Lazy(
     r"|.*\bwhich (?:approach|direction|option|one|way)\?$|commit (?:with|now|this|these|the|it)"
     r"|how should (?:i|we) (?:proceed|continue|start|commit|deliver|push|merge)"
     r"|how should (?:this|these|the) [\w -]{1,30}be (?:committed|delivered|pushed|merged)"
-    r"|how (?:do|would) you (?:want|like) to (?:proceed|continue)"
     r"|what(?:['’]s| is) next|continue\b|proceed\b"
     # The repair of what just happened, and the parts of a draft.
-    r"|how (?:do|should|would|shall) (?:i|we|you) (?:(?:like|want) (?:me )?to )?(?:fix|clean|undo|revert|recover|repair"
-    r"|correct)\b"
+    r"|how (?:do|should|would|shall) (?:i|we|you) (?:fix|clean|undo|revert|recover|repair|correct)\b"
     r"|(?:which|what) .{0,80}\b(?:needs?|wants?) (?:rework|work|chang\w+|fixing|(?:to be )?(?:installed|removed))\b"
     r"|(?:which|what) .{0,60}\bdo you want (?:installed|removed|deleted|fixed|changed|included)\b)",
     re.IGNORECASE,
@@ -103,12 +101,13 @@ def replies(message: Message) -> Iterator[Reply]:
         for question, answer in _ANSWERED.findall(text):
             question = question.rpartition(', "')[2] if question.startswith("user notes") else question
             question, answer = (" ".join(part.split()) for part in (question, answer))
-            asking = [sentence for sentence in sentences(question) if sentence.endswith("?")]
+            asking = [sentence for sentence in sentences(question) if sentence.endswith("?")] or [question]
             # "The plan is ready. What would you like to do next?" asks in its last sentence.
-            proposed = bool(asking) and not any(map(_ASKS.match, asking))
-            course = proposed or any(map(_COURSE.match, (question, *asking)))
-            decides = not course and len(answer) <= _MAX_ANSWER and not _NO_CHOICE.search(answer)
-            discusses = not (course or decides) and len(answer) >= _MIN_DISCUSSION
+            course = any(map(_COURSE.match, (question, *asking)))
+            # The filters know English only. An answer in another language is quoted.
+            settles = any(map(_ASKS.match, asking)) and not _NO_CHOICE.search(answer)
+            decides = settles and not course and len(answer) <= _MAX_ANSWER
+            discusses = not (course or decides) and (len(answer) >= _MIN_DISCUSSION or not answer.isascii())
             yield Reply(f"{question} {answer}", decides=decides, discusses=discusses)
 
 

@@ -62,8 +62,13 @@ _POINTS_AT: Final = Lazy(
 _OF_A_PROMPT: Final = Lazy(
     r"(?:never|always) (?:start|begin|end|include|respond|reply|answer|say|write)\b.*[\"“]", re.IGNORECASE
 )
-#: A pasted prompt for another agent.
-_PROMPT: Final = Lazy(r"\W*you are (?:a|an|the|now)\b", re.IGNORECASE)
+#: A pasted prompt for an agent, or a document: somebody's role, or a tag on a line of its own.
+_PROMPT: Final = Lazy(
+    r"^\W*you (?:are (?:a|an|the|now)\b|are [\w-]+,|must (?:fully|act|assume|embody|become)\b)|^\s*</?[\w-]+[^<>\n]*>\s*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+#: Code and the nested lines of a pasted configuration.
+_INDENTED: Final = ("    ", "\t")
 #: Minimum number of words of a fact; fewer are a fragment.
 _LEAST_WORDS: Final = 3
 
@@ -124,6 +129,8 @@ class Statements:
         announced: Cue | None = None  # a cue with its text on the next line or in a list
         listed = looked = 0
         for line in own_lines(text):
+            if user and line.startswith(_INDENTED):
+                continue
             line = line[:MAX_LINE_CHARS]
             pointed = pointing and may_point(line)
             hinted = cued and cues.possible(line)
@@ -228,7 +235,7 @@ def _states_nothing(cue: Cue, text: str) -> bool:
 
 def _is_document(text: str) -> bool:
     """Whether a user message is a pasted prompt, a plan or another document rather than conversation."""
-    return len(_HEADINGS.findall(text)) > 1 or _PROMPT.match(text) is not None
+    return len(_HEADINGS.findall(text)) > 1 or _PROMPT.search(text) is not None
 
 
 def _announced(line: str, listed: int, *, user: bool, hinted: bool) -> str:

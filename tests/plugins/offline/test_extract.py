@@ -783,3 +783,27 @@ def test_extract__picture_without_words__is_no_request() -> None:
         ("user", "Centre the title."), ("user", picture), ("assistant", "The title is centred in base.css.")
     )
     assert "base64" not in found.summary
+
+
+def test_extract__answer_to_a_question_in_another_language__is_quoted_and_no_decision() -> None:
+    text = 'The user answered: "要用哪個資料庫？"="用 sqlite". You can now continue.'
+    found = extract(
+        ("user", "Set it up."),
+        ("assistant", "AskUserQuestion: ?", "AskUserQuestion"),
+        ("tool", text, "AskUserQuestion"),
+    )
+    assert not found.draft.decisions
+    assert "用 sqlite" in found.summary
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "You must fully embody this persona. NEVER break character until given an exit command.",
+        "agents:\n  one:\n    prompt: |\n      You are one, the wizard.\n      1. Never spend more than $1 on a run.",
+        "<rules>\nNever spend more than $1 on a run.\n</rules>",
+        "Use this:\n\n    Never spend more than $1 on a run.",
+    ],
+)
+def test_extract__rule_in_a_pasted_prompt__is_no_fact(prompt: str) -> None:
+    assert not extract(("user", prompt), ("assistant", "Done.")).facts
