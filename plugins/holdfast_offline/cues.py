@@ -30,7 +30,7 @@ class Cue(NamedTuple):
 
     ``whole`` keeps the cue in the text. ``user_only`` ignores the cue in assistant messages, ``agent_only`` in the
     user's: the agent answers the user's questions at once. ``lead`` is put before text on the next line. ``asks`` marks
-    a question, open until it is answered.
+    a question, open until it is answered, and ``habit`` a rule without a subject.
     """
 
     kind: Kind
@@ -42,6 +42,7 @@ class Cue(NamedTuple):
     confidence: float = 0.0
     lead: str = ""
     asks: bool = False
+    habit: bool = False
 
 
 EXPLICIT: Final = 0.9
@@ -112,6 +113,7 @@ CUES: Final = (
         r"|\s+(?:get|see|saw|got|had|have|know|knew|said|find|found)\b"
         r"|\s+(?!need|feed|seed|embed|proceed)\w+ed\b)(?=(?:\W+\w+){2})|from now on\b,?",
         whole=True,
+        habit=True,
         user_only=True,
         category=Category.BEHAVIOR,
         confidence=HABIT,

@@ -37,7 +37,8 @@ _COURSE: Final = Lazy(
     r"|.*\bhow (?:do|would) you (?:want|like) (?:me )?to\b|.*\b(?:proceed|go ahead)\?"
     r"|.*\b(?:worked? (?:on )?today|spend|budget|approve|needs? (?:your )?approval"
     r"|before i (?:start|dispatch|continue|commit|push))\b"
-    r"|does (?:the|this) [\w-]+ (?:\w+ ){0,2}(?:hold|land|look|read|sound)\b|do you (?:know|have|remember)\b|is there\b"
+    r"|does (?:the|this) [\w-]+ (?:\w+ ){0,2}(?:hold|land|look|read|sound)\b"
+    r"|do you (?:already |still )?(?:know|have|remember)\b|is there\b|(?:can|may|could) i\b|what should (?:i|we) \w+\?"
     r"|ready (?:for|to)\b|(?:did|have|has) (?:the|you|it|this|that)\b|can you (?:confirm|verify|check|see|reproduce)"
     # Which of what is known only to the talk before.
     r"|.*\bwhich (?:approach|direction|option|one|way)\?$|commit (?:with|now|this|these|the|it)"

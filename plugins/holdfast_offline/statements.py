@@ -64,7 +64,8 @@ _OF_A_PROMPT: Final = Lazy(
 )
 #: A pasted prompt for an agent, or a document: somebody's role, or a tag on a line of its own.
 _PROMPT: Final = Lazy(
-    r"^\W*you (?:are (?:a|an|the|now)\b|are [\w-]+,|must (?:fully|act|assume|embody|become)\b)|^\s*</?[\w-]+[^<>\n]*>\s*$",
+    r"^\W*you (?:are (?:a|an|the|now)\b|are [\w-]+,|must (?:fully|act|assume|embody|become)\b)"
+    r"|^\s*</?[\w-]+[^<>\n]*>\s*$",
     re.IGNORECASE | re.MULTILINE,
 )
 #: Code and the nested lines of a pasted configuration.
@@ -167,8 +168,11 @@ class Statements:
         """Collect statements from a line's sentences. Returns a cue at the end of the line, which introduces the
         next."""
         announced: Cue | None = None
+        listed = BULLET.match(line) is not None
         for sentence in sentences(line):
             hit = cues.match(sentence, user=message.role == "user")
+            if hit and listed and hit[0].habit:
+                continue  # "- never create duplicates" depends on the line above the list
             if hit is None:
                 if announced:
                     self._take(announced, sentence, message)

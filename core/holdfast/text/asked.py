@@ -73,8 +73,8 @@ _NOT_SAID: Final = (
     "[image] image_url:", "[row ", "caller.type:", "[a text was withheld",
 )  # fmt: skip
 _HINT: Final = Lazy(
-    r"\[(?:Image|Pasted text|Attached|image)\b[^\[\]\n]{0,200}\]|^> Tokens: .*$|^Tokens: [\d.]+k? sent.*$"
-    r"|^\[(?:image|file)\][^\n]*(?:\nsource\.\w+: [^\n]*)*$|^# Context from my IDE setup:[ \t]*$",
+    r"^\[(?:image|file)\][^\n]*(?:\nsource\.\w+: [^\n]*)*$|^# Context from my IDE setup:[ \t]*$"
+    r"|\[(?:Image|Pasted text|Attached|image)\b[^\[\]\n]{0,200}\]|^> Tokens: .*$|^Tokens: [\d.]+k? sent.*$",
     re.MULTILINE,
 )
 #: The same for the hints.
@@ -99,6 +99,8 @@ _CORRECTS: Final = Lazy(
     r"|(?:don['’]?t|do not) (?:use|do|touch|change)\b",
     re.IGNORECASE,
 )
+#: The beginning of a request that answers the agent's question.
+_ANSWERS: Final = Lazy(r"(?:yes|yeah|yep|yup|sure|ok(?:ay)?)\b", re.IGNORECASE)
 #: Maximum length of a request that only picks a list item.
 _PICK_CHARS: Final = 80
 _PICK: Final = Lazy(
@@ -314,8 +316,8 @@ def objective(messages: Sequence[Message], limit: int) -> str:
 
 
 def _stands_alone(request: Message, own: str, steering: set[str]) -> bool:
-    """Whether a request neither adds to the previous one nor corrects it."""
-    return request.id not in steering and not _CORRECTS.match(own)
+    """Whether a request neither adds to the previous one, nor corrects it, nor answers a question."""
+    return request.id not in steering and not (_CORRECTS.match(own) or _ANSWERS.match(own))
 
 
 def _steering(messages: Iterable[Message]) -> set[str]:

@@ -13,6 +13,7 @@ from tests.support.growth import grows_less_than
 
 import holdfast_transcripts as transcripts
 from holdfast.models import Category, Extraction, Message, turns_of
+from holdfast.text import asked
 from holdfast_offline import on_extract
 from holdfast_offline.changes import changes
 from holdfast_offline.checks import failing
@@ -764,6 +765,8 @@ def test_changes__copy_of_the_project_for_a_sub_agent__is_named_as_the_project()
         "How do we clean the test commit off main?",
         "Which part of the draft needs rework?",
         "Which of the three do you want installed?",
+        "Do you already have an account?",
+        "A stale folder makes the check fail. Can I remove it?",
     ],
 )
 def test_extract__answer_to_a_proposed_step__is_no_decision(question: str) -> None:
@@ -777,12 +780,23 @@ def test_extract__blocker_as_the_severity_of_a_finding__is_no_blocker(said: str)
     assert not extract(("user", "Review the change."), ("assistant", said)).draft.blockers
 
 
-def test_extract__picture_without_words__is_no_request() -> None:
-    picture = "[image]\nsource.type: base64\nsource.data: [image/png in base64: 45,412 characters]"
-    found = extract(
-        ("user", "Centre the title."), ("user", picture), ("assistant", "The title is centred in base.css.")
+def test_objective__picture_without_words__is_no_request() -> None:
+    picture = (
+        "[image]\nsource.type: base64\nsource.media_type: image/png\nsource.data: [image/png in base64: 45 characters]"
     )
-    assert "base64" not in found.summary
+    said = messages(("user", "Centre the title."), ("user", picture))
+    assert asked.objective(said, 200) == "Centre the title."
+
+
+def test_objective__answers_to_the_agent__are_passed_over_for_the_request() -> None:
+    said = messages(
+        ("user", "Publish the nightly build to the package index."),
+        ("assistant", "Which version?"),
+        ("user", "Yes to A, this is done in another branch, rebase it"),
+        ("assistant", "Which branch?"),
+        ("user", "it is on main, rebase"),
+    )
+    assert asked.objective(said, 200).endswith("(after: Publish the nightly build to the package index.)")
 
 
 def test_extract__answer_to_a_question_in_another_language__is_quoted_and_no_decision() -> None:
@@ -807,3 +821,8 @@ def test_extract__answer_to_a_question_in_another_language__is_quoted_and_no_dec
 )
 def test_extract__rule_in_a_pasted_prompt__is_no_fact(prompt: str) -> None:
     assert not extract(("user", prompt), ("assistant", "Done.")).facts
+
+
+def test_extract__rule_in_a_list__depends_on_the_line_above_and_is_no_fact() -> None:
+    assert not extract(("user", "The script must be safe:\n- never create duplicates"), ("assistant", "Done.")).facts
+    assert extract(("user", "Never create duplicate members."), ("assistant", "Done.")).facts
