@@ -44,7 +44,7 @@ _COURSE: Final = Lazy(
     r"|.*\bwhich (?:approach|direction|option|one|way)\?$|commit (?:with|now|this|these|the|it)"
     r"|how should (?:i|we) (?:proceed|continue|start|commit|deliver|push|merge)"
     r"|how should (?:this|these|the) [\w -]{1,30}be (?:committed|delivered|pushed|merged)"
-    r"|what(?:['’]s| is) next|continue\b|proceed\b"
+    r"|what(?:['’]s| is) next|continue\b|proceed\b|.*\bscope\b"
     # The repair of what just happened, and the parts of a draft.
     r"|how (?:do|should|would|shall) (?:i|we|you) (?:fix|clean|undo|revert|recover|repair|correct)\b"
     r"|(?:which|what) .{0,80}\b(?:needs?|wants?) (?:rework|work|chang\w+|fixing|(?:to be )?(?:installed|removed))\b"
@@ -72,6 +72,12 @@ _NO_CHOICE: Final = Lazy(
 )
 
 
+#: A shorter question, or a question about "the change", needs the talk before it.
+_LEAST_WORDS: Final = 5
+_LEANS: Final = Lazy(
+    r"\b(?:this|that|these|those) (?:change|note|fix|file|commit|issue|bug|branch|pr|task|document)s?\b|\bthe change\b",
+    re.IGNORECASE,
+)
 #: A longer answer is a discussion. It is quoted under "The user said".
 _MAX_ANSWER: Final = 300
 #: A shorter answer that settles nothing is not quoted.
@@ -105,9 +111,10 @@ def replies(message: Message) -> Iterator[Reply]:
             asking = [sentence for sentence in sentences(question) if sentence.endswith("?")] or [question]
             # "The plan is ready. What would you like to do next?" asks in its last sentence.
             course = any(map(_COURSE.match, (question, *asking)))
+            leans = len(asking) == 1 and (len(question.split()) < _LEAST_WORDS or _LEANS.search(question))
             # The filters know English only. An answer in another language is quoted.
             settles = any(map(_ASKS.match, asking)) and not _NO_CHOICE.search(answer)
-            decides = settles and not course and len(answer) <= _MAX_ANSWER
+            decides = settles and not (course or leans) and len(answer) <= _MAX_ANSWER
             discusses = not (course or decides) and (len(answer) >= _MIN_DISCUSSION or not answer.isascii())
             yield Reply(f"{question} {answer}", decides=decides, discusses=discusses)
 

@@ -23,7 +23,7 @@ from holdfast_offline.speech import BULLET, clip, own_lines, sentences
 MAX_ITEMS: Final = 20
 MAX_ITEM_CHARS: Final = 500
 #: Maximum length of a user message to search for statements, in characters. Longer messages were pasted.
-MAX_STATED_CHARS: Final = 4_000
+MAX_STATED_CHARS: Final = 1_500
 #: Limits per message: number of lines that may hold a statement, and characters read per line.
 MAX_LINES: Final = 50_000
 MAX_LINE_CHARS: Final = 20_000

@@ -333,7 +333,7 @@ def test_extract__many_statements__keeps_the_newest() -> None:
 
 
 def test_extract__long_statement__is_cut_at_a_word() -> None:
-    [decision] = extract(("user", "Decision: " + "abc " * 400)).draft.decisions or ()
+    [decision] = extract(("user", "Decision: " + "abc " * 300)).draft.decisions or ()
     assert len(decision) <= MAX_ITEM_CHARS
     assert decision.endswith("abc")
 
@@ -826,3 +826,17 @@ def test_extract__rule_in_a_pasted_prompt__is_no_fact(prompt: str) -> None:
 def test_extract__rule_in_a_list__depends_on_the_line_above_and_is_no_fact() -> None:
     assert not extract(("user", "The script must be safe:\n- never create duplicates"), ("assistant", "Done.")).facts
     assert extract(("user", "Never create duplicate members."), ("assistant", "Done.")).facts
+
+
+@pytest.mark.parametrize(
+    "question", ["Which padding should go?", "Which subfolder should this note go into, and when?"]
+)
+def test_extract__answer_to_a_question_that_needs_the_talk__is_no_decision(question: str) -> None:
+    text = f'User has answered your questions: "{question}"="The outer one". You can now continue.'
+    found = extract(("user", "Set it up."), ("assistant", "AskUserQuestion: ?", "AskUserQuestion"), ("tool", text))
+    assert not found.draft.decisions
+
+
+def test_extract__rule_in_a_long_message__is_no_fact() -> None:
+    prompt = f"Never write to the shared folder. {'Then read the next ticket and its comments. ' * 40}"
+    assert not extract(("user", prompt), ("assistant", "Done.")).facts
