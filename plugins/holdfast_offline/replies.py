@@ -39,10 +39,12 @@ _COURSE: Final = Lazy(
     r"|before i (?:start|dispatch|continue|commit|push))\b"
     r"|does (?:the|this) [\w-]+ (?:\w+ ){0,2}(?:hold|land|look|read|sound)\b"
     r"|do you (?:already |still )?(?:know|have|remember)\b|is there\b|(?:can|may|could) i\b|what should (?:i|we) \w+\?"
-    r"|ready (?:for|to)\b|(?:did|have|has) (?:the|you|it|this|that)\b|can you (?:confirm|verify|check|see|reproduce)"
+    r"|ready (?:for|to)\b|(?:did|have|has) (?:the|you|it|this|that)\b|can you\b|.*\bbefore continuing\b"
+    r"|what(?:['’]s| is) (?:your current|already)\b|.*\bwh(?:at|ich)\b.{0,40} do you (?:already )?have\b"
     # Which of what is known only to the talk before.
     r"|.*\bwhich (?:approach|direction|option|one|way)\?$|commit (?:with|now|this|these|the|it)"
     r"|how should (?:i|we) (?:proceed|continue|start|commit|deliver|push|merge)"
+    r"|how should (?:the|this) (?:plan|document|report|pr|issue)s?\b"
     r"|how should (?:this|these|the) [\w -]{1,30}be (?:committed|delivered|pushed|merged)"
     r"|what(?:['’]s| is) next|continue\b|proceed\b|.*\bscope\b"
     # The repair of what just happened, and the parts of a draft.
@@ -67,7 +69,7 @@ _NO_CHOICE: Final = Lazy(
     # A leaning, a doubt and a wish to know more settle nothing.
     r"|(?:it )?depends\b|(?:could|can|would) you\b|initial\b)|\bleaning\b|\bneed (?:some |a bit )?more\b"
     r"|\b(?:great|good|nice|like|win|fine)\b.{0,80}\bbut\b.{0,40}\b(?:worr(?:y|ied)|fear|guess\w*|unsure|complex\w*)"
-    r"|\bi['’]m (?:thinking|not sure)\b|\?(?:\s|$)",
+    r"|\bdon['’]t (?:understand|get)\b|\bi['’]m (?:thinking|not sure)\b|\?(?:\s|$)",
     re.IGNORECASE,
 )
 
@@ -111,7 +113,8 @@ def replies(message: Message) -> Iterator[Reply]:
             asking = [sentence for sentence in sentences(question) if sentence.endswith("?")] or [question]
             # "The plan is ready. What would you like to do next?" asks in its last sentence.
             course = any(map(_COURSE.match, (question, *asking)))
-            leans = len(asking) == 1 and (len(question.split()) < _LEAST_WORDS or _LEANS.search(question))
+            short = len(question.split()) < _LEAST_WORDS and " or " not in question
+            leans = len(asking) == 1 and (short or _LEANS.search(question) is not None)
             # The filters know English only. An answer in another language is quoted.
             settles = any(map(_ASKS.match, asking)) and not _NO_CHOICE.search(answer)
             decides = settles and not (course or leans) and len(answer) <= _MAX_ANSWER

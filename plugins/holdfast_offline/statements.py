@@ -171,8 +171,8 @@ class Statements:
         listed = BULLET.match(line) is not None
         for sentence in sentences(line):
             hit = cues.match(sentence, user=message.role == "user")
-            if hit and listed and hit[0].habit:
-                continue  # "- never create duplicates" depends on the line above the list
+            if hit and hit[0].habit and (listed or sentence.casefold().startswith("so ")):
+                continue  # "- never create duplicates" depends on the line above, "so we always ..." argues
             if hit is None:
                 if announced:
                     self._take(announced, sentence, message)

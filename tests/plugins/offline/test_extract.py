@@ -767,6 +767,9 @@ def test_changes__copy_of_the_project_for_a_sub_agent__is_named_as_the_project()
         "Which of the three do you want installed?",
         "Do you already have an account?",
         "A stale folder makes the check fail. Can I remove it?",
+        "Can you upload the specification now?",
+        "What's your current environment status?",
+        "How should the plan be organized, by week or by area?",
     ],
 )
 def test_extract__answer_to_a_proposed_step__is_no_decision(question: str) -> None:
@@ -825,6 +828,7 @@ def test_extract__rule_in_a_pasted_prompt__is_no_fact(prompt: str) -> None:
 
 def test_extract__rule_in_a_list__depends_on_the_line_above_and_is_no_fact() -> None:
     assert not extract(("user", "The script must be safe:\n- never create duplicates"), ("assistant", "Done.")).facts
+    assert not extract(("user", "So we always use the same command."), ("assistant", "Done.")).facts
     assert extract(("user", "Never create duplicate members."), ("assistant", "Done.")).facts
 
 
