@@ -638,7 +638,7 @@ def answered(question: str, answer: str) -> Extraction:
     ("question", "answer"),
     [
         ("Which login do you want to use for the mirror?", "A deploy key"),
-        ("The lists are long. Do you want the index in the repository? And the cache?", "Both"),
+        ("The lists are long. Which place holds the index, the repository or the cache?", "Both"),
         ("Is the size kept in the record or in the folder? Both show it.", "In the record only"),
     ],
 )
@@ -770,6 +770,10 @@ def test_changes__copy_of_the_project_for_a_sub_agent__is_named_as_the_project()
         "Can you upload the specification now?",
         "What's your current environment status?",
         "How should the plan be organized, by week or by area?",
+        "What action for the notes in the second repository?",
+        "How thorough should planning be?",
+        "Which sync strategy for this merge?",
+        "What's your primary goal for the editor?",
     ],
 )
 def test_extract__answer_to_a_proposed_step__is_no_decision(question: str) -> None:
