@@ -30,7 +30,7 @@ class Cue(NamedTuple):
 
     ``whole`` keeps the cue in the text. ``user_only`` ignores the cue in assistant messages, ``agent_only`` in the
     user's: the agent answers the user's questions at once. ``lead`` is put before text on the next line. ``asks`` marks
-    a question, open until it is answered.
+    a question, open until it is answered, and ``habit`` a rule without a subject.
     """
 
     kind: Kind
@@ -42,6 +42,7 @@ class Cue(NamedTuple):
     confidence: float = 0.0
     lead: str = ""
     asks: bool = False
+    habit: bool = False
 
 
 EXPLICIT: Final = 0.9
@@ -118,6 +119,7 @@ CUES: Final = (
         r"|\s+(?:get|see|saw|got|had|have|know|knew|said|find|found)\b"
         r"|\s+(?!need|feed|seed|embed|proceed)\w+ed\b)(?=(?:\W+\w+){2})|from now on\b,?",
         whole=True,
+        habit=True,
         user_only=True,
         category=Category.BEHAVIOR,
         confidence=HABIT,
@@ -139,7 +141,9 @@ CUES: Final = (
         rf"(?:to-?dos?|follow[- ]?ups?)[*_]*{_LABEL_END}|(?:please )?remind (?:me|us) to\b\s*",
         user_only=True,
     ),
-    Cue(Kind.BLOCKER, rf"(?:blocked|blockers?|waiting for)[*_]*{_LABEL_END}"),
+    Cue(Kind.BLOCKER, rf"(?:blocked|waiting for)[*_]*{_LABEL_END}"),
+    # The agent's "Blocker:" is mostly the severity of a review's finding.
+    Cue(Kind.BLOCKER, rf"blockers?[*_]*{_LABEL_END}", user_only=True),
     Cue(Kind.BLOCKER, rf"(?:open|unresolved) questions?[*_]*{_LABEL_END}", asks=True),
     Cue(Kind.BLOCKER, rf"questions?[*_]*{_LABEL_END}", agent_only=True, asks=True),
     Cue(
@@ -183,6 +187,7 @@ _HEADING: Final = Lazy(
     r"\s*(?:#{1,6}\s+[*_]*(?P<title>[^*_:#]+)[*_:#\s]*|[*_]*(?P<label>[^*_:#]+)(?:[*_]*:[*_]*|[*_]+)\s*)$"
 )
 _QUESTIONS: Final = Lazy(r"questions?|unresolved", re.IGNORECASE)
+_SEVERITY: Final = Lazy(r"blockers?", re.IGNORECASE)
 _HABIT: Final = Lazy(r"(?:that )?(?:we |i |please )?(?:always|never)\b", re.IGNORECASE)
 _PREFERENCE: Final = Lazy(r"(?:that )?(?:i|we|\w+)(?:['’]d| would)? prefers?\b", re.IGNORECASE)
 
@@ -225,7 +230,8 @@ def heading(line: str, *, user: bool) -> Cue | None:
     words = (found["title"] or found["label"]).strip()
     for pattern, kind in _HEADINGS:
         if pattern.fullmatch(words):
-            cue = _HEADING_CUES.get(kind, Cue(kind, "", asks=bool(_QUESTIONS.search(words))))
+            own = bool(_SEVERITY.fullmatch(words))
+            cue = _HEADING_CUES.get(kind, Cue(kind, "", user_only=own, asks=bool(_QUESTIONS.search(words))))
             return cue if user or not cue.user_only else None
     return None
 

@@ -21,30 +21,36 @@ _REFUSED: Final = Lazy(
     r"^The user doesn['’]t want to (?:proceed with|take) this (?:tool use|action).*?the user said:\s*", re.DOTALL
 )
 _CLIENTS_OWN: Final = ("The user wants to clarify these questions.", "[Request interrupted")
-#: Questions about how to continue the conversation, not about its subject.
+#: A sentence that asks about the subject begins with such a word. "Create the labels now?" proposes an action.
+_ASKS: Final = Lazy(
+    r"(?:.*[,:—–-] )?(?:(?:and|but|so|for|in|on|to|at|from|with|by|under|until|about|of) )?"
+    r"(?:wh(?:at|ich|ere|en|o|ose|om|y)|how|should|must|may|can|could|would|will|do|does|is|are)\b|.*\bor\b",
+    re.IGNORECASE,
+)
+#: Words of a question about the course of the work, or about the repair of what just happened.
 _COURSE: Final = Lazy(
-    r"^(?:more questions|any (?:more|other)|anything else|what would you like (?:to do|me to)|would you like"
-    r"|do you want me"
-    r"|shall i|should i (?:proceed|continue|go)|ready to|which areas?\b|where should i (?:write|put|save)"
-    r"|(?:which|what) .{1,40}(?:would you like (?:me )?to|do you want me to)"
-    r"|(?:which|what|where) .{0,60}\bdo you want to (?:do|start|begin|continue|work|tackle|focus|fix)\b"
-    r"|(?:which|what) .{0,60}\b(?:should|shall) (?:i|we) (?:do|start|begin|work|review|tackle|fix|address|look)\b"
-    r"|(?:which|what|where) .{0,80}\b(?:first|next|now)\?$"
-    r"|(?:does|do|is|are) (?:this|that|these|it|everything|the plan)\b.{0,60}\b(?:look|sound|work|match|capture|correct"
-    r"|right|ok(?:ay)?|good|ready|complete)\b"
-    r"|.*\b(?:should|shall|would you like me to|do you want me to) (?:i (?:wait|claim|start|continue|proceed|work"
-    r"|commit|push|merge|run|open|close|delete|go|first|next)|we (?:start|continue|proceed|stop|wait))\b"
-    r"|.*\bhow do you want to (?:play|handle|proceed|continue|go)\b|.*\b(?:proceed|go ahead)\?"
-    r"|.*\b(?:worked? (?:on )?today|spend|budget|approve|needs? (?:your )?approval"
-    r"|before i (?:start|dispatch|continue|commit|push))\b"
-    r"|does (?:the|this) [\w-]+ (?:\w+ ){0,2}(?:hold|land|look|read|sound)\b|do you (?:know|have|remember)\b|is there\b"
-    r"|ready (?:for|to)\b|(?:did|have|has) (?:the|you|it|this|that)\b|can you (?:confirm|verify|check|see|reproduce)"
-    # Which of what is known only to the talk before.
-    r"|.*\bwhich (?:approach|direction|option|one|way)\?$|commit (?:with|now|this|these|the|it)"
-    r"|how should (?:i|we) (?:proceed|continue|start|commit|deliver|push|merge)"
-    r"|how should (?:this|these|the) [\w -]{1,30}be (?:committed|delivered|pushed|merged)"
-    r"|how (?:do|would) you (?:want|like) to (?:proceed|continue)"
-    r"|what(?:['’]s| is) next|continue\b|proceed\b)",
+    r"\b(?:planning|the plan|milestones?|sprint|phase|discovery|actions?|scope|priority|focus|thorough|organi[sz]ed"
+    r"|today|proceed|continue|continuing|go ahead|start|begin|commit(?:ted)?|push(?:ed)?|merged?|deliver(?:ed)?"
+    r"|approv\w+|budget|spend|ready|more questions"
+    r"|(?:any|what) other|anything else|tackle|broken|fix(?:ed)?|clean|undo|revert|recover|repair"
+    r"|correct|rework|which (?:approach|direction|option|one|way)\?|(?:look|sound|read)s? (?:right|good|ok(?:ay)?))\b"
+    r"|\b(?:first|next|now)\?",
+    re.IGNORECASE,
+)
+#: A question to the user about the user or the agent asks for help or for a wish more often than for a decision.
+_PERSON: Final = Lazy(r"\b(?:i|me|my|you|your|us|our)\b", re.IGNORECASE)
+_CHOOSES: Final = Lazy(r"\b(?:which|what) [\w /-]+ do you (?:want|prefer) (?:to use|for)\b", re.IGNORECASE)
+#: A question about "this change" needs the talk before it.
+_LEANS: Final = Lazy(
+    r"\b(?:this|that|these|those|here)\b(?! (?:repo|repository|project|codebase|app)\b)|\bthe change\b",
+    re.IGNORECASE,
+)
+#: A shorter question does, too.
+_LEAST_WORDS: Final = 5
+#: Answers that say something only together with the options.
+_VAGUE: Final = Lazy(
+    r"(?:both|all|either|neither|none|hybrid|standard|quick|other)(?: options| of the above| approach)?"
+    r"(?: \(recommended\))?|all equally\b.*|describe\b.*",
     re.IGNORECASE,
 )
 #: Answers that leave the choice to the agent, postpone it, or ask a question.
@@ -57,7 +63,9 @@ _NO_CHOICE: Final = Lazy(
     # A leaning, a doubt and a wish to know more settle nothing.
     r"|(?:it )?depends\b|(?:could|can|would) you\b|initial\b)|\bleaning\b|\bneed (?:some |a bit )?more\b"
     r"|\b(?:great|good|nice|like|win|fine)\b.{0,80}\bbut\b.{0,40}\b(?:worr(?:y|ied)|fear|guess\w*|unsure|complex\w*)"
-    r"|\bi['’]m (?:thinking|not sure)\b|\?(?:\s|$)",
+    r"|\bpros and cons\b|\badvantages\b|\bcompar(?:e|ison)\b|\bexplain\b|\bcan we\b|\bare our\b|\bhow do we\b"
+    r"|\bwould like to know\b|\bremember\b|^(?:yes,? )?(?:push|commit|delete|remove|restore|revert|upload)\b.{0,12}$"
+    r"|^not yet\b|^there (?:is|was)\b|\bdon['’]t (?:understand|get)\b|\bi['’]m (?:thinking|not sure)\b|\?(?:\s|$)",
     re.IGNORECASE,
 )
 
@@ -70,8 +78,8 @@ _MIN_DISCUSSION: Final = 60
 
 class Reply(NamedTuple):
     """``text`` on one line: a question with its answer, or the user's words. ``decides``: whether it settles a
-    question. ``refuses``: whether it refused a call. ``discusses``: whether it says much without settling the
-    question."""
+    question. ``refuses``: whether it refused a call. ``discusses``: whether it is worth quoting without being a
+    decision."""
 
     text: str
     decides: bool
@@ -92,11 +100,22 @@ def replies(message: Message) -> Iterator[Reply]:
         for question, answer in _ANSWERED.findall(text):
             question = question.rpartition(', "')[2] if question.startswith("user notes") else question
             question, answer = (" ".join(part.split()) for part in (question, answer))
-            # "The plan is ready. What would you like to do next?" asks in its last sentence.
-            course = any(map(_COURSE.match, (question, [*sentences(question)][-1])))
-            decides = not course and len(answer) <= _MAX_ANSWER and not _NO_CHOICE.search(answer)
-            discusses = not (course or decides) and len(answer) >= _MIN_DISCUSSION
-            yield Reply(f"{question} {answer}", decides=decides, discusses=discusses)
+            yield _answer(question, answer)
+
+
+def _answer(question: str, answer: str) -> Reply:
+    """The user's answer to a question of the agent. It decides only if it is understandable alone, and if the question
+    is about the subject, not about how to continue. The filters know English only."""
+    asking = [sentence for sentence in sentences(question) if sentence.endswith("?")] or [question]
+    choice = " or " in question
+    course = any(map(_COURSE.search, asking))
+    settles = any(map(_ASKS.match, asking)) and not _NO_CHOICE.search(answer)
+    settles = settles and (choice or not _VAGUE.fullmatch(answer))
+    alone = all(not (_PERSON.search(ask) and not _CHOOSES.search(ask)) and not _LEANS.search(ask) for ask in asking)
+    alone = alone and (choice or len(question.split()) >= _LEAST_WORDS)
+    decides = settles and alone and not course and len(answer) <= _MAX_ANSWER
+    long = len(answer) >= _MIN_DISCUSSION or not answer.isascii()
+    return Reply(f"{question} {answer}", decides=decides, discusses=not (decides or course) and (settles or long))
 
 
 def said(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:

@@ -24,7 +24,7 @@ from holdfast_offline.speech import BULLET, clip, own_lines, sentences
 MAX_ITEMS: Final = 20
 MAX_ITEM_CHARS: Final = 500
 #: Maximum length of a user message to search for statements, in characters. Longer messages were pasted.
-MAX_STATED_CHARS: Final = 4_000
+MAX_STATED_CHARS: Final = 1_500
 #: Limits per message: number of lines that may hold a statement, and characters read per line.
 MAX_LINES: Final = 50_000
 MAX_LINE_CHARS: Final = 20_000
@@ -63,8 +63,14 @@ _POINTS_AT: Final = Lazy(
 _OF_A_PROMPT: Final = Lazy(
     r"(?:never|always) (?:start|begin|end|include|respond|reply|answer|say|write)\b.*[\"“]", re.IGNORECASE
 )
-#: A pasted prompt for another agent.
-_PROMPT: Final = Lazy(r"\W*you are (?:a|an|the|now)\b", re.IGNORECASE)
+#: A pasted prompt for an agent, or a document: somebody's role, or a tag on a line of its own.
+_PROMPT: Final = Lazy(
+    r"^\W*you (?:are (?:a|an|the|now)\b|are [\w-]+,|must (?:fully|act|assume|embody|become)\b)"
+    r"|^\s*</?[\w-]+[^<>\n]*>\s*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+#: Code and the nested lines of a pasted configuration.
+_INDENTED: Final = ("    ", "\t")
 #: Minimum number of words of a fact; fewer are a fragment.
 _LEAST_WORDS: Final = 3
 
@@ -125,6 +131,8 @@ class Statements:
         announced: Cue | None = None  # a cue with its text on the next line or in a list
         listed = looked = 0
         for line in own_lines(text):
+            if user and line.startswith(_INDENTED):
+                continue
             line = line[:MAX_LINE_CHARS]
             pointed = pointing and may_point(line)
             hinted = cued and cues.possible(line)
@@ -161,8 +169,11 @@ class Statements:
         """Collect statements from a line's sentences. Returns a cue at the end of the line, which introduces the
         next."""
         announced: Cue | None = None
+        listed = BULLET.match(line) is not None
         for sentence in sentences(line):
             hit = cues.match(sentence, user=message.role == "user")
+            if hit and hit[0].habit and (listed or sentence.casefold().startswith("so ")):
+                continue  # "- never create duplicates" depends on the line above, "so we always ..." argues
             if hit is None:
                 if announced:
                     self._take(announced, sentence, message)
@@ -229,7 +240,7 @@ def _states_nothing(cue: Cue, text: str) -> bool:
 
 def _is_document(text: str) -> bool:
     """Whether a user message is a pasted prompt, a plan or another document rather than conversation."""
-    return len(_HEADINGS.findall(text)) > 1 or _PROMPT.match(text) is not None
+    return len(_HEADINGS.findall(text)) > 1 or _PROMPT.search(text) is not None
 
 
 def _announced(line: str, listed: int, *, user: bool, hinted: bool) -> str:

@@ -66,8 +66,9 @@ _NOT_SAID: Final = (
     "[image] image_url:", "[row ", "caller.type:", "[a text was withheld",
 )  # fmt: skip
 _HINT: Final = Lazy(
-    r"\[(?:Image|Pasted text|Attached|image)\b[^\[\]\n]{0,200}\]|^> Tokens: .*$|^Tokens: [\d.]+k? sent.*$"
-    r"|^\[(?:image|file)\][^\n]*$|^# Context from my IDE setup:[ \t]*$",
+    r"^\[(?:image|file)\][^\n]*(?:\n(?:mime|filename|url|type|source)[\w.]*: [^\n]*)*$"
+    r"|^# Context from my IDE setup:[ \t]*$|\[(?:Image|Pasted text|Attached|image)\b[^\[\]\n]{0,200}\]"
+    r"|^> Tokens: .*$|^Tokens: [\d.]+k? sent.*$",
     re.MULTILINE,
 )
 #: The same for the hints.

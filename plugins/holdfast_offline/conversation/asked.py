@@ -35,6 +35,8 @@ _CORRECTS: Final = Lazy(
     r"|(?:don['’]?t|do not) (?:use|do|touch|change)\b",
     re.IGNORECASE,
 )
+#: The beginning of a request that answers the agent's question.
+_ANSWERS: Final = Lazy(r"(?:yes|yeah|yep|yup|sure|ok(?:ay)?)\b", re.IGNORECASE)
 #: Maximum length of a request that only picks a list item.
 _PICK_CHARS: Final = 80
 _PICK: Final = Lazy(
@@ -213,8 +215,8 @@ def objective(messages: Sequence[Message], limit: int) -> str:
 
 
 def _stands_alone(request: Message, own: str, steering: set[str]) -> bool:
-    """Whether a request neither adds to the previous one nor corrects it."""
-    return request.id not in steering and not _CORRECTS.match(own)
+    """Whether a request neither adds to the previous one, nor corrects it, nor answers a question."""
+    return request.id not in steering and not (_CORRECTS.match(own) or _ANSWERS.match(own))
 
 
 def _steering(messages: Iterable[Message]) -> set[str]:

@@ -210,7 +210,8 @@ def _answered(said: Sequence[Message], last: Message, *, courtesy: bool) -> Endi
     if not courtesy:
         if found := announced(last.text):
             return Ending(open=True, next_step=found, why="announced", source=short_id(last))
-        if question := needed(last.text):
+        request = _last_request(said)
+        if question := needed(last.text, request[1] if request else ""):
             return Ending(open=True, next_step=question, why="question to the user", source=short_id(last))
     if listed.waiting:
         return Ending(open=True, next_step=cut(listed.waiting, MAX_NEXT), why="task list")
@@ -239,8 +240,11 @@ def announced(text: str, *, working: bool = False) -> str:
     return ""
 
 
-def needed(text: str) -> str:
-    """The request to the user that ends an answer. Empty without a request, or with only an offer of more."""
+def needed(text: str, request: str = "") -> str:
+    """The request to the user that ends an answer. Empty without a request, or with only an offer of more.
+
+    Asking whether to do what a short ``request`` says ("commit") is not an offer of more.
+    """
     if choice := _OPTIONS.search(text[-_TAIL:]):
         items = " ".join(line.strip() for line in choice["items"].splitlines() if line.strip())
         return cut(f"Options: {items}", MAX_NEXT)
@@ -255,7 +259,9 @@ def needed(text: str) -> str:
         if _WHAT_NEXT.search(sentence):
             return ""
         if _OFFER.search(sentence) or _CONDITIONAL.search(sentence):
-            if _APPROVAL.search(sentence) or (not _MORE.search(sentence) and (not done or _CHOICE.search(sentence))):
+            more = _MORE.search(sentence)
+            asked_for = more and len(request) < _SHORT_CHARS // 2 and more[0].casefold() in request.casefold()
+            if asked_for or _APPROVAL.search(sentence) or (not more and (not done or _CHOICE.search(sentence))):
                 return cut(sentence, MAX_NEXT)
             offered = True
             continue

@@ -273,3 +273,14 @@ def test_tasks__list_that_was_printed__has_the_state_that_others_set() -> None:
     )
     found = tasks.of(said)
     assert (found.done, found.pending) == (("Write the schema",), ("Write the tests",))
+
+
+def test_ending__question_whether_to_do_what_was_asked__is_open() -> None:
+    question = "Should I commit with `--no-verify`, although the check fails?"
+    said = (
+        ASK,
+        ("assistant", "Fixed."),
+        ("user", "commit"),
+        ("assistant", f"The check fails in other files. {question}"),
+    )
+    assert end(*said) == (True, question)

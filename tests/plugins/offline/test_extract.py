@@ -17,6 +17,7 @@ from holdfast.models import Category, Extraction, Message, Payload, turns_of
 from holdfast_offline import on_extract
 from holdfast_offline.changes import changes
 from holdfast_offline.checks import failing
+from holdfast_offline.conversation import asked
 from holdfast_offline.extract import MAX_FILES, MAX_ITEM_CHARS, MAX_ITEMS, MAX_SUMMARY_CHARS
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
@@ -346,7 +347,7 @@ def test_extract__many_statements__keeps_the_newest() -> None:
 
 
 def test_extract__long_statement__is_cut_at_a_word() -> None:
-    [decision] = extract(("user", "Decision: " + "abc " * 400)).draft.decisions or ()
+    [decision] = extract(("user", "Decision: " + "abc " * 300)).draft.decisions or ()
     assert len(decision) <= MAX_ITEM_CHARS
     assert decision.endswith("abc")
 
@@ -651,7 +652,7 @@ def answered(question: str, answer: str) -> Extraction:
     ("question", "answer"),
     [
         ("Which login do you want to use for the mirror?", "A deploy key"),
-        ("The lists are long. Do you want the index in the repository? And the cache?", "Both"),
+        ("The lists are long. Which place holds the index, the repository or the cache?", "Both"),
         ("Is the size kept in the record or in the folder? Both show it.", "In the record only"),
     ],
 )
@@ -769,3 +770,95 @@ def test_changes__copy_of_the_project_for_a_sub_agent__is_named_as_the_project()
         )
     )
     assert found.files == ["src/cart.py", "src/a.py", "docs/b.md"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "The repository has no labels. Create them now?",
+        "How do we clean the test commit off main?",
+        "Which part of the draft needs rework?",
+        "Which of the three do you want installed?",
+        "Do you already have an account?",
+        "A stale folder makes the check fail. Can I remove it?",
+        "Can you upload the specification now?",
+        "What's your current environment status?",
+        "How should the plan be organized, by week or by area?",
+        "What action for the notes in the second repository?",
+        "How thorough should planning be?",
+        "Which sync strategy for this merge?",
+        "What's your primary goal for the editor?",
+    ],
+)
+def test_extract__answer_to_a_proposed_step__is_no_decision(question: str) -> None:
+    text = f'User has answered your questions: "{question}"="Yes, the small one". You can now continue.'
+    found = extract(("user", "Set it up."), ("assistant", "AskUserQuestion: ?", "AskUserQuestion"), ("tool", text))
+    assert not found.draft.decisions
+
+
+@pytest.mark.parametrize("said", ["**Blocker:** the retry writes a stale status", "## Blockers\n- the retry is stale"])
+def test_extract__blocker_as_the_severity_of_a_finding__is_no_blocker(said: str) -> None:
+    assert not extract(("user", "Review the change."), ("assistant", said)).draft.blockers
+
+
+def test_objective__picture_without_words__is_no_request() -> None:
+    picture = (
+        "[image]\nsource.type: base64\nsource.media_type: image/png\nsource.data: [image/png in base64: 45 characters]"
+    )
+    said = messages(("user", "Centre the title."), ("user", picture))
+    assert asked.objective(said, 200) == "Centre the title."
+
+
+def test_objective__answers_to_the_agent__are_passed_over_for_the_request() -> None:
+    said = messages(
+        ("user", "Publish the nightly build to the package index."),
+        ("assistant", "Which version?"),
+        ("user", "Yes to A, this is done in another branch, rebase it"),
+        ("assistant", "Which branch?"),
+        ("user", "it is on main, rebase"),
+    )
+    assert asked.objective(said, 200).endswith("(after: Publish the nightly build to the package index.)")
+
+
+def test_extract__answer_to_a_question_in_another_language__is_quoted_and_no_decision() -> None:
+    text = 'The user answered: "要用哪個資料庫？"="用 sqlite". You can now continue.'
+    found = extract(
+        ("user", "Set it up."),
+        ("assistant", "AskUserQuestion: ?", "AskUserQuestion"),
+        ("tool", text, "AskUserQuestion"),
+    )
+    assert not found.draft.decisions
+    assert "用 sqlite" in found.summary
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "You must fully embody this persona. NEVER break character until given an exit command.",
+        "agents:\n  one:\n    prompt: |\n      You are one, the wizard.\n      1. Never spend more than $1 on a run.",
+        "<rules>\nNever spend more than $1 on a run.\n</rules>",
+        "Use this:\n\n    Never spend more than $1 on a run.",
+    ],
+)
+def test_extract__rule_in_a_pasted_prompt__is_no_fact(prompt: str) -> None:
+    assert not extract(("user", prompt), ("assistant", "Done.")).facts
+
+
+def test_extract__rule_in_a_list__depends_on_the_line_above_and_is_no_fact() -> None:
+    assert not extract(("user", "The script must be safe:\n- never create duplicates"), ("assistant", "Done.")).facts
+    assert not extract(("user", "So we always use the same command."), ("assistant", "Done.")).facts
+    assert extract(("user", "Never create duplicate members."), ("assistant", "Done.")).facts
+
+
+@pytest.mark.parametrize(
+    "question", ["Which padding should go?", "Which subfolder should this note go into, and when?"]
+)
+def test_extract__answer_to_a_question_that_needs_the_talk__is_no_decision(question: str) -> None:
+    text = f'User has answered your questions: "{question}"="The outer one". You can now continue.'
+    found = extract(("user", "Set it up."), ("assistant", "AskUserQuestion: ?", "AskUserQuestion"), ("tool", text))
+    assert not found.draft.decisions
+
+
+def test_extract__rule_in_a_long_message__is_no_fact() -> None:
+    prompt = f"Never write to the shared folder. {'Then read the next ticket and its comments. ' * 40}"
+    assert not extract(("user", prompt), ("assistant", "Done.")).facts
