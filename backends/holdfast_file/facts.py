@@ -27,7 +27,7 @@ from holdfast_file import repair
 from holdfast_file.index import FactIndex
 from holdfast_file.lines import BEGINNINGS, Operation, decode, decode_all, encode, utc
 from holdfast_file.mark import Mark
-from holdfast_file.place import SIZE, TIME, Identity, Place, identity_of, is_shared, read_at, read_bytes
+from holdfast_file.place import SIZE, TIME, Identity, Place, identity_of, is_shared, may_be_shared, read_at, read_bytes
 
 if TYPE_CHECKING:
     from holdfast.models import AddResult, Fact
@@ -45,6 +45,7 @@ class FactFile:
     _lines: int  # lines among them
     _last: bytes  # the last line, to notice when it was replaced
     _ended: bool  # whether it ended with a newline
+    _other_name: bool  # whether it may have a second name or another owner
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -270,7 +271,7 @@ class FactFile:
         self._follow(check=True)
         if self._batch is not None:
             return
-        if self._key is not None and is_shared(self._path):
+        if self._key is not None and self._other_name and is_shared(self._path):
             self._suspect = True
         if self._short or self._unflushed:
             self._short = self._missing()
@@ -350,6 +351,7 @@ class FactFile:
         self._key = None
         self._size = self._lines = 0
         self._last, self._ended = b"", True
+        self._other_name = True
 
     def _follow(self, *, check: bool = False) -> None:
         """Read the lines added since the last call, or all of them when the file was replaced.
@@ -382,7 +384,9 @@ class FactFile:
             raise durable.unavailable(error, self._place.facts, "read") from error
 
     def _read(self, fd: int) -> None:
-        key = identity_of(os.fstat(fd))
+        found = os.fstat(fd)
+        key = identity_of(found)
+        self._other_name = may_be_shared(found)
         if not self._continues(fd, key):
             self._forget()
         if key != self._key:

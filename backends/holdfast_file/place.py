@@ -192,6 +192,11 @@ else:
         return path
 
 
+def may_be_shared(found: os.stat_result) -> bool:
+    """Whether :func:`is_shared` needs a closer look, from the status of the open file."""
+    return found.st_nlink > 1 or (hasattr(os, "geteuid") and found.st_uid != os.geteuid())
+
+
 def is_shared(path: str) -> bool:
     """Whether the file has another name or another owner. Then it is replaced by a new one, which changes nothing at
     the other name."""

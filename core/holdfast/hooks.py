@@ -53,6 +53,9 @@ def on_validate(subject: Subject) -> Sequence[Finding] | Portions:  # type: igno
     :returns: findings, possibly none. Core masks a span with a replacement; an error without a replacement
             refuses the write. For long content they may come in :class:`~holdfast.subject.Portions`, each with its own
             deadline. An implementation that raises, hangs or returns anything else counts as a refusal.
+
+    A plugin that reads only the subject, in time that grows evenly with the text, sets ``VALIDATES_AT_ONCE = True`` (an
+    attribute of the plugin). For short text without sources it is then called without a thread and a deadline.
     """
 
 

@@ -127,6 +127,20 @@ def test_add__id_of_a_message_that_was_dropped__adds_nothing(opened):
     assert session.messages == []
 
 
+def test_add__others_add_and_rewrite_in_between__knows_what_the_journal_holds(opened):
+    """Adds without others' changes in between read nothing back."""
+    one, other = opened().session("s"), opened().session("s")
+    talk(one, "first", "second")
+    talk(other, "from the other")
+    talk(one, "third")
+    assert [m.text for m in one.messages] == ["first", "second", "from the other", "third"]
+    other.journal.rewrite(lambda record: {**record, "text": "FIRST"} if record.get("text") == "first" else record, bool)
+    talk(one, "fourth")  # the file has the same length as before
+    talk(one, "fifth")
+    assert [m.text for m in one.messages] == ["FIRST", "second", "from the other", "third", "fourth", "fifth"]
+    assert opened().session("s").messages == one.messages
+
+
 def test_add__another_process_added_in_between__returns_ones_own_message(opened):
     mine, theirs = opened().session("s"), opened().session("s")
     theirs.add("user", "theirs")

@@ -62,6 +62,15 @@ class Hint(NamedTuple):
     acknowledged: int = 0
 
 
+class _Identity(NamedTuple):
+    """Changes with the file."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+
+
 class Journal:
     """One session's journal. Safe for several processes and threads. Files are opened only when needed."""
 
@@ -73,7 +82,9 @@ class Journal:
         self.path = stem + ".jsonl"
         self._lock_path = stem + ".lock"
         self._hint_path = stem + ".hint"
-        self._clean_size = -1  # file size after this object's last append, whose tail needs no second check
+        self._known: _Identity | None = None  # the file after this object's last append, whose tail needs no check
+        #: Whether no other object changed the file between this one's last two appends.
+        self.only_ours = False
         self._checkpoint = 0  # the last one's offset, from the hint at that time
 
     @property
@@ -86,12 +97,18 @@ class Journal:
 
     def size(self) -> int:
         """The file's size in bytes, 0 when missing. Raises: Unavailable."""
+        found = self._identity()
+        return found.size if found else 0
+
+    def _identity(self) -> _Identity | None:
+        """The file as it is now, None when missing. Raises: Unavailable."""
         try:
-            return os.stat(self.path).st_size
+            found = os.stat(self.path)
         except FileNotFoundError:
-            return 0
+            return None
         except OSError as error:
             raise durable.unavailable(error, self.path, "read") from error
+        return _Identity(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
     def first_line(self) -> bytes:
         """A line that distinguishes the journal from a rewritten or recreated one; empty when there is none.
@@ -119,8 +136,10 @@ class Journal:
                 raise Conflict(
                     f"{self.shown} was rewritten by a purge meanwhile.", next_step="Try again. Nothing was dropped."
                 )
-            size = self.size()
-            if size != self._clean_size:
+            found = self._identity()
+            size = found.size if found else 0
+            self.only_ours = found is not None and found == self._known
+            if not self.only_ours:
                 hint = self.hint()
                 size = self._cut_torn_tail(size, hint.acknowledged)
                 self._checkpoint = hint.checkpoint
@@ -136,7 +155,7 @@ class Journal:
                 if record["kind"] == "checkpoint":
                     self._checkpoint = start
                 start += len(line)
-            self._clean_size = start
+            self._known = self._identity()
             self._leave_hint(start)
         return entries
 
@@ -258,7 +277,7 @@ class Journal:
                 durable.replace(f"{self.path}.damaged-{zlib.crc32(data):08x}", data)
             durable.remove(self._hint_path)  # first, because it must never show more than the file has
             durable.replace(self.path, whole)
-            self._clean_size = -1
+            self._known = None
             return lost
 
     def rewrite(
@@ -282,7 +301,7 @@ class Journal:
             if changed:
                 durable.remove(self._hint_path)  # first, because it must never show more than the file has
                 durable.replace(self.path, data)
-                self._clean_size = -1
+                self._known = None
             return changed
 
     def erase(self) -> None:
@@ -291,7 +310,7 @@ class Journal:
             for path in self.beside():
                 durable.remove(path)
             durable.remove(self.path)
-            self._clean_size = -1
+            self._known = None
             durable.retire(self._lock_path)
 
     def beside(self) -> list[str]:

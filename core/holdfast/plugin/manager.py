@@ -34,6 +34,8 @@ JUDGE_S = 60.0
 #: Time limit in seconds for ``on_extract`` of a plugin with EXTRACTS_AT_ONCE, because a flush waits for it with its
 #: lock held.
 AT_ONCE_S = 5.0
+#: A validator with VALIDATES_AT_ONCE checks at most this many characters without a deadline.
+AT_ONCE_CHARS = 4_000
 
 
 class _Answer(NamedTuple):
@@ -73,6 +75,7 @@ class Dispatch:
         self._manager = _Plugins(hooks.PROJECT)
         self._manager.add_hookspecs(hooks)
         self._deadlines = Deadlines()
+        self._validate_at_once = True
         self.statuses: list[Status] = []
 
     # loading
@@ -140,8 +143,11 @@ class Dispatch:
                         limit_s = deadline_s
                         if limit_s is None and caller.name == "on_extract" and _at_once(plugin):
                             limit_s = AT_ONCE_S
+                        at_once = getattr(plugin, "VALIDATES_AT_ONCE", False) is True and deadline_s is None
+                        if caller.name == "on_validate":
+                            self._validate_at_once = self._validate_at_once and at_once
                         impl.function = _guarded(  # type: ignore[misc]
-                            impl.function, name, distribution, caller.name, limit_s, self._deadlines
+                            impl.function, name, distribution, caller.name, limit_s, self._deadlines, at_once=at_once
                         )
         except (pluggy.PluginValidationError, ValueError) as error:
             problem = str(error).replace(f" in plugin {plugin!r}", "").replace("\n", " ")
@@ -210,7 +216,11 @@ class Dispatch:
         return findings
 
     def _validated(self, subject: Subject) -> Sequence[Any]:
-        """Each validator's answer. All share one thread, because a thread each costs as much as an fsync."""
+        """Each validator's answer. All share one thread, because a thread each costs as much as an fsync. Short text
+        needs none if every validator answers at once."""
+        if self._validate_at_once and _are_short((subject,)):
+            with ToStderr():
+                return self._manager.hook.on_validate(subject=subject)  # type: ignore[no-any-return]
         box: list[Any] = []
 
         def ask() -> None:
@@ -335,7 +345,7 @@ class Dispatch:
 
         detail = clean(detail)
         findings: list[Finding] = []
-        for answer in self._manager.hook.on_validate(subject=Subject("journal", "", detail)) if detail else ():
+        for answer in self._validated(Subject("journal", "", detail)) if detail else ():
             if isinstance(answer, _Failure) or not isinstance(answer.value, list | tuple):
                 return ""
             findings += answer.value
@@ -405,14 +415,19 @@ class _Guard:
         hook: str,
         deadline_s: float | None,
         deadlines: Deadlines,
+        at_once: bool,
     ) -> None:
         self._function = function
         self._plugin, self._distribution, self._hook = plugin, distribution, hook
         self._limit_s = deadline_s if deadline_s is not None else DEADLINES_S.get(hook)
         self._deadlines = deadlines
+        self._at_once = at_once
 
     def __call__(self, *args: Any) -> Any:
-        got = self._call(lambda: self._function(*args), self._limit_s and self._limit_s * _portions(args))
+        if self._at_once and _are_short(args):
+            got = _tried(lambda: self._function(*args), self._plugin, self._distribution, self._hook)
+        else:
+            got = self._call(lambda: self._function(*args), self._limit_s and self._limit_s * _portions(args))
         if isinstance(got, Portions):
             got = self._in_portions(got)
         if isinstance(got, _Failure):
@@ -456,8 +471,10 @@ def _guarded(
     hook: str,
     deadline_s: float | None,
     deadlines: Deadlines,
+    *,
+    at_once: bool = False,
 ) -> Callable[..., Any]:
-    guard = _Guard(function, plugin, distribution, hook, deadline_s, deadlines)
+    guard = _Guard(function, plugin, distribution, hook, deadline_s, deadlines, at_once)
     if os.environ.get("HOLDFAST_TRACE") == "hooks":
         from holdfast.plugin.trace import traced
 
@@ -473,6 +490,11 @@ def _tried(job: Callable[[], Any], plugin: str, distribution: str, hook: str) ->
         return _Failure(plugin, distribution, hook, "", error.message, error)
     except BaseException as error:  # noqa: BLE001 - as above
         return _Failure(plugin, distribution, hook, type(error).__name__, str(error), error)
+
+
+def _are_short(args: tuple[Any, ...]) -> bool:
+    """Whether a validator can check a call's subject at once."""
+    return all(isinstance(s, Subject) and len(s.text) <= AT_ONCE_CHARS and not s.sources for s in args)
 
 
 def _portions(args: tuple[Any, ...]) -> int:

@@ -389,12 +389,16 @@ class Session(SessionFeatures):
     def _append(self, *records: dict[str, Any], first_line: bytes = b"") -> Entry:
         with self._lock:
             try:
-                entry = self.journal.append(*records, first_line=first_line)[-1]
+                entries = self.journal.append(*records, first_line=first_line)
             except Conflict:
                 self.catch_up()
                 raise
-            self.catch_up()
-            return entry
+            if self.journal.only_ours and entries[0].start == self._read_to:
+                for entry in entries:
+                    self._apply(entry)
+            else:
+                self.catch_up()
+            return entries[-1]
 
     def _apply(self, entry: Entry) -> None:
         record = entry.record
