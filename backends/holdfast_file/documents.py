@@ -95,7 +95,7 @@ class Documents:
                 self._place.check(folder)
             except Refused:
                 return []
-        found = self._walk(folder, frozenset())
+        found = self._walk(folder, os.path.realpath(os.path.join(self._place.folder, folder)), frozenset())
         return sorted(name for name in found if name.startswith(prefix))
 
     def settle(self) -> None:
@@ -104,9 +104,9 @@ class Documents:
             with self._place.lock():
                 self._recover()
 
-    def _walk(self, folder: str, above: frozenset[str]) -> Iterator[str]:
+    def _walk(self, folder: str, real: str, above: frozenset[str]) -> Iterator[str]:
+        """The documents in ``folder``, whose path without symbolic links is ``real``."""
         path = os.path.join(self._place.folder, folder)
-        real = os.path.realpath(path)
         if real in above or not self._place.holds(real):
             return
         try:
@@ -116,7 +116,9 @@ class Documents:
                     if not self._is_document(name):
                         continue
                     if entry.is_dir():
-                        yield from self._walk(name, above | {real})
+                        inner = os.path.join(real, entry.name)
+                        inner = os.path.realpath(inner) if entry.is_symlink() else inner
+                        yield from self._walk(name, inner, above | {real})
                     elif entry.is_file(follow_symlinks=False):
                         yield name
         except (FileNotFoundError, NotADirectoryError):

@@ -176,13 +176,14 @@ def size(db: sqlite3.Connection) -> int:
 
 def _update(db: sqlite3.Connection, memory: Holdfast) -> tuple[str, ...]:
     """Returns the names of damaged sources."""
-    known = {row[1:]: row[0] for row in db.execute("SELECT id, kind, name, stamp FROM source")}
+    known: set[tuple[str, str, str]] = set(db.execute("SELECT kind, name, stamp FROM source"))
     current = list(texts.sources(memory))
-    changed = [one for one in current if one not in known]
-    if not changed and len(current) == len(known):
+    if known == set(current):
         return ()
+    changed = [one for one in current if one not in known]
     names = {(one.kind, one.name) for one in current}
-    gone = [source for (kind, name, _), source in known.items() if (kind, name) not in names]
+    sources = db.execute("SELECT id, kind, name FROM source").fetchall()
+    gone = [source for source, kind, name in sources if (kind, name) not in names]
     before = size(db)
     if gone:
         with _transaction(db):

@@ -215,17 +215,17 @@ def _ranked(
             best[one >> SOURCE] = score
     shares = _Shares(weights)
     bits = {row[0]: shares.bits(row[7]) for row in rows}
-    have, level_of = bits.get, level.get
-    talks = Counter(source for source, _ in {(row[0] >> SOURCE, row[4]) for row in rows})
-    alone = {source for source, speakers in talks.items() if speakers == 1}
+    have, level_of, near_of = bits.get, level.get, similar.of.get
+    talks = {(row[0] >> SOURCE, row[4]) for row in rows}
+    alone = {source for source, speakers in Counter(source for source, _ in talks).items() if speakers == 1}
     questions = {row[0] for row in rows if row[5] & QUESTION}
-    named = {speaker for speaker in {row[4] for row in rows} if words.names(question, speaker)}
+    named = {speaker for speaker in {speaker for _, speaker in talks} if words.names(question, speaker)}
     when, count = TIME * words.asks_when(question), NUMBER * words.asks_number(question)
 
     for one, place, kind, at, speaker, marks, length, _ in rows:
         mine = own.get(one, 0.0)
         # A turn can answer without any word of the question. A line or fact cannot, and the hit next to it shows it.
-        near = similar.of.get(one, 0.0)
+        near = near_of(one, 0.0)
         if not mine and not near and kind != texts.TURN:
             continue
         source = one >> SOURCE

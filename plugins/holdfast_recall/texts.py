@@ -6,6 +6,7 @@ redacted and is redacted again when it is read.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import time
@@ -84,7 +85,7 @@ def _journals(state: str) -> list[Source]:
     """The sessions' journals and archive files. Every search lists all of them, so this makes few calls."""
     try:
         with os.scandir(os.path.join(state, "sessions")) as entries:
-            found = [Source(TURN, entry.name, _stamp(entry)) for entry in entries if entry.name.endswith(".jsonl")]
+            found = [(entry.name, _stamp(entry)) for entry in entries if entry.name.endswith(".jsonl")]
     except FileNotFoundError:
         found = []
     except OSError as error:
@@ -92,7 +93,7 @@ def _journals(state: str) -> list[Source]:
     archived = (
         Source(TURN, os.path.relpath(path, state).replace(os.sep, "/"), _stamp(path)) for path in archive.files(state)
     )
-    return [*(one for one in found if one.stamp), *archived]
+    return [*(Source(TURN, name, stamp) for name, stamp in found if stamp), *archived]
 
 
 def _documents(memory: Holdfast) -> Iterator[Source]:
@@ -172,9 +173,15 @@ def session_of(memory: Holdfast, name: str, origin: str) -> str:
     try:
         if is_archived(name):
             return str(archive.read(os.path.join(memory.services.state, *name.split("/")))[0]["session"])
-        return str(untrusted.from_json(origin.encode())["id"])
+        return _id_in(origin)
     except (HoldfastError, IndexError, ValueError, KeyError, TypeError):
         return name
+
+
+@functools.lru_cache(maxsize=1_000)
+def _id_in(first_line: str) -> str:
+    """The session id in a journal's first line. A search asks this for each of its hits."""
+    return str(untrusted.from_json(first_line.encode())["id"])
 
 
 def _session(memory: Holdfast, source: Source) -> str | None:
