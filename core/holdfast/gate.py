@@ -90,22 +90,26 @@ class Gate:
         """
         text = text if verbatim else clean(text)
         for _ in range(_ROUNDS):
-            found = self._dispatch.on_validate(Subject(surface, name, text, sources))
-            if not found:
+            masked = self._masked(Subject(surface, name, text, sources), notes, previous)
+            if masked is None:
                 return text
-            refused = [f for f in found if f.severity == "error" and not _can_mask(f, text)]
-            if refused and previous:  # rare, so the previous text is checked only when the answer matters
-                known = self._known(previous, surface, name)
-                line = _lines_of(text, refused)
-                refused = [f for f in refused if (f.rule, line.get(f.line, "")) not in known]
-            if refused:
-                raise _refusal(surface, name, refused)
-            if notes is not None:
-                notes += [f for f in found if f.replacement is None and f not in notes]
-            if not any(_can_mask(f, text) for f in found):
-                return text
-            text = mask(text, found)
+            text = masked
         raise _restless(surface, name)
+
+    def _masked(self, subject: Subject, notes: list[Finding] | None, previous: str | None = None) -> str | None:
+        """The text after one round of masking, None when there is nothing to mask. Raises: as :meth:`admit`."""
+        surface, name, text = subject[:3]
+        found = self._dispatch.on_validate(subject)
+        refused = [f for f in found if f.severity == "error" and not _can_mask(f, text)]
+        if refused and previous:  # rare, so the previous text is checked only when the answer matters
+            known = self._known(previous, surface, name)
+            line = _lines_of(text, refused)
+            refused = [f for f in refused if (f.rule, line.get(f.line, "")) not in known]
+        if refused:
+            raise _refusal(surface, name, refused)
+        if notes is not None:
+            notes += [f for f in found if f.replacement is None and f not in notes]
+        return mask(text, found) if any(_can_mask(f, text) for f in found) else None
 
     def outgoing(self, text: str, *, surface: str, name: str = "") -> str:
         """The only way out of a store: ``text`` as it may leave for a model, a terminal or another file.
@@ -207,10 +211,8 @@ class Gate:
         for portion in _portions([clean(text) for text in texts]):  # before joining, because the border is not ASCII
             found: list[Finding] = []
             together: list[str] = []
-            whole = _joined(portion)
-            if whole is not None:
-                with suppress(Refused):  # each string is checked separately then
-                    together = _parted(self.admit(whole, surface=surface, notes=found, verbatim=True), portion)
+            with suppress(Refused):  # each string is checked separately then
+                together = self._admit_together(portion, surface, found)
             if together:
                 admitted += together
                 if notes is not None:
@@ -226,6 +228,28 @@ class Gate:
         if refused:
             raise _refusal(surface, "", refused)
         return admitted
+
+    def _admit_together(self, texts: Sequence[str], surface: str, notes: list[Finding]) -> list[str]:
+        """:meth:`admit` for the strings joined. After a round, only the strings with a mask are checked again. Empty
+        when a mask crosses a border. Raises: as :meth:`admit`."""
+        admitted = list(texts)
+        left: Sequence[int] = range(len(texts))
+        for _ in range(_ROUNDS):
+            portion = [admitted[number] for number in left]
+            whole = _joined(portion)
+            if whole is None:
+                return []
+            masked = self._masked(Subject(surface, "", whole), notes)
+            if masked is None:
+                return admitted
+            parts = _parted(masked, portion)
+            if not parts:
+                return []
+            changed = [(number, part) for number, part in zip(left, parts, strict=True) if part != admitted[number]]
+            for number, part in changed:
+                admitted[number] = part
+            left = [number for number, _ in changed]
+        raise _restless(surface, "")
 
     def _known(self, previous: str, surface: str, name: str) -> frozenset[tuple[str, str]]:
         found = self._dispatch.on_validate(Subject(surface, name, previous))

@@ -126,11 +126,12 @@ def _summary(
     if compacted is not None:
         kept = quotes.fit(_summary_lines(compacted), _COMPACTION_CHARS, known)
         add("The client's own summary, at its last compaction", kept, source=short_id(compacted))
-    working = asides.without(said)
-    add("Asked before", _asked(list(asked.requests(working)), asked.objective(working, _EARLIER_CHARS), known))
+    working = asides.without(said)  # the beginning of `said`
+    places = {id(message) for message in working}
+    asked_then = [(message, own) for message, own in requests if id(message) in places]
+    add("Asked before", _asked(asked_then, asked.objective(working, _EARLIER_CHARS), known))
     ends = list(answers)
     answers = [message for message in answers[-_NEWEST:] if quotes.lines(message, named=False)]
-    places = {id(message) for message in working}
     last = next((m for m in reversed(answers) if id(m) in places), answers[-1] if answers else None)
     if last is not None:
         kept = quotes.fit(quotes.lines(last, named=False), min(_LAST_ANSWER_CHARS, room), known)

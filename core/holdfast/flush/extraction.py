@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from holdfast.models import Extraction, Fact, Payload, Turn
     from holdfast.session.services import Services
 
+#: Newest messages that an extractor within a flush reads, because it has only a few seconds.
+AT_ONCE_MESSAGES: Final = 25_000
 #: HTTP status (None without a response) -> the next step besides waiting.
 _PASSING: Final[Mapping[int | None, str]] = {
     None: "Check `base_url` and the network.",

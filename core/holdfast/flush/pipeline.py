@@ -401,6 +401,12 @@ class _Flush:
         if not messages:
             return [], ""
         self.step = "on_extract"
+        if len(messages) > extraction.AT_ONCE_MESSAGES:
+            self.warnings.append(
+                f"Only the newest {extraction.AT_ONCE_MESSAGES:,} messages were read for facts and statements. "
+                "`holdfast extract --transcript FILE` reads all of a transcript."
+            )
+            messages = messages[-extraction.AT_ONCE_MESSAGES :]
         turns = turns_of(messages)
         found = extraction.at_once(self.services, turns, before)
         self.warnings += found.failed.values()

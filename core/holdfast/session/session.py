@@ -161,8 +161,7 @@ class Session(SessionFeatures):
             records = capture.message_records(services.gate, services.root, list(new.values()))
             records = list({r["id"]: r for r in records if r["id"] not in self._ids}.values())  # stored ids
             if records:
-                self.journal.append(*records)
-                self.catch_up()
+                self._append(*records)
                 background.said(services, records[-1]["role"], records[-1].get("tool", ""))
             return len(records)
 

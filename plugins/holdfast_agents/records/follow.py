@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 #: Seconds to wait for the results of finished calls. A client writes its file with a delay of about 100 ms.
 PATIENCE_S = 0.5
 _PAUSE_S = 0.02
-_CHUNK = 500
+#: Characters to journal with one flush to the disk.
+_CHUNK_CHARS = 1_000_000
 _MOMENT = timedelta(microseconds=1)
 _HEAD_BYTES = 512
 #: A line number that starts a line.
@@ -282,15 +283,26 @@ def _admitted(services: Services, messages: Sequence[Message]) -> Iterable[str]:
 
 
 def _add(session: Session, messages: Sequence[Message]) -> None:
-    """Journal the messages in chunks. A message refused by the gate is replaced by a placeholder, because it would be
-    refused at every try and block the session forever. Raises: PluginError, Unavailable."""
-    for start in range(0, len(messages), _CHUNK):
-        chunk = messages[start : start + _CHUNK]
-        try:
-            session.extend(chunk)
-        except Refused:
-            for message in chunk:
-                try:
-                    session.extend([message])
-                except Refused as refused:
-                    session.extend([evolve(message, text=turns.withheld(refused), tool="")])
+    """Journal the messages in chunks. Raises: PluginError, Unavailable."""
+    start = size = 0
+    for number, message in enumerate(messages):
+        size += len(message.text)
+        if size >= _CHUNK_CHARS:
+            _add_chunk(session, messages[start : number + 1])
+            start, size = number + 1, 0
+    if start < len(messages):
+        _add_chunk(session, messages[start:])
+
+
+def _add_chunk(session: Session, chunk: Sequence[Message]) -> None:
+    """Journal the messages. A message refused by the gate is replaced by a placeholder, because it would be refused at
+    every try and block the session forever. Raises: PluginError, Unavailable."""
+    try:
+        session.extend(chunk)
+    except Refused as refused:
+        if len(chunk) == 1:
+            session.extend([evolve(chunk[0], text=turns.withheld(refused), tool="")])
+            return
+        half = len(chunk) // 2
+        _add_chunk(session, chunk[:half])
+        _add_chunk(session, chunk[half:])

@@ -12,7 +12,7 @@ from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Refused
-from holdfast.flush.extraction import at_once
+from holdfast.flush.extraction import AT_ONCE_MESSAGES, at_once
 from holdfast.fs import paths, private
 from holdfast.journal import background
 from holdfast.journal.journal import Journal
@@ -73,7 +73,7 @@ def settle_flush(
     """
     queued: list[str] = []
     try:
-        turns = recall.without_recalled(turns_of(said))
+        turns = recall.without_recalled(turns_of(said[-AT_ONCE_MESSAGES:]))
         asked = services.dispatch.extractors()
         at = at or services.now()
         fresh = statedfacts.values(services, payload, flush=flush, at=at, turns=turns) if payload is not None else []

@@ -58,8 +58,9 @@ def of(messages: Iterable[Message]) -> Tasks:
     made = 0
     for message in messages:
         tool = message.tool.lower().rpartition("__")[2]
-        if message.role == "user" and asked.kind(message.text) is asked.Kind.REQUEST:
-            touched.clear()
+        if message.role == "user":
+            if touched and asked.kind(message.text) is asked.Kind.REQUEST:
+                touched.clear()
         elif message.role == "assistant" and tool in _WHOLE:
             listed = _whole(message.text)
             if listed:
