@@ -8,7 +8,7 @@ handled.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pluggy
@@ -16,9 +16,10 @@ import pluggy
 from holdfast import hooks
 from holdfast.errors import HoldfastError, HookFailed, PluginError, PluginLoadFailed, PluginNotFound
 from holdfast.plugin import ToStderr, discovery
-from holdfast.plugin.deadline import Deadlines, steps
+from holdfast.plugin.deadline import Deadlines
 from holdfast.plugin.discovery import PLUGINS, Found, PluginContext, Status, choose, import_object
-from holdfast.subject import PORTION_CHARS, Portions, Subject
+from holdfast.plugin.guarded import DEADLINES_S, Answer, Failure, are_short, guarded, tried
+from holdfast.subject import Subject
 
 if TYPE_CHECKING:
     from holdfast.config.values import StorageConfig
@@ -27,30 +28,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Time limit for one implementation, in seconds, unless ``[plugins.NAME] deadline_s`` sets another.
-DEADLINES_S: Mapping[str, float] = {"on_validate": 10.0, "on_extract": 60.0, "on_flush": 60.0, "on_dream": 600.0}
 #: Time limit for one question to a judging plugin, in seconds.
 JUDGE_S = 60.0
 #: Time limit in seconds for ``on_extract`` of a plugin with EXTRACTS_AT_ONCE, because a flush waits for it with its
 #: lock held.
 AT_ONCE_S = 5.0
-#: A validator with VALIDATES_AT_ONCE checks at most this many characters without a deadline.
-AT_ONCE_CHARS = 4_000
-
-
-class _Answer(NamedTuple):
-    plugin: str
-    distribution: str
-    value: Any
-
-
-class _Failure(NamedTuple):
-    plugin: str
-    distribution: str
-    hook: str
-    reason: str  # in core's own words
-    detail: str  # in the plugin's words, which may quote unredacted text
-    cause: BaseException | None
 
 
 class _Plugins(pluggy.PluginManager):
@@ -146,7 +128,7 @@ class Dispatch:
                         at_once = getattr(plugin, "VALIDATES_AT_ONCE", False) is True and deadline_s is None
                         if caller.name == "on_validate":
                             self._validate_at_once = self._validate_at_once and at_once
-                        impl.function = _guarded(  # type: ignore[misc]
+                        impl.function = guarded(  # type: ignore[misc]
                             impl.function, name, distribution, caller.name, limit_s, self._deadlines, at_once=at_once
                         )
         except (pluggy.PluginValidationError, ValueError) as error:
@@ -186,7 +168,7 @@ class Dispatch:
         own = Dispatch()
         own.register(plugin, entry.name, f"{entry.distribution} {entry.version}")
         answer = own._manager.hook.storage_backend(config=config, root=_root_for(plugin, root))
-        if isinstance(answer, _Failure):
+        if isinstance(answer, Failure):
             raise answer.cause if isinstance(answer.cause, HoldfastError) else _hook_failed(answer, answer.detail, "")
         if answer is None or not isinstance(answer.value, Backend):
             raise PluginLoadFailed(
@@ -218,19 +200,19 @@ class Dispatch:
     def _validated(self, subject: Subject) -> Sequence[Any]:
         """Each validator's answer. All share one thread, because a thread each costs as much as an fsync. Short text
         needs none if every validator answers at once."""
-        if self._validate_at_once and _are_short((subject,)):
+        if self._validate_at_once and are_short((subject,)):
             with ToStderr():
                 return self._manager.hook.on_validate(subject=subject)  # type: ignore[no-any-return]
         box: list[Any] = []
 
         def ask() -> None:
-            box.append(_tried(lambda: self._manager.hook.on_validate(subject=subject), "", "", "on_validate"))
+            box.append(tried(lambda: self._manager.hook.on_validate(subject=subject), "", "", "on_validate"))
 
         with ToStderr():
             late: Any = self._deadlines.call_in_steps(ask)
         if late is not None:
             return [late()]
-        return [box[0]] if isinstance(box[0], _Failure) else box[0]
+        return [box[0]] if isinstance(box[0], Failure) else box[0]
 
     def on_extract(
         self,
@@ -326,14 +308,14 @@ class Dispatch:
         plugin: Any = self._manager.get_plugin(name)
         status = next((one for one in self.statuses if one.name == name), None)
         distribution = status.distribution if status else "this process"
-        guard = _guarded(plugin.judge, name, distribution, "judge", JUDGE_S, self._deadlines)
+        guard = guarded(plugin.judge, name, distribution, "judge", JUDGE_S, self._deadlines)
         answer = guard(system, question)
         got = self._value(answer) if answer is not None else None
-        _expect(_Answer(name, distribution, got), isinstance(got, str), "judge")
+        _expect(Answer(name, distribution, got), isinstance(got, str), "judge")
         return str(got)
 
     def _value(self, answer: Any) -> Any:
-        if isinstance(answer, _Failure):
+        if isinstance(answer, Failure):
             step = answer.cause.next_step if isinstance(answer.cause, HoldfastError) else ""
             raise _hook_failed(answer, self._told(answer.detail), self._told(step))
         return answer.value
@@ -346,7 +328,7 @@ class Dispatch:
         detail = clean(detail)
         findings: list[Finding] = []
         for answer in self._validated(Subject("journal", "", detail)) if detail else ():
-            if isinstance(answer, _Failure) or not isinstance(answer.value, list | tuple):
+            if isinstance(answer, Failure) or not isinstance(answer.value, list | tuple):
                 return ""
             findings += answer.value
         return mask(detail, findings)
@@ -386,7 +368,7 @@ def _check_keys(plugin: object, given: PluginSettings, entry: Found) -> None:
         raise PluginLoadFailed(f"{entry.name!r} ({entry.distribution}): {error}") from error
 
 
-def _hook_failed(failure: _Failure, detail: str, next_step: str) -> HookFailed:
+def _hook_failed(failure: Failure, detail: str, next_step: str) -> HookFailed:
     reason = ": ".join(filter(None, (failure.reason, detail))) or type(failure.cause).__name__
     error = HookFailed(
         plugin=failure.plugin, distribution=failure.distribution, hook=failure.hook, reason=reason, next_step=next_step
@@ -395,110 +377,10 @@ def _hook_failed(failure: _Failure, detail: str, next_step: str) -> HookFailed:
     return error
 
 
-def _expect(answer: _Answer, ok: bool, hook: str) -> None:
+def _expect(answer: Answer, ok: bool, hook: str) -> None:
     if not ok:
         items = answer.value if isinstance(answer.value, list | tuple) else ()
         kinds = " and ".join(sorted({type(one).__name__ for one in items}))
         returned = type(answer.value).__name__ + (f" of {kinds}" if kinds else "")
         reason = f"it returned {returned}, which is the wrong type for this hook"
         raise HookFailed(plugin=answer.plugin, distribution=answer.distribution, hook=hook, reason=reason)
-
-
-class _Guard:
-    """One implementation of a hook with its time limit. An exception becomes a :class:`_Failure`."""
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        plugin: str,
-        distribution: str,
-        hook: str,
-        deadline_s: float | None,
-        deadlines: Deadlines,
-        at_once: bool,
-    ) -> None:
-        self._function = function
-        self._plugin, self._distribution, self._hook = plugin, distribution, hook
-        self._limit_s = deadline_s if deadline_s is not None else DEADLINES_S.get(hook)
-        self._deadlines = deadlines
-        self._at_once = at_once
-
-    def __call__(self, *args: Any) -> Any:
-        if self._at_once and _are_short(args):
-            got = _tried(lambda: self._function(*args), self._plugin, self._distribution, self._hook)
-        else:
-            got = self._call(lambda: self._function(*args), self._limit_s and self._limit_s * _portions(args))
-        if isinstance(got, Portions):
-            got = self._in_portions(got)
-        if isinstance(got, _Failure):
-            return got
-        # None is valid for hooks where it means "no result"; elsewhere it is a wrong type.
-        return None if got is None and self._hook != "on_validate" else _Answer(self._plugin, self._distribution, got)
-
-    def _call(self, job: Callable[[], Any], limit_s: float | None) -> Any:
-        box: list[Any] = []
-
-        def run() -> None:
-            box.append(_tried(job, self._plugin, self._distribution, self._hook))
-
-        def late() -> _Failure:
-            reason = f"it took longer than {limit_s:g} s"
-            return _Failure(self._plugin, self._distribution, self._hook, reason, "", TimeoutError())
-
-        if limit_s is not None and (shared := steps()) is not None:
-            shared.run(late, run, limit_s)
-            return box[0]
-        with ToStderr():
-            if limit_s is None:
-                run()
-            elif not self._deadlines.call(run, limit_s):
-                return late()
-        return box[0]
-
-    def _in_portions(self, portions: Portions) -> Any:
-        found: list[Any] = []
-        while (step := self._call(lambda: next(portions.steps, None), self._limit_s)) is not None:
-            if isinstance(step, _Failure) or not isinstance(step, list | tuple):
-                return step
-            found += step
-        return found
-
-
-def _guarded(
-    function: Callable[..., Any],
-    plugin: str,
-    distribution: str,
-    hook: str,
-    deadline_s: float | None,
-    deadlines: Deadlines,
-    *,
-    at_once: bool = False,
-) -> Callable[..., Any]:
-    guard = _Guard(function, plugin, distribution, hook, deadline_s, deadlines, at_once)
-    if os.environ.get("HOLDFAST_TRACE") == "hooks":
-        from holdfast.plugin.trace import traced
-
-        return traced(guard, plugin, distribution, hook)
-    return guard
-
-
-def _tried(job: Callable[[], Any], plugin: str, distribution: str, hook: str) -> Any:
-    """The result of ``job``, or a named failure for any exception from the plugin."""
-    try:
-        return job()
-    except HoldfastError as error:  # it already has its own message
-        return _Failure(plugin, distribution, hook, "", error.message, error)
-    except BaseException as error:  # noqa: BLE001 - as above
-        return _Failure(plugin, distribution, hook, type(error).__name__, str(error), error)
-
-
-def _are_short(args: tuple[Any, ...]) -> bool:
-    """Whether a validator can check a call's subject at once."""
-    return all(isinstance(s, Subject) and len(s.text) <= AT_ONCE_CHARS and not s.sources for s in args)
-
-
-def _portions(args: tuple[Any, ...]) -> int:
-    """Multiplier for a call's deadline. A validator that cannot work in steps gets the time of all the portions in the
-    text."""
-    subject = args[0] if args else None
-    return 1 + (len(subject.text) - 1) // PORTION_CHARS if isinstance(subject, Subject) and subject.text else 1

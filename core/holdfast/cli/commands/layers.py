@@ -15,12 +15,11 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast.config import inforce, settings
-    from holdfast.config.serde import unstructure
 
     layers = inforce.load(settings.find_root(args.root)).layout.layers()
     out = Term()
     if args.json:
-        out.json({"ok": True, "layers": [unstructure(layer) for layer in layers]})
+        out.json({"ok": True, "layers": [layer._asdict() for layer in layers]})
         return 0
     width = max(len(layer.surface) for layer in layers) + 4
     for at, layer in enumerate(layers):

@@ -1,0 +1,136 @@
+"""One call of a plugin's code: with a time limit, and with any exception as a value that names the plugin."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from holdfast.errors import HoldfastError
+from holdfast.plugin import ToStderr
+from holdfast.plugin.deadline import Deadlines, steps
+from holdfast.subject import PORTION_CHARS, Portions, Subject
+
+#: Time limit for one implementation, in seconds, unless ``[plugins.NAME] deadline_s`` sets another.
+DEADLINES_S: Mapping[str, float] = {"on_validate": 10.0, "on_extract": 60.0, "on_flush": 60.0, "on_dream": 600.0}
+#: A validator with VALIDATES_AT_ONCE checks at most this many characters without a deadline.
+AT_ONCE_CHARS = 4_000
+
+
+class Answer(NamedTuple):
+    """An implementation's result."""
+
+    plugin: str
+    distribution: str
+    value: Any
+
+
+class Failure(NamedTuple):
+    """Why an implementation has no result."""
+
+    plugin: str
+    distribution: str
+    hook: str
+    reason: str  # in core's own words
+    detail: str  # in the plugin's words, which may quote unredacted text
+    cause: BaseException | None
+
+
+class _Guard:
+    """One implementation of a hook with its time limit. An exception becomes a :class:`Failure`."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        plugin: str,
+        distribution: str,
+        hook: str,
+        deadline_s: float | None,
+        deadlines: Deadlines,
+        at_once: bool,
+    ) -> None:
+        self._function = function
+        self._plugin, self._distribution, self._hook = plugin, distribution, hook
+        self._limit_s = deadline_s if deadline_s is not None else DEADLINES_S.get(hook)
+        self._deadlines = deadlines
+        self._at_once = at_once
+
+    def __call__(self, *args: Any) -> Any:
+        if self._at_once and are_short(args):
+            got = tried(lambda: self._function(*args), self._plugin, self._distribution, self._hook)
+        else:
+            got = self._call(lambda: self._function(*args), self._limit_s and self._limit_s * _portions(args))
+        if isinstance(got, Portions):
+            got = self._in_portions(got)
+        if isinstance(got, Failure):
+            return got
+        # None is valid for hooks where it means "no result"; elsewhere it is a wrong type.
+        return None if got is None and self._hook != "on_validate" else Answer(self._plugin, self._distribution, got)
+
+    def _call(self, job: Callable[[], Any], limit_s: float | None) -> Any:
+        box: list[Any] = []
+
+        def run() -> None:
+            box.append(tried(job, self._plugin, self._distribution, self._hook))
+
+        def late() -> Failure:
+            reason = f"it took longer than {limit_s:g} s"
+            return Failure(self._plugin, self._distribution, self._hook, reason, "", TimeoutError())
+
+        if limit_s is not None and (shared := steps()) is not None:
+            shared.run(late, run, limit_s)
+            return box[0]
+        with ToStderr():
+            if limit_s is None:
+                run()
+            elif not self._deadlines.call(run, limit_s):
+                return late()
+        return box[0]
+
+    def _in_portions(self, portions: Portions) -> Any:
+        found: list[Any] = []
+        while (step := self._call(lambda: next(portions.steps, None), self._limit_s)) is not None:
+            if isinstance(step, Failure) or not isinstance(step, list | tuple):
+                return step
+            found += step
+        return found
+
+
+def guarded(
+    function: Callable[..., Any],
+    plugin: str,
+    distribution: str,
+    hook: str,
+    deadline_s: float | None,
+    deadlines: Deadlines,
+    *,
+    at_once: bool = False,
+) -> Callable[..., Any]:
+    guard = _Guard(function, plugin, distribution, hook, deadline_s, deadlines, at_once)
+    if os.environ.get("HOLDFAST_TRACE") == "hooks":
+        from holdfast.plugin.trace import traced
+
+        return traced(guard, plugin, distribution, hook)
+    return guard
+
+
+def tried(job: Callable[[], Any], plugin: str, distribution: str, hook: str) -> Any:
+    """The result of ``job``, or a named failure for any exception from the plugin."""
+    try:
+        return job()
+    except HoldfastError as error:  # it already has its own message
+        return Failure(plugin, distribution, hook, "", error.message, error)
+    except BaseException as error:  # noqa: BLE001 - as above
+        return Failure(plugin, distribution, hook, type(error).__name__, str(error), error)
+
+
+def are_short(args: tuple[Any, ...]) -> bool:
+    """Whether a validator can check a call's subject at once."""
+    return all(isinstance(s, Subject) and len(s.text) <= AT_ONCE_CHARS and not s.sources for s in args)
+
+
+def _portions(args: tuple[Any, ...]) -> int:
+    """Multiplier for a call's deadline. A validator that cannot work in steps gets the time of all the portions in the
+    text."""
+    subject = args[0] if args else None
+    return 1 + (len(subject.text) - 1) // PORTION_CHARS if isinstance(subject, Subject) and subject.text else 1
