@@ -12,7 +12,7 @@ from typing import Final
 from holdfast_dream.grounding.lexicon import GENERIC
 from holdfast_dream.grounding.line import Feature, Line, said
 from holdfast_dream.grounding.tokens import Token, is_content
-from holdfast_dream.grounding.units import Unit
+from holdfast_dream.grounding.units import RELATIVE, Unit
 
 #: A claim in more units than this belongs to no single subject and is not checked.
 _COMMON: Final = 200
@@ -81,6 +81,8 @@ def _competes(line: Line, unit: Unit, group: str, near: set[str], offered: set[s
     """Whether a unit has a claim of the same sort that the line lacks, next to a word they share or ``anywhere``."""
     if group not in _NAMED and any(line.group(t) == group and not offered.isdisjoint(t.wants) for t in unit.tokens):
         return False  # the line has the unit's claim in this place
+    if anywhere and group == "date" and unit.day and any(t.text.lower() in RELATIVE for t in unit.tokens):
+        return True  # "today" is the day of its whole sentence
     for at, other in enumerate(unit.tokens):
         if line.group(other) != group or not offered.isdisjoint(other.wants or (other.root,)):
             continue

@@ -265,7 +265,7 @@ def _slashed(chunk: str) -> Iterator[Token]:
     norm = chunk.replace("\\", "/")
     parts = [p for p in norm.split("/") if p]
     rooted = norm.startswith(("/", "~", "./", "../")) or norm.endswith("/")
-    per_unit = len(parts) == 2 and quantities.unit_of(parts[1]) is not None and not rooted
+    per_unit = len(parts) == 2 and not rooted and (_is_long_unit(parts[0]) or quantities.unit_of(parts[1]) is not None)
     if (
         norm.lower() in _PAIRS
         or per_unit
@@ -279,6 +279,10 @@ def _slashed(chunk: str) -> Iterator[Token]:
             yield from _classify(part)
     else:
         yield _address("path", chunk, norm)
+
+
+def _is_long_unit(text: str) -> bool:
+    return len(text) > 2 and quantities.unit_of(text) is not None
 
 
 def _address(kind: str, text: str, path: str) -> Token:
@@ -403,7 +407,8 @@ def _joined(raw: list[Token], breaks: set[int]) -> list[Token]:
             if out:
                 token = _with_context(token, out[-1])
         elif moment is not None:
-            offers = {o for t in raw[index : index + used] for o in t.offers} | set(moment.offers)
+            # The 5 of "5 October" is not an amount: "5 cents".
+            offers = {o for t in raw[index : index + used] for o in t.offers if o[0] != "="} | set(moment.offers)
             token = _moment(moment)._replace(offers=tuple(sorted(offers)))
             _same_month(out, token)
         out.append(token._replace(opens=raw[index].opens, at=raw[index].at))

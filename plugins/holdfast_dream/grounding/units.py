@@ -15,7 +15,8 @@ from holdfast_dream.grounding.compact import Kept
 from holdfast_dream.grounding.lexicon import canonical
 from holdfast_dream.grounding.tokens import Reader, Token, is_content, words_of
 
-_RELATIVE: Final = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1, "heute": 0, "gestern": -1, "morgen": 1}
+#: Words for a day near the note's day, in days from it.
+RELATIVE: Final = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1, "heute": 0, "gestern": -1, "morgen": 1}
 #: Bytes of objects that are kept: some nine times so many, and as often so many for each character of the sources.
 _KEPT: Final = 1 << 20
 _KEPT_EACH: Final = 1
@@ -221,8 +222,8 @@ class Units(Sequence[Unit]):
                 keys.update(quantities.in_year(token.offers, noted) if noted and token.kind == "date" else token.offers)
                 if token.kind not in ("number", "version", "date", "time"):
                     roots.update(self._roots_of(token.text))
-            if noted and token.text.lower() in _RELATIVE:
-                keys.update(offers(noted + timedelta(days=_RELATIVE[token.text.lower()])))
+            if noted and token.text.lower() in RELATIVE:
+                keys.update(offers(noted + timedelta(days=RELATIVE[token.text.lower()])))
         return Said(tokens, frozenset(roots), frozenset(keys))
 
     def _roots_of(self, text: str) -> frozenset[str]:

@@ -193,6 +193,28 @@ def test_ground__the_same_in_other_words__is_supported(line: str, said: str) -> 
     assert judged.answer == "supported", (judged.inventions, judged.doubts)
 
 
+@pytest.mark.req("R028", "R029")
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("The tolerance is 5 cents per transaction", "unit"),
+        ("The tolerance is 2 cents per transaction", None),
+        ("Matching runs on settlement files since 21 September 2026", "misattributed"),
+        ("Matching runs on settlement files since 14 September 2026", None),
+    ],
+)
+def test_ground__the_day_in_a_date_or_of_another_note__supports_no_other_line(line: str, kind: str | None) -> None:
+    found = kinds(
+        line,
+        (
+            "memory/2026-09-14.md",
+            "- Settlement files: switched matching over today.\n- A tolerance of 2 cents/transaction.",
+        ),
+        ("memory/2026-09-21.md", "- Faraz: leave from 5 Oct."),
+    )
+    assert found == ([kind] if kind else [])
+
+
 @pytest.mark.req("R029")
 def test_ground__another_count_out_of_the_same_number__is_invented() -> None:
     note = ("memory/2026-11-21.md", "- Three of the five windows are painted. Four of us helped.\n")
