@@ -146,6 +146,7 @@ def test_ground__known_words_that_say_something_else__are_unproven(line: str, ki
         ("Package maps give a path to modules", "May provide a path: package maps give a path to modules.", "hedge"),
         ("Anyone can open the fuel account", "Only Ekholm and Signe can open the fuel account.", "always"),
         ("Odile dismissed Wim", "Odile hired Wim in 2019.", "opposite"),
+        ("Saskia divorced Wim", "Saskia and Wim work at the library.", "predicate"),
         ("Dogs travel free and get water", "Dogs travel free.", "clause"),
         ("The start went from 1.1 s to 2.4 s", "The start went from 2.4 s to 1.1 s.", "roles"),
         ("The pool was cut from 60 to 20", "The pool is now 60 (was 20).", "roles"),
@@ -186,6 +187,8 @@ def test_ground__words_that_the_source_binds_otherwise__are_not_supported(line: 
         ("The builder choked on the extension", "The builder could not cope with the extension."),
         ("Everything is stored in UTC", "Store all times in UTC."),
         ("Old tables get deleted after 90 days", "Drop old tables after 90 days."),
+        ("Legal has approved the texts", "Approval of the texts by legal."),
+        ("The ledger is append-only; corrections are posted as entries", "Ledger append-only. Corrections = entries."),
     ],
 )
 def test_ground__the_same_in_other_words__is_supported(line: str, said: str) -> None:
