@@ -273,10 +273,11 @@ def _portions(texts: Sequence[str]) -> Iterator[Sequence[str]]:
     """The strings in order, in groups that a validator can check within its deadline, at least one per group."""
     start = size = 0
     for number, text in enumerate(texts):
-        if size and size + len(text) > PORTION_CHARS:
+        needed = len(text) + len(_BORDER)
+        if size and size + needed > PORTION_CHARS:
             yield texts[start:number]
             start, size = number, 0
-        size += len(text)
+        size += needed
     if start < len(texts):
         yield texts[start:]
 

@@ -35,12 +35,13 @@ _NO_DOMAIN = frozenset(
 )
 _EXAMPLE = Lazy(r"(?i)@(?:[a-z0-9-]+\.)*(?:example\.(?:com|org|net)|example|test|invalid)$")
 
+# `re` skips to the next character of a class twice as fast when the class comes first without a repetition.
 _DIGITS = Lazy(r"\d[\d \t().\u2010\u2011\u2013/-]{5,40}\d", re.ASCII)
-_IPV4 = Lazy(r"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}", re.ASCII)
+_IPV4 = Lazy(r"\d\d{0,2}\.\d{1,3}\.\d{1,3}\.\d{1,3}", re.ASCII)
 #: A possible IPv6 address from its first colon on.
 _IPV6 = Lazy(r":[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]{1,40}", re.ASCII)
-_MAC = Lazy(r"[0-9A-Fa-f]{2}([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}", re.ASCII)
-_IBAN = Lazy(r"[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]{2,4}){2,8}(?:[ -]?[A-Z0-9]{1,3})?", re.ASCII)
+_MAC = Lazy(r"[0-9A-Fa-f][0-9A-Fa-f]([:-])(?:[0-9A-Fa-f]{2}\1){4}[0-9A-Fa-f]{2}", re.ASCII)
+_IBAN = Lazy(r"[A-Z][A-Z]\d{2}(?:[ -]?[A-Z0-9]{2,4}){2,8}(?:[ -]?[A-Z0-9]{1,3})?", re.ASCII)
 _NINO = Lazy(r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]", re.ASCII)
 _SSN = Lazy(r"(\d{3})-(\d{2})-(\d{4})", re.ASCII)
 _CPF = Lazy(r"\d{3}\.\d{3}\.\d{3}-\d{2}", re.ASCII)
@@ -52,8 +53,9 @@ _VERSION_WORDS = (
     "version", "release", "build", " v", "==", ">=", "~=", "firmware", "driver", "upgrade", "rev", "chrome/", "oid",
 )  # fmt: skip
 #: Six digits with at most a few signs between, or letters and two digits as in an Italian tax code. Every identifying
-#: number has at least these.
-_SOME_DIGITS = Lazy(r"\d(?:[ ./()\t-]{0,3}\d){5}|[A-Z]{4}\d\d", re.ASCII)
+#: number has at least one of these.
+_SIX_DIGITS = Lazy(r"\d(?:[ ./()\t-]{0,3}\d){5}", re.ASCII)
+_TAX_CODE = Lazy(r"[A-Z][A-Z]{3}\d\d", re.ASCII)
 _LONG = Lazy(r"\d(?:[ -]?\d){12,18}", re.ASCII)
 
 #: The searches by name, see ``needs.PERSONAL``.
@@ -80,7 +82,7 @@ def find(
     if "email" in possible and "email" in kinds:
         _emails(text, area, hits)
         budget.check("email")
-    if not _NUMBERED.isdisjoint(possible) and _SOME_DIGITS.search(text, *wide):
+    if not _NUMBERED.isdisjoint(possible) and (_SIX_DIGITS.search(text, *wide) or _TAX_CODE.search(text, *wide)):
         if "digits" in possible:
             _groups_of_digits(text, lower, area, kinds, hits)
             budget.check("phone")
