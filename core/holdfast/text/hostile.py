@@ -319,14 +319,19 @@ def _plain(text: str) -> str:
         text = _REFERENCE.sub(_referred, text)
     if not text.isascii():
         text = _visible(text).translate(_LIKES)
-        text = "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
+        text = _without(unicodedata.normalize("NFD", text), lambda c: unicodedata.category(c) == "Mn")
     return _SPELLED.sub(_joined, text).casefold()
 
 
 def _visible(text: str) -> str:
     """In compatibility form, without characters that print nothing."""
     text = unicodedata.normalize("NFKC", text)
-    return "".join(c for c in text if unicodedata.category(c) != "Cf" and c not in _FILLERS)
+    return _without(text, lambda c: unicodedata.category(c) == "Cf" or c in _FILLERS)
+
+
+def _without(text: str, unwanted: Callable[[str], bool]) -> str:
+    """``text`` without the characters that are ``unwanted``. Asks once for each distinct character."""
+    return text.translate({ord(c): None for c in set(text) if unwanted(c)})
 
 
 def _referred(found: re.Match[str]) -> str:
