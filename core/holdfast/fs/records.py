@@ -11,12 +11,13 @@ from typing import Any
 
 from holdfast.text import untrusted
 
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _CRC_BYTES = len(',"crc":"00000000"}')
 
 
 def encode(record: dict[str, Any]) -> bytes:
     """One line with ``record`` as JSON, whose last key is a CRC-32 of the preceding bytes."""
-    body = json.dumps(record, ensure_ascii=False, separators=(",", ":"))[:-1].encode("utf-8")
+    body = _JSON.encode(record)[:-1].encode("utf-8")
     return body + b',"crc":"%08x"}\n' % zlib.crc32(body)
 
 

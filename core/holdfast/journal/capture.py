@@ -6,7 +6,7 @@ Agents start this at every event, so nothing here imports attrs, reads a store o
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -153,20 +153,3 @@ def _as_config_error(source: str) -> Iterator[None]:
         yield
     except (AttributeError, TypeError, KeyError) as error:
         raise ConfigError(f"{source} is not valid.", next_step="Run `holdfast config` to see the mistake.") from error
-
-
-def message_of(record: dict[str, Any], count_tokens: Callable[[str], int]) -> Message:
-    """A journal record's message."""
-    from holdfast.config.serde import moment
-    from holdfast.models import Message
-
-    tokens = record.get("tokens")
-    return Message(
-        role=record["role"],
-        text=record["text"],
-        at=moment(record["at"]),
-        id=record["id"],
-        tokens=count_tokens(record["text"]) if tokens is None else tokens,
-        tool=record.get("tool", ""),
-        failed=record.get("failed", False),
-    )

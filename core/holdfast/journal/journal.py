@@ -83,7 +83,7 @@ class Journal:
         self._lock_path = stem + ".lock"
         self._hint_path = stem + ".hint"
         self._known: _Identity | None = None  # the file after this object's last append, whose tail needs no check
-        #: Whether no other object changed the file between this one's last two appends.
+        #: Whether no other object changed the file between this one's last two appends, or before the first.
         self.only_ours = False
         self._checkpoint = 0  # the last one's offset, from the hint at that time
 
@@ -138,8 +138,8 @@ class Journal:
                 )
             found = self._identity()
             size = found.size if found else 0
-            self.only_ours = found is not None and found == self._known
-            if not self.only_ours:
+            self.only_ours = found == self._known
+            if found is None or not self.only_ours:
                 hint = self.hint()
                 size = self._cut_torn_tail(size, hint.acknowledged)
                 self._checkpoint = hint.checkpoint

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import attrs
 
-from holdfast.config.serde import receipt_from, stamp, unstructure
+from holdfast.config.serde import moment, receipt_from, stamp, unstructure
 from holdfast.errors import Conflict, FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.fs import paths
 from holdfast.journal import background, capture, order, safety
@@ -373,17 +373,14 @@ class Session(SessionFeatures):
     def _load(self) -> None:
         self._first_line = self.journal.first_line()
         checkpoint = self.journal.last_checkpoint()
+        settled = 0  # up to here the checkpoint has everything except the messages
         if checkpoint is not None:
-            kept, flushed = checkpoint.record["kept_from"], checkpoint.record["flushed_to"]
-            self._kept_from, self._flushed_to = kept, flushed
-            self._read_to = min(kept, flushed)
-            for entry in self.journal.entries(self._read_to):
-                if entry.start > checkpoint.start:
-                    break
-                if entry.record["kind"] == "message":
-                    self._apply(entry)
-            self._apply(checkpoint)
-        self.catch_up()
+            settled = checkpoint.start
+            self._kept_from, self._flushed_to = checkpoint.record["kept_from"], checkpoint.record["flushed_to"]
+            self._read_to = min(self._kept_from, self._flushed_to)
+        for entry in self.journal.entries(self._read_to):
+            if entry.start >= settled or entry.record["kind"] == "message":
+                self._apply(entry)
 
     def _append(self, *records: dict[str, Any], first_line: bytes = b"") -> Entry:
         with self._lock:
@@ -392,6 +389,9 @@ class Session(SessionFeatures):
             except Conflict:
                 self.catch_up()
                 raise
+            if not self._read_to:
+                self._first_line = self.journal.first_line()
+                self._read_to = len(self._first_line)
             if self.journal.only_ours and entries[0].start == self._read_to:
                 for entry in entries:
                     self._apply(entry)
@@ -434,7 +434,16 @@ class Session(SessionFeatures):
         self._read_to = entry.end
 
     def _message(self, record: dict[str, Any]) -> Message:
-        return capture.message_of(record, self._services.count_tokens)
+        text, tokens = record["text"], record.get("tokens")
+        return Message(
+            role=record["role"],
+            text=text,
+            at=moment(record["at"]),
+            id=record["id"],
+            tokens=self._services.count_tokens(text) if tokens is None else tokens,
+            tool=record.get("tool", ""),
+            failed=record.get("failed", False),
+        )
 
     def use_override(self) -> str:
         """Take the operator's override, once and durably, because the caller drops context. Empty if none."""
