@@ -175,9 +175,9 @@ def possible(text: str) -> bool:
 
 
 _HEADINGS: Final = (
-    (re.compile(r"decisions?(?: made| taken)?", re.IGNORECASE), Kind.DECISION),
-    (re.compile(r"blocked(?: by| on)?|blockers?|waiting for|open questions?|unresolved", re.IGNORECASE), Kind.BLOCKER),
-    (re.compile(r"remember|for the record", re.IGNORECASE), Kind.FACT),
+    (Lazy(r"decisions?(?: made| taken)?", re.IGNORECASE), Kind.DECISION),
+    (Lazy(r"blocked(?: by| on)?|blockers?|waiting for|open questions?|unresolved", re.IGNORECASE), Kind.BLOCKER),
+    (Lazy(r"remember|for the record", re.IGNORECASE), Kind.FACT),
 )
 _HEADING_CUES: Final = {
     Kind.DECISION: Cue(Kind.DECISION, "", category=Category.CONTEXT, confidence=DECIDED),

@@ -7,7 +7,7 @@ speaker's name, so nothing is called a decision by guesswork.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final
 
 from attrs import evolve
@@ -24,7 +24,7 @@ from holdfast_offline.quotes import Quote
 from holdfast_offline.speech import clip
 from holdfast_offline.statements import MAX_ITEM_CHARS, MAX_ITEMS, Statements
 from holdfast_rows import summaries
-from holdfast_rows.reading import SUMMARY
+from holdfast_rows.summaries import SUMMARY
 
 __all__ = ["MAX_FILES", "MAX_ITEMS", "MAX_ITEM_CHARS", "extract"]
 
@@ -130,18 +130,17 @@ def _summary(
     places = {id(message) for message in working}
     asked_then = [(message, own) for message, own in requests if id(message) in places]
     add("Asked before", _asked(asked_then, asked.objective(working, _EARLIER_CHARS), known))
-    ends = list(answers)
-    answers = [message for message in answers[-_NEWEST:] if quotes.lines(message, named=False)]
-    last = next((m for m in reversed(answers) if id(m) in places), answers[-1] if answers else None)
+    newest = answers[-_NEWEST:]
+    last, lines = _last_answer(newest, places)
     if last is not None:
-        kept = quotes.fit(quotes.lines(last, named=False), min(_LAST_ANSWER_CHARS, room), known)
+        kept = quotes.fit(lines, min(_LAST_ANSWER_CHARS, room), known)
         add("The agent said last", kept, source=short_id(last))
     spoke = sorted([*requests, *replies.said(said)], key=_place(said))
     add("The user said", _user_said(spoke, min(_SAID_CHARS, room), known))
     add("Task list", _task_lines(listed))
-    others = [message for message in answers if message is not last]
+    others = [message for message in newest if message is not last]
     add("The agent said at the end of other turns", _round_robin(others, min(_ANSWERS_CHARS, room), known))
-    add("The agent said along the way", _remarks(quotes.remarks(said, ends)[-_NEWEST:], room - 60, known))
+    add("The agent said along the way", _remarks(quotes.remarks(said, answers)[-_NEWEST:], room - 60, known))
     if done.commits:
         add("Commits", [Quote(text, "git") for text in done.commits[-_MAX_LISTED:]], source="git")
     if failed := failing(_since_last_request(said, requests))[-2:]:
@@ -152,6 +151,15 @@ def _summary(
     counts = f"{_count(turns, 'message')} of the user, {_count(done.calls, 'tool call')}"
     head = f"_{counts}. Quoted; (id) begins the lines of a message._"
     return "\n\n".join([head, *parts])
+
+
+def _last_answer(answers: Sequence[Message], places: Collection[int]) -> tuple[Message | None, list[Quote]]:
+    """The newest quotable answer and its lines, preferably among the messages with these ids."""
+    for among in ([m for m in answers if id(m) in places], answers):
+        for message in reversed(among):
+            if lines := quotes.lines(message, named=False):
+                return message, lines
+    return None, []
 
 
 def _since_last_request(said: Sequence[Message], requests: Sequence[tuple[Message, str]]) -> Sequence[Message]:

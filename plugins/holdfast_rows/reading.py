@@ -10,20 +10,20 @@ from typing import Final
 from attrs import define, evolve, field, frozen
 
 from holdfast.models import Message
+from holdfast.models.value import Value
 from holdfast_rows.excerpts import MAX_SAID_CHARS, clean, clip
 from holdfast_rows.leaves import STRUCTURE, call_text, has_words, readable, result_text
+from holdfast_rows.summaries import SUMMARY
 
 _EPOCH: Final = datetime.fromtimestamp(0, tz=UTC)
 _MILLISECONDS_FROM: Final = 100_000_000_000  # as seconds this would be the year 5138
 _THINKING: Final = "thinking"
-#: The tool name for a client's summary of the conversation at compaction; its role is ``system``.
-SUMMARY: Final = "summary"
 #: A row of unknown type with any of these keys may be part of the conversation.
 _CONVERSATION: Final = ("role", "message", "messages", "content", "text", "parts", "prompt")
 
 
-@frozen(kw_only=True)
-class Transcript:
+@frozen(kw_only=True, eq=False, repr=False)
+class Transcript(Value):
     """A client's recorded conversation, oldest first.
 
     Each message's ``id`` comes from its row, so that importing a transcript twice adds nothing. A call's
@@ -60,7 +60,7 @@ class Transcript:
     calls: Mapping[str, str] = field(factory=dict, repr=False)
 
 
-@define
+@define(eq=False, repr=False)
 class Reading:
     """A transcript under construction. Format modules pass in their findings, and it cleans, clips and numbers them."""
 
@@ -117,7 +117,8 @@ class Reading:
 
     def say(self, role: str, text: str, *, key: str, at: datetime, aside: bool = False) -> None:
         """Add a statement by a person or the model. Blank text adds nothing. With ``aside`` it is only kept."""
-        self._add(Message(role=role, text=clip(clean(text).strip(), MAX_SAID_CHARS), at=at, id=key), aside=aside)
+        if text:
+            self._add(Message(role=role, text=clip(clean(text).strip(), MAX_SAID_CHARS), at=at, id=key), aside=aside)
 
     def think(self, block: Mapping[str, object], *, key: str, at: datetime, change: Callable[[str], str] = str) -> None:
         """Add the model's thoughts as a record of the tool ``thinking``, not as a statement."""

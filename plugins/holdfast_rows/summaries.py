@@ -1,4 +1,4 @@
-"""A client's summary of the conversation without what the client puts around it."""
+"""A client's summary of the conversation at its compaction."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Final
 
 from holdfast.text.lazy import Lazy
 
+#: The tool name of its message, whose role is ``system``.
+SUMMARY: Final = "summary"
 #: How the summary was made, its tags, and the client's words to the next model. Each was seen in a recording.
 _AROUND: Final = Lazy(
     r"<analysis>.*?</analysis>(?:\s*<summary>)?|\A.{0,400}?^Analysis:\s*$.*?(?=^Summary:\s*$)"
@@ -21,6 +23,6 @@ _BLANK_LINES: Final = Lazy(r"\n(?:[ \t]*\n){2,}")
 
 
 def own(text: str) -> str:
-    """The summary itself."""
+    """The summary itself, without the client's words around it."""
     found = _BLANK_LINES.sub("\n\n", _AROUND.sub("", text)).strip("\n")
     return found.removeprefix("Summary:\n").lstrip("\n")

@@ -129,11 +129,13 @@ def _own_words(text: str) -> str:
 
 def _command(text: str) -> str:
     """A command with the user's arguments, like ``/review the login form``; empty when there are none."""
+    if not text.startswith("<command-"):
+        return ""
     found = {
         name: text.partition(f"<command-{name}>")[2].partition(f"</command-{name}>")[0].strip()
         for name in ("name", "args")
     }
-    said = text.startswith("<command-") and found["args"] and found["name"] not in _CONTROLS
+    said = found["args"] and found["name"] not in _CONTROLS
     return f"{found['name']} {found['args']}" if said else ""
 
 
