@@ -268,7 +268,7 @@ class FactFile:
 
     def _settle(self) -> None:
         """Bring memory and file to the same, durable state before a change or before saying "already there"."""
-        self._follow(check=True)
+        self._follow()
         if self._batch is not None:
             return
         if self._key is not None and self._other_name and is_shared(self._path):
@@ -342,7 +342,7 @@ class FactFile:
 
     def _without_more(self, now: Identity) -> Identity:
         """``now`` with our own size, so that the next call reads lines that a person typed into the file meanwhile."""
-        return (now[0], now[1], self._size, now[TIME])
+        return (now[0], now[1], self._size, *now[TIME:])
 
     # --- following the file
 
@@ -351,17 +351,13 @@ class FactFile:
         self._key = None
         self._size = self._lines = 0
         self._last, self._ended = b"", True
-        self._other_name = True
 
-    def _follow(self, *, check: bool = False) -> None:
-        """Read the lines added since the last call, or all of them when the file was replaced.
-
-        ``check`` compares the last line even when identity, size and time are unchanged.
-        """
+    def _follow(self) -> None:
+        """Read the lines added since the last call, or all of them when the file was replaced."""
         if self._batch is not None:
             return
         key = self._identity()
-        if key == self._key and not (check and key):
+        if key == self._key:
             return
         if key is None:
             self._forget()
@@ -384,9 +380,7 @@ class FactFile:
             raise durable.unavailable(error, self._place.facts, "read") from error
 
     def _read(self, fd: int) -> None:
-        found = os.fstat(fd)
-        key = identity_of(found)
-        self._other_name = may_be_shared(found)
+        key = identity_of(os.fstat(fd))
         if not self._continues(fd, key):
             self._forget()
         if key != self._key:
@@ -401,7 +395,7 @@ class FactFile:
         old = self._key
         if old is None or old[:2] != key[:2] or key[SIZE] < self._size:
             return False
-        if key[SIZE] == old[SIZE] and key[TIME] != old[TIME]:
+        if key[SIZE] == old[SIZE] and key[TIME:] != old[TIME:]:
             return False  # not an append
         return read_at(fd, len(self._last), self._size - len(self._last)) == self._last
 
@@ -463,6 +457,7 @@ class FactFile:
             raise durable.unavailable(error, self._place.facts, "find") from error
         if not S_ISREG(stat.st_mode):
             self._place.inside(self._place.facts)  # raises with the reason
+        self._other_name = may_be_shared(stat)
         return identity_of(stat)
 
     def _known(self, fact_id: str) -> Fact:

@@ -15,10 +15,13 @@ from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.fs import durable, private, safeopen
 from holdfast.storage import check_name
 
-#: What changes when a file does: its device, inode, size and time. Not a class, since each change makes two of them.
-Identity: TypeAlias = tuple[int, int, int, int]
+#: What changes when a file does: its device, inode, size, and the times of its content and of its status, which no
+#: program can set back. Not a class, since each change makes two of them.
+Identity: TypeAlias = tuple[int, int, int, int, int]
 SIZE, TIME = 2, 3
-identity_of: Callable[[os.stat_result], Identity] = attrgetter("st_dev", "st_ino", "st_size", "st_mtime_ns")
+identity_of: Callable[[os.stat_result], Identity] = attrgetter(
+    "st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns"
+)
 _MOVE = "Move it away or restore the file from a copy, then try again."
 
 

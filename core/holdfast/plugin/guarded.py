@@ -126,7 +126,8 @@ def tried(job: Callable[[], Any], plugin: str, distribution: str, hook: str) -> 
 
 def are_short(args: tuple[Any, ...]) -> bool:
     """Whether a validator can check a call's subject at once."""
-    return all(isinstance(s, Subject) and len(s.text) <= AT_ONCE_CHARS and not s.sources for s in args)
+    subject = args[0] if args else None
+    return isinstance(subject, Subject) and len(subject.text) <= AT_ONCE_CHARS and not subject.sources
 
 
 def _portions(args: tuple[Any, ...]) -> int:

@@ -26,15 +26,19 @@ if TYPE_CHECKING:
 logger = log("holdfast.facts")
 
 
+def _trail(services: Services) -> FactTrail:
+    from holdfast_facts.store.audit_log import FactTrail  # here, because most facts evict none
+
+    return FactTrail(services.state)
+
+
 def replaces_at_once(services: Services) -> bool:
     """Whether :func:`add_all` also deletes the replaced facts: on a server that takes several changes in one step."""
     together = Capability.TOGETHER in services.store.backend.capabilities
     return together and not by_choice(services.config.facts)
 
 
-def add_all(
-    services: Services, trail: FactTrail, facts: Sequence[Fact], gone: Sequence[str] = ()
-) -> list[AddResult | None]:
+def add_all(services: Services, facts: Sequence[Fact], gone: Sequence[str] = ()) -> list[AddResult | None]:
     """Store ``facts`` in order by the configured rules and record the evicted facts in the trail. The result is None
     for a fact whose id is taken. ``gone``, if :func:`replaces_at_once`, are the ids of facts to delete in the same
     step. Raises: Unavailable.
@@ -45,18 +49,18 @@ def add_all(
         results = store.replace_facts(facts, rules.max_facts, gone) if gone else store.add_facts(facts, rules.max_facts)
         for fact, result in zip(facts, results, strict=True):
             if result is not None and result.evicted:
-                trail.evicted(result.evicted, fact.id, services.clock())
+                _trail(services).evicted(result.evicted, fact.id, services.clock())
     else:
-        results = [_add(services, trail, fact, rules) for fact in facts]
+        results = [_add(services, fact, rules) for fact in facts]
     for fact, result in zip(facts, results, strict=True):
         if result is not None and result.evicted:
             logger.info("evicted for %s: %s", fact.id, ", ".join(result.evicted))
     return results
 
 
-def _add(services: Services, trail: FactTrail, fact: Fact, rules: FactsConfig) -> AddResult | None:
+def _add(services: Services, fact: Fact, rules: FactsConfig) -> AddResult | None:
     try:
-        return (_add_by_choice if by_choice(rules) else _add_by_store)(services, trail, fact, rules)
+        return (_add_by_choice if by_choice(rules) else _add_by_store)(services, fact, rules)
     except Conflict:
         return None
 
@@ -66,21 +70,21 @@ def by_choice(rules: FactsConfig) -> bool:
     return rules.rank_union or rules.supersede or rules.reserved_corrections > 0
 
 
-def _add_by_store(services: Services, trail: FactTrail, fact: Fact, rules: FactsConfig) -> AddResult:
+def _add_by_store(services: Services, fact: Fact, rules: FactsConfig) -> AddResult:
     """The store chooses, atomically. A crash right after it loses the trail lines."""
     result = services.store.add_fact(fact, rules.max_facts)
     if result.evicted:
-        trail.evicted(result.evicted, fact.id, services.clock())
+        _trail(services).evicted(result.evicted, fact.id, services.clock())
     return result
 
 
-def _add_by_choice(services: Services, trail: FactTrail, fact: Fact, rules: FactsConfig) -> AddResult:
+def _add_by_choice(services: Services, fact: Fact, rules: FactsConfig) -> AddResult:
     """Reads the whole store at the cap. The lock keeps other processes from choosing at the same time."""
     backend = services.store.backend
     private.make(services.state)
     with durable.lock(services.private("facts.lock")):
         if backend.count_facts() < rules.max_facts:
-            return _add_by_store(services, trail, fact, rules)
+            return _add_by_store(services, fact, rules)
         stored = list(backend.facts())
         leaving = choose(stored, fact, rules)
         stays_out = fact in leaving
@@ -88,11 +92,11 @@ def _add_by_choice(services: Services, trail: FactTrail, fact: Fact, rules: Fact
             reason = "the store is full of facts that are at least as strong"
             return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
         if stays_out:
-            return _add_by_store(services, trail, fact, rules)  # reports the duplicate
-        return _swap(services, trail, fact, leaving, rules)
+            return _add_by_store(services, fact, rules)  # reports the duplicate
+        return _swap(services, fact, leaving, rules)
 
 
-def _swap(services: Services, trail: FactTrail, fact: Fact, leaving: Sequence[Fact], rules: FactsConfig) -> AddResult:
+def _swap(services: Services, fact: Fact, leaving: Sequence[Fact], rules: FactsConfig) -> AddResult:
     """Add ``fact``, record the facts to evict, then delete them. In this order nothing is ever lost.
 
     A crash or a full disk before the fact is stored leaves everything unchanged. After that, the store is above its
@@ -105,7 +109,7 @@ def _swap(services: Services, trail: FactTrail, fact: Fact, leaving: Sequence[Fa
     if result.outcome is not AddOutcome.ADDED:  # a duplicate evicts nothing
         return result
     try:
-        trail.evicted([f.id for f in leaving], fact.id, now, kept=leaving if keep else (), ahead=True)
+        _trail(services).evicted([f.id for f in leaving], fact.id, now, kept=leaving if keep else (), ahead=True)
     except Unavailable:
         with suppress(NotFound):  # or each try would make the store larger while the trail cannot be written
             backend.delete_fact(fact.id)
@@ -117,7 +121,7 @@ def _swap(services: Services, trail: FactTrail, fact: Fact, leaving: Sequence[Fa
                 gone.append(backend.delete_fact(leaver.id))
     rewritten = [f for f in gone if f not in leaving]
     if keep and rewritten:  # updated after it was chosen, so the trail lacks its final content
-        trail.evicted([f.id for f in rewritten], fact.id, now, kept=rewritten, ahead=True)
+        _trail(services).evicted([f.id for f in rewritten], fact.id, now, kept=rewritten, ahead=True)
     return evolve(result, evicted=tuple(f.id for f in gone))
 
 

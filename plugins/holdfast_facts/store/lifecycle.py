@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC
+from itertools import islice
 from typing import TYPE_CHECKING
+
+from attrs import evolve
 
 from holdfast.errors import BadValue, Conflict, DuplicateFact, NotFound, Refused, StorageError
 from holdfast.facts.factrules import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
+from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.text.lazy import log
 from holdfast_facts.store import origins
 from holdfast_facts.store.checks import (
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import TypeAlias
 
-    from holdfast.models import AddResult, Fact, FactCandidate
+    from holdfast.models import FactCandidate
     from holdfast.session.services import Services
     from holdfast.storage import FactOrder
     from holdfast_facts.store.audit_log import FactTrail
@@ -74,8 +78,6 @@ class Facts:
 
         Raises: BadValue for an unknown order, a negative limit or an unknown category.
         """
-        from itertools import islice
-
         from holdfast.storage import FactOrder
 
         if order not in tuple(FactOrder):
@@ -96,8 +98,6 @@ class Facts:
         """Every fact in its published form, masked, in order of insertion, lazily: what :meth:`import_` reads.
 
         Raises: PluginError."""
-        from itertools import islice
-
         from holdfast.config.serde import fact_out
 
         facts = iter(self._services.store.backend.facts())
@@ -106,14 +106,12 @@ class Facts:
 
     def shown(self, facts: Sequence[Fact]) -> FactList:
         """The facts as they may leave the store: masked. Raises: PluginError."""
-        import attrs
-
         texts = [text for fact in facts for text in (fact.content, fact.source)]
         masked = self._services.gate.outgoing_all(texts, surface=SURFACE)
         if masked == texts:
             return list(facts)
         pairs = zip(facts, masked[::2], masked[1::2], strict=True)
-        return [attrs.evolve(fact, content=content, source=source) for fact, content, source in pairs]
+        return [evolve(fact, content=content, source=source) for fact, content, source in pairs]
 
     # coming in
 
@@ -163,7 +161,6 @@ class Facts:
 
     def proposed(self, candidate: FactCandidate) -> Value | AddResult:
         """A valid candidate's values, for :meth:`store`; the result for an invalid one. Raises: PluginError."""
-        from holdfast.models import AddOutcome, AddResult
         from holdfast_facts.store.newer import Value
 
         rules = self._services.config.facts
@@ -204,6 +201,8 @@ class Facts:
 
     def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> ResultList:
         """Store values. Newer ones replace older ones; see :func:`holdfast_facts.store.newer.store`."""
+        if not values:
+            return []
         from holdfast_facts.store import newer
 
         return newer.store(self, values, stored)
@@ -291,9 +290,6 @@ class Facts:
         """Store values already checked and admitted, in order, in one round trip where the backend can. ``fact_id`` is
         the first one's id. New ids are drawn when there are none or they are taken. ``older`` has the facts that each
         value replaces."""
-        from attrs import evolve
-
-        from holdfast.models import Fact
         from holdfast_facts.store import eviction
 
         facts = [
@@ -306,7 +302,7 @@ class Facts:
         pairs = list(zip(facts, older, strict=True)) if any(older) else []
         at_once = bool(pairs) and eviction.replaces_at_once(self._services)
         gone = [old.id for fact, replaced in pairs for old in self._recorded(fact, replaced)] if at_once else []
-        added = eviction.add_all(self._services, self.trail, facts, gone)
+        added = eviction.add_all(self._services, facts, gone)
         results = [self._told(one or self._redrawn(fact)) for one, fact in zip(added, facts, strict=True)]
         for at, (_, replaced) in enumerate(pairs):
             stored = results[at].fact
@@ -328,20 +324,16 @@ class Facts:
 
     def _redrawn(self, fact: Fact) -> AddResult:
         """Add a fact whose id is taken. Raises: Conflict."""
-        from attrs import evolve
-
         from holdfast_facts.store import eviction
 
         for _ in range(_DRAWS - 1):
-            result = eviction.add_all(self._services, self.trail, [evolve(fact, id=self._new_id())])[0]
+            result = eviction.add_all(self._services, [evolve(fact, id=self._new_id())])[0]
             if result is not None:
                 return result
         raise Conflict(f"{_DRAWS} new ids were all taken.", next_step="The source of ids is broken.")
 
     @staticmethod
     def _told(result: AddResult) -> AddResult:
-        from holdfast.models import AddOutcome
-
         if result.outcome is AddOutcome.DUPLICATE:
             logger.info("a fact was skipped: duplicate of %s", result.duplicate_of)
         elif result.outcome is AddOutcome.ADDED and result.fact is not None:

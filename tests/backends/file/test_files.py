@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import textwrap
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -506,6 +508,23 @@ def test_facts__edited_in_the_middle__seen_at_once(store: FileBackend, home: Pat
     assert [fact.id for fact in store.facts()] == ["fact_00000000", "fact_00000002"]
     path.write_text("".join(kept).replace(kept[0], HAND + "\n"))
     assert [fact.id for fact in store.facts()] == ["mine", "fact_00000002"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no time that a program cannot set")
+def test_facts__edited_in_place_with_its_time_set_back__seen_at_once(store: FileBackend, home: Path) -> None:
+    for number in range(2):
+        store.add_fact(make_fact(number), 5)
+    path = home / "facts.jsonl"
+    before = path.stat()
+    time.sleep(0.02)  # longer than a tick of the file system's clock
+    with path.open("r+b") as file:
+        first, second = file.read().splitlines(keepends=True)
+        changed = re.sub(rb', "crc": "\w+"}\n', b"}", first.replace(b"step 0", b"step 9"))
+        file.seek(0)
+        file.write(changed.ljust(len(first) - 1) + b"\n" + second)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+    assert "step 9" in store.get_fact("fact_00000000").content
 
 
 def test_facts__equal_ones_typed_by_hand__both_kept_and_still_duplicates(store: FileBackend, home: Path) -> None:
