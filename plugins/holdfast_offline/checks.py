@@ -85,6 +85,9 @@ def failing(messages: Iterable[Message]) -> list[str]:
 def _settle(message: Message, argument: str, failing: dict[str, str]) -> None:
     """Add the check that failed here, or remove the checks that passed."""
     output = message.text[-_MAX_OUTPUT_CHARS:]
+    failed = message.failed or _FAILED.search(output)
+    if not (failed or failing):
+        return
     command = argument
     if not command and (prompt := _PROMPT.match(message.text)):
         command = prompt[1]
@@ -94,7 +97,7 @@ def _settle(message: Message, argument: str, failing: dict[str, str]) -> None:
     checks = [part for part in parts if _CHECK.match(part)]
     if command and not checks:
         return  # other failed commands are mostly fixed by the next one
-    if message.failed or _FAILED.search(output):
+    if failed:
         culprit = _culprit(checks, output)
         verdict = _verdict(output)
         key = _key(culprit)

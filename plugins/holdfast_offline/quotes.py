@@ -77,7 +77,8 @@ _TAG: Final = Lazy(r"</?[a-z_-]{2,40}(?: [^<>]{0,100})?>")
 
 
 class Quote(NamedTuple):
-    """A message line, on one line. ``source`` names its message, ``rank`` orders lines when space is short."""
+    """A message line, on one line. ``source`` names its message, ``rank`` orders the lines of a user and remarks when
+    space is short."""
 
     text: str
     source: str
@@ -103,7 +104,7 @@ def lines(message: Message, *, remark: bool = False, user: bool = False, named: 
             continue
         if (remark and plain.endswith("?")) or (user and asked.is_pasted(line)):
             continue
-        rank = (1 if _LIMITS.search(plain) else 0) if user else 2 if _REASONS.search(plain) else 0
+        rank = 1 if user and _LIMITS.search(plain) else 2 if remark and _REASONS.search(plain) else 0
         found.append(Quote(clip(plain, MAX_LINE_CHARS), short_id(message), rank))
         if len(found) >= _MAX_LINES:
             break

@@ -162,6 +162,8 @@ _OTHER_SCRIPTS: Final = Lazy(
     r"|(?:以前|これまで|上記|すべて|全て)[^,，。、\s]{0,8}(?:指示|命令)[^,，。、\s]{0,8}(?:無視|忘れ)",
     re.DOTALL,
 )
+#: The last Latin letter before the other scripts.
+_LATIN: Final = "\u02af"
 _TARGETED: Final = 4_000
 #: Terminal colours, and the escapes that the gate puts in place of control and reordering characters.
 _CONTROLS: Final = Lazy(r"(?:\x1b\[|\x9b|\ufffd)[0-9;?]{0,20}m|\x1b\[[0-9;?]{0,20}[A-Za-z]|\\u20(?:2[a-e]|6[6-9])")
@@ -307,7 +309,10 @@ def instructs_anywhere(text: str) -> bool:
     windows = [plain[at : at + _TARGETED] for at in range(0, len(plain), _TARGETED // 2)]
     if any(form.pattern.search(window) for form in _FORMS if form.may_be_in(plain) for window in windows):
         return True
-    return not text.isascii() and _OTHER_SCRIPTS.search(_visible(text).casefold()) is not None
+    if text.isascii():
+        return False
+    shown = _visible(text).casefold()  # usually with no more than a dash or an ellipsis
+    return any(c > _LATIN and c.isalpha() for c in set(shown)) and _OTHER_SCRIPTS.search(shown) is not None
 
 
 def _plain(text: str) -> str:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
-
-from attrs import frozen
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
 from holdfast.text.ownwords import own_words
@@ -129,8 +127,7 @@ _QUESTION: Final = Lazy(r"[?？]\W*$")
 _ENDINGS: Final = Lazy(r"^(?:let me know|feel free|happy to|enjoy|hope this)", re.IGNORECASE)
 
 
-@frozen(kw_only=True)
-class Ending:
+class Ending(NamedTuple):
     """``open`` is None without messages. ``next_step`` is ``none`` when nothing is left to do. ``why`` is the rule that
     decided. ``source`` is the quoted message (:func:`holdfast.text.sources.short_id`), or empty."""
 
@@ -249,7 +246,6 @@ def needed(text: str, request: str = "") -> str:
         items = " ".join(line.strip() for line in choice["items"].splitlines() if line.strip())
         return cut(f"Options: {items}", MAX_NEXT)
     sentences = _last_sentences(text)
-    done = bool(_DONE.search(text[:600]))
     offered = False
     for sentence in reversed(sentences[-3:]):
         if _NEEDS.search(sentence) and not _CONDITIONAL.search(sentence.replace("let me know", "")):
@@ -261,7 +257,9 @@ def needed(text: str, request: str = "") -> str:
         if _OFFER.search(sentence) or _CONDITIONAL.search(sentence):
             more = _MORE.search(sentence)
             asked_for = more and len(request) < _SHORT_CHARS // 2 and more[0].casefold() in request.casefold()
-            if asked_for or _APPROVAL.search(sentence) or (not more and (not done or _CHOICE.search(sentence))):
+            if asked_for or _APPROVAL.search(sentence):
+                return cut(sentence, MAX_NEXT)
+            if not more and (_CHOICE.search(sentence) or not _DONE.search(text[:600])):
                 return cut(sentence, MAX_NEXT)
             offered = True
             continue
