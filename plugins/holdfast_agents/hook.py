@@ -83,6 +83,9 @@ def quick(words: list[str], root: str | None) -> int | None:
 
 
 def _hook(client: str, expected: str, root: str | None, limit_s: float | None) -> NoReturn:
+    import gc
+
+    gc.disable()  # the process ends before a collection would pay off
     from holdfast_agents.watchdog import Watchdog
 
     if nested.inside():
@@ -264,13 +267,11 @@ class _Call:
         return Reply(context=context, notice=notice)
 
     def _with_store(self, event: Event, root: str) -> Reply:
-        import gc
-
-        gc.disable()  # the process ends before a collection would pay off
         from holdfast import Holdfast
-        from holdfast_agents.records import subagents
 
         if event.kind == events.COMPACTED or (event.kind == events.START and event.source == "compact"):
+            from holdfast_agents.records import subagents
+
             event = subagents.owner(event)
         with (
             Holdfast.open(root, lenient=True) as memory,
@@ -290,6 +291,8 @@ class _Call:
             from holdfast_agents import gated
 
             if event.kind == events.COMPACTING:
+                from holdfast_agents.records import subagents
+
                 # The context's owner may be unknown. Then everything that may be dropped must be durable.
                 replies = (gated.compacting(memory, one) for one in (event, *subagents.running(event)))
                 return next((reply for reply in replies if reply.block), SILENCE)

@@ -7,7 +7,6 @@ tool call of its parent, which waits for it. Next to each sub-agent's transcript
 
 from __future__ import annotations
 
-import glob
 import os
 from typing import TYPE_CHECKING
 
@@ -25,9 +24,13 @@ def running(event: Event) -> list[Event]:
     """
     path = next(iter(event.transcripts), "")
     folder = os.path.join(path.rpartition(".")[0], "subagents")
-    if event.agent or event.client != "claude-code" or not path or not os.path.isdir(folder):
+    if event.agent or event.client != "claude-code" or not path:
         return []
-    calls = {file.removesuffix(".meta.json"): _call(file) for file in glob.glob(f"{glob.escape(folder)}/*.meta.json")}
+    try:
+        files = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".meta.json")]
+    except (OSError, ValueError):  # usually there is no such folder
+        return []
+    calls = {file.removesuffix(".meta.json"): _call(file) for file in files}
     transcripts = [path, *(f"{stem}.jsonl" for stem in calls)]
     answered = {call for file in transcripts for call in _answered(file, {c for c in calls.values() if c})}
     found = [stem for stem, call in calls.items() if call and call not in answered]
