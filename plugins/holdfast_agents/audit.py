@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from typing import TYPE_CHECKING
 
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal.journal import file_stem
 from holdfast.text import untrusted
+from holdfast.text.lazy import Lazy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,8 +33,8 @@ LABELS: Mapping[str, str] = {
     "follow_ups": "Promised",
 }
 _ENOUGH = 0.6
-_WORD = re.compile(r"[\w#][\w./#:@-]*\w|\w", re.UNICODE)
-_EXACT = re.compile(r"\d|[/_#@]|\w\.\w|[a-z][A-Z]")
+_WORD = Lazy(r"[\w#][\w./#:@-]*\w|\w")
+_EXACT = Lazy(r"\d|[/_#@]|\w\.\w|[a-z][A-Z]")
 _SHORT = 3
 _MOST = 65536  # maximum bytes read from the file of names
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Final
-
-from attrs import define, field
+from typing import Final, NamedTuple
 
 from holdfast.fs.paths import is_absolute
 from holdfast.models import Message
@@ -41,14 +39,13 @@ _COMPONENTS: Final = 3
 _MAX_PATH: Final = 300
 
 
-@define
-class Changes:
+class Changes(NamedTuple):
     """``files`` in order of their last edit, relative; ``commits`` as "ID SUBJECT", oldest first; ``calls`` is a
     count."""
 
-    files: list[str] = field(factory=list)
-    commits: list[str] = field(factory=list)
-    calls: int = 0
+    files: list[str]
+    commits: list[str]
+    calls: int
 
 
 def changes(messages: Iterable[Message]) -> Changes:

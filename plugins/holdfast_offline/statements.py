@@ -75,11 +75,11 @@ _INDENTED: Final = ("    ", "\t")
 _LEAST_WORDS: Final = 3
 
 
-@define
 class Newest:
     """Strings without duplicates, in order of their last mention. Only the newest are kept."""
 
-    _texts: dict[str, str] = field(factory=dict)
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
 
     def add(self, text: str) -> None:
         """Add ``text``, or move it to the end."""
@@ -98,7 +98,7 @@ class Newest:
         return list(self._texts.values())
 
 
-@define
+@define(eq=False, repr=False)
 class Statements:
     """The statements in the messages read so far. ``next_step`` is the next task named in the user's newest message
     with a request or a statement; empty when it names none."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from holdfast.storage import Document
 
 
-@define(kw_only=True)
+@define(kw_only=True, eq=False, repr=False)
 class Documents:
     """Writes for one session. ``written`` lists the written or still intact documents, in order; ``proof`` is for the
     flush being written again. ``is_later`` marks a flush kept on this machine and written after its time.

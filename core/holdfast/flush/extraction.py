@@ -13,6 +13,7 @@ from attrs import evolve, field, frozen
 
 from holdfast.errors import HoldfastError
 from holdfast.fs import paths
+from holdfast.models.value import Value
 from holdfast.text import recall
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ _PASSING: Final[Mapping[int | None, str]] = {
 }
 
 
-@frozen(kw_only=True)
-class Gathered:
+@frozen(kw_only=True, eq=False, repr=False)
+class Gathered(Value):
     """The extractors' results for some turns, by plugin. ``failed`` maps a plugin to its error and the next step."""
 
     results: Sequence[tuple[str, Extraction]] = ()

@@ -101,7 +101,7 @@ def flush(
     return receipt
 
 
-@define(kw_only=True)
+@define(kw_only=True, eq=False, repr=False)
 class _Flush:
     services: Services
     session: Session

@@ -18,6 +18,7 @@ from holdfast.errors import HoldfastError, Refused
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import closings, curated, handoff, notes
 from holdfast.models import Written
+from holdfast.models.value import Value
 from holdfast.storage import sha256_of
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ _BLOCKS = (Surface.DAILY, Surface.TRAIL)
 _CURATED = (Surface.MEMORY, Surface.USER)
 
 
-@frozen(kw_only=True)
-class Proof:
+@frozen(kw_only=True, eq=False, repr=False)
+class Proof(Value):
     """``whole`` is stored as it was written, ``lost`` is not."""
 
     whole: tuple[Written, ...] = field(default=(), converter=tuple[Written, ...])

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
-
-from attrs import frozen
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.config.serde import moment, stamp
 from holdfast.errors import HoldfastError
@@ -23,8 +21,7 @@ if TYPE_CHECKING:
 KIND: Final = "refused"
 
 
-@frozen(kw_only=True)
-class Refusal:
+class Refusal(NamedTuple):
     """``reason`` is the flush's reason (compaction, end, ...), ``target`` what failed. ``at`` is an aware time."""
 
     session: str

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import zlib
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -88,6 +87,8 @@ class Marker(Value):
         """The next step, and how to check again, because the last flush's reason may no longer apply."""
         if "holdfast flush" in self.next_step:
             return self.next_step
+        import shlex  # here, because most markers are never shown
+
         again = f"`holdfast flush --session {shlex.quote(self.session)}` tries again and shows any remaining problem."
         return f"{self.next_step} {again}".lstrip()
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import define, field
-
 from holdfast.journal.journal import Entry
 
 #: Author of a derived summary: shortened lines of the messages.
@@ -29,13 +27,12 @@ def of_flush(flush_id: str, text: str, at: str, *, derived: bool) -> dict[str, A
     return record(flush_id, DERIVED if derived else EXTRACTED, text, at) if text else {}
 
 
-@define
 class Summaries:
     """One journal's summaries, in flush order."""
 
-    _found: dict[str, tuple[int, dict[str, str]]] = field(
-        factory=dict
-    )  # by flush: offset of the first, summaries by author
+    def __init__(self) -> None:
+        # By flush: offset of the first, summaries by author.
+        self._found: dict[str, tuple[int, dict[str, str]]] = {}
 
     def take(self, entry: Entry) -> None:
         """Read a record of kind ``summary`` or ``checkpoint``, in journal order."""

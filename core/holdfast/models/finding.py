@@ -6,14 +6,16 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
+from holdfast.models.value import Value
+
 
 class Severity(StrEnum):
     ERROR = "error"
     WARNING = "warning"
 
 
-@frozen(kw_only=True)
-class Finding:
+@frozen(kw_only=True, eq=False, repr=False)
+class Finding(Value):
     """A validator's finding.
 
     With ``span`` (start, end: character offsets into the subject's text) and ``replacement``, core masks the span.

@@ -17,13 +17,11 @@ from holdfast.fs import paths, private
 from holdfast.journal import background
 from holdfast.journal.journal import Journal
 from holdfast.models import turns_of
-from holdfast.plugin import progress
 from holdfast.text import hostile, recall
 from holdfast.text.lazy import log
 from holdfast_facts.extraction import extract, extracted
 from holdfast_facts.extraction.extract import ExtractResult
 from holdfast_facts.extraction.extracted import Extracted
-from holdfast_facts.extraction.queue import Queue, Waiting
 from holdfast_facts.store import statedfacts
 from holdfast_facts.store.lifecycle import Facts
 
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from holdfast.models import Extraction, Fact, Message, Payload, Receipt, Turn
     from holdfast.session.services import Services
     from holdfast.session.session import Session
+    from holdfast_facts.extraction.queue import Queue, Waiting
 
 logger = log("holdfast.facts")
 
@@ -128,11 +127,11 @@ def enqueue(
     Turn by turn the session's journal keeps the account, see :mod:`holdfast_facts.extraction.extracted`. At a flush
     without that each message is extracted once anyway.
     """
+    if not said or not plugins:
+        return []
     by_turn = services.config.extract.when == background.TURN
     queue, journal = extract.queue_of(services), Journal(services.state, source)
     put: list[str] = []
-    if not said or not plugins:
-        return put
     private.make(services.state)
     with private.lock(services.private("extract-account"), timeout_s=60.0):
         waiting = [item for item in queue.items() if item.covers and item.source == source]  # first, as it moves on
@@ -212,6 +211,8 @@ def work_off(
 ) -> ExtractResult:
     """Try the waiting items with an id in ``first`` and up to ``limit`` others that are due, except those
     waiting for a plugin in ``but``, which has just failed. Never raises."""
+    from holdfast.plugin import progress
+
     result = ExtractResult()
     queue = extract.queue_of(services)
     failing = {*but}
@@ -240,7 +241,7 @@ def work_off(
     except HoldfastError as error:
         logger.warning("waiting turns could not be extracted: %s", error.message)
         result += ExtractResult(failures=(f"What waiting turns say could not be stored: {error}",))
-    return result + ExtractResult(given_up=queue.given_up)
+    return result + ExtractResult(given_up=tuple(queue.given_up))
 
 
 def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:

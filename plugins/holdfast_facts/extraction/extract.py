@@ -18,16 +18,16 @@ from holdfast.flush import extraction as extractors
 from holdfast.fs import paths
 from holdfast.journal.witness import REASON
 from holdfast.models import AddOutcome, AddResult, FactCandidate, Profile, Turn
+from holdfast.models.value import Value
 from holdfast.text import hostile, recall
 from holdfast.text.lazy import log
-from holdfast_facts import profile
-from holdfast_facts.extraction.queue import GivenUp, Queue
 
 if TYPE_CHECKING:
     from holdfast.flush.extraction import Gathered, Trouble
     from holdfast.models import Fact
     from holdfast.session.services import Services
-    from holdfast_facts.store.newer import Value
+    from holdfast_facts.extraction.queue import GivenUp, Queue
+    from holdfast_facts.store import newer
 
 logger = log("holdfast.facts")
 
@@ -38,8 +38,8 @@ BATCH_CHARS: Final = 60_000
 _KNOWN: Final = 30
 
 
-@frozen(kw_only=True)
-class Judged:
+@frozen(kw_only=True, eq=False, repr=False)
+class Judged(Value):
     """A candidate, the plugin that proposed it, and its outcome."""
 
     plugin: str
@@ -47,8 +47,8 @@ class Judged:
     result: AddResult
 
 
-@frozen(kw_only=True)
-class ExtractResult:
+@frozen(kw_only=True, eq=False, repr=False)
+class ExtractResult(Value):
     """``judged`` in order of proposal. ``failures`` describe extractor errors; ``queued`` counts the pieces
     to be retried, ``retried`` the waiting pieces that were tried now; ``given_up`` counts pieces that
     will not be retried; ``profile`` is true when the profile changed; ``summaries`` are of flushes, by their ids, from
@@ -59,7 +59,7 @@ class ExtractResult:
     queued: int = 0
     profile: bool = False
     retried: int = 0
-    given_up: tuple[GivenUp, ...] = field(default=(), converter=tuple[GivenUp, ...])
+    given_up: tuple[GivenUp, ...] = ()
     summaries: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -100,7 +100,7 @@ def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> tu
         return evolve(found, failed=failed), ExtractResult()
     if item is not None:
         found = evolve(found, failed=told(troubles, waits=True))
-    return found, ExtractResult(queued=int(item is not None), given_up=queue.given_up)
+    return found, ExtractResult(queued=int(item is not None), given_up=tuple(queue.given_up))
 
 
 def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[Trouble]]:
@@ -144,7 +144,7 @@ def settle(
     *,
     said: Sequence[Turn] = (),
     source: str = "",
-    stated: Sequence[Value] = (),
+    stated: Sequence[newer.Value] = (),
     stored: Sequence[Fact] | None = None,
 ) -> ExtractResult:
     """Check and store the candidates from the turns ``said``, and the ``stated`` facts after them. A sentence that
@@ -172,6 +172,8 @@ def settle(
             with suppress(NotFound):
                 facts.retire(facts.get(fact_id), by=added[-1] if added else "", why=f"{plugin}: out of date")
         if extraction.profile != Profile():
+            from holdfast_facts import profile
+
             try:
                 before = profile.load(services)
                 learnt = _without_instructions(extraction.profile, said)
@@ -199,6 +201,8 @@ _HOSTILE: Final = AddResult(outcome=AddOutcome.REFUSED, reason=REASON)
 
 def queue_of(services: Services) -> Queue:
     """The project's queue of turns."""
+    from holdfast_facts.extraction.queue import Queue  # here, because a flush without a model queues nothing
+
     return Queue(services.state, services.config.extract)
 
 

@@ -12,13 +12,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.text.lazy import Lazy
 from holdfast_facts.store import factsubject
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
 
 _ONE: Final = r"[^@,]{1,100}@[^\s,]+(?: [^@,]*)?"
-_SIGNED: Final = re.compile(rf"(?:(?P<source>.*) )?by (?P<by>{_ONE}(?:, {_ONE})*)", re.DOTALL)
+_SIGNED: Final = Lazy(rf"(?:(?P<source>.*) )?by (?P<by>{_ONE}(?:, {_ONE})*)", re.DOTALL)
 #: How many of the newest facts on one subject to compare with each other. More are not a conflict but a list.
 _COMPARED: Final = 24
 

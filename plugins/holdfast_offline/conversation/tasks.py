@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
-
-from attrs import frozen
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
 from holdfast_offline.conversation import asked
@@ -30,8 +28,7 @@ _DONE: Final = frozenset({"completed", "done", "complete", "cancelled", "cancele
 _NOW: Final = frozenset({"in_progress", "in-progress", "doing", "active"})
 
 
-@frozen(kw_only=True)
-class Tasks:
+class Tasks(NamedTuple):
     """The entries by state, each in list order."""
 
     done: tuple[str, ...] = ()
