@@ -62,7 +62,8 @@ def _line(hit: SearchHit) -> str:
     timed = hit.kind in ("turn", "fact")  # others have the date of their document
     when = f" {hit.at:{'%Y-%m-%d %H:%M' if timed else '%Y-%m-%d'}}" if hit.at else ""
     name, place = (short(hit.name), short(hit.place)) if hit.kind == "turn" else (hit.name, hit.place)
-    return f"- [{hit.kind}{when}] name={name!r} place={place!r} {hit.role}: {hit.excerpt}"
+    also = f" (also in {', '.join(place.where for place in hit.also[:2])})" if hit.also else ""
+    return f"- [{hit.kind}{when}] name={name!r} place={place!r} {hit.role}: {hit.excerpt}{also}"
 
 
 def open_place(memory: Holdfast, arguments: Arguments) -> str:

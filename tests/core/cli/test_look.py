@@ -93,6 +93,17 @@ def test_unsafe__is_shown_everywhere_with_what_to_do(unwritable, words):
     assert "next: " in result.out
 
 
+def test_status__notes_folder_is_a_file__reason_stands_once(flushed, project):
+    flushed("add", "user", "Push it", "--session", "s1")
+    memory = project / ".holdfast/memory"
+    memory.rename(project / "aside")
+    memory.write_text("")
+    flushed("flush", "--session", "s1")
+    shown = " ".join(flushed("status").out.split())
+    assert shown.count("A file is where the folder of") == 1
+    assert "Move it away" in shown
+
+
 def test_status__states_and_counts(talked):
     talked("add", "user", "other", "--session", "s2")
     talked("flush", "--session", "s2")
