@@ -28,7 +28,7 @@ _QUESTION: Final = 2_000
 _REPEATED: Final = 4
 #: What differs between two places of a line: list mark and label, the message it quotes, the source a dream names.
 _FRAME: Final = Lazy(
-    r"^- (?:Fact|Decision|State|Blocker|Needed|Next step|Promised|Artifact): |^- \([0-9a-f]{8}\) |^[-*] |\*\*"
+    r"^- (?:Fact|Decision|State|Blocker|Needed|Next step|Promised|Artifact): |^- \(\w{8}\) |^[-*] |\*\*"
     r"| \[\S+:\d+\]$"
 )
 _CUT: Final = f"Only the first {_QUESTION:,} characters of the question were searched."

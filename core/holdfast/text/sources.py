@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from holdfast.text.lazy import Lazy
+
 if TYPE_CHECKING:
     from holdfast.models import Message, Payload
 
@@ -17,12 +19,18 @@ MAX_MESSAGES: Final = 5_000
 #: Number of a quotation's characters to compare, and the minimum that identifies its author.
 _KEY_CHARS: Final = 40
 _LEAST_CHARS: Final = 8
+#: Length of a short id, in characters.
+_SHORT: Final = 8
+#: Ids that begin alike: with a kind (``msg_``, ``prt_``, ``toolu_``), or version 7 UUIDs, which begin with a time.
+_ALIKE: Final = Lazy(r"[a-z]+_|[0-9a-f]{8}-[0-9a-f]{4}-7")
 _LISTS: Final = ("facts", "decisions", "blockers", "follow_ups")
 
 
-def short_id(message: Message) -> str:
-    """A message id's first characters, enough to find the message in the journal."""
-    return message.id.removeprefix("hook-").removeprefix("row-")[:8]
+def short_id(message_id: str) -> str:
+    """Eight characters that identify a message in its session: the first ones, or the last ones of ids that begin with
+    a kind or a time, like Codex's and opencode's."""
+    bare = message_id.removeprefix("hook-").removeprefix("row-")
+    return bare[-_SHORT:] if _ALIKE.match(bare) else bare[:_SHORT]
 
 
 def of(payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
@@ -42,7 +50,7 @@ def of(payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
             continue
         said = _plain(message.text)
         for key in [key for key in open_keys if key in said]:
-            wanted[key] = short_id(message)
+            wanted[key] = short_id(message.id)
             open_keys.discard(key)
     return tuple(dict.fromkeys(f"{field} {wanted[key]}" for field, key in texts if key in wanted))
 

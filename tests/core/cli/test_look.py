@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
+from holdfast.text.sources import short_id
+
 from .test_commands import COMMANDS
 
 LOOKING = [
@@ -266,3 +268,15 @@ def test_overview__handoff_is_damaged__says_so_and_what_to_do(flushed, project):
     assert "sessions" in result.out
     assert "cannot be read as a handoff" in result.err
     assert "next: " in result.err
+
+
+@pytest.mark.parametrize("client", ["claude-code.midturn", "codex.midturn", "opencode.manual"])
+def test_sessions_show__short_ids_of_each_client__differ_and_find_their_message(run, client):
+    transcript = Path(__file__).parents[2] / "data" / "clients" / f"{client}.transcript.jsonl"
+    assert run("flush", "--transcript", str(transcript)).code == 0
+    (session,) = run("sessions", "--json").json["sessions"]
+    ids = [one["id"] for one in run("sessions", "show", session["id"], "--json").json["messages"]]
+    short = [short_id(one) for one in ids]
+    assert len(set(short)) == len(ids) > 5
+    around = run("sessions", "show", session["id"], "--around", short[0], "--json").json["messages"]
+    assert around[0]["id"] == ids[0]
