@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from holdfast.errors import BadValue
 from holdfast.journal import archive, journal
 from holdfast.plugin.progress import watched
+from holdfast.text.lazy import Lazy
 from holdfast_recall import dates, index, rank, spelling, texts, vectors, words
 from holdfast_recall.excerpts import excerpt
 from holdfast_recall.served import hits as served_hits
@@ -23,7 +24,22 @@ if TYPE_CHECKING:
 
 #: Maximum question length, in characters. The rest of a pasted page adds nothing.
 _QUESTION: Final = 2_000
+#: Entries looked through for repeated lines, for each hit.
+_REPEATED: Final = 4
+#: What differs between two places of a line: list mark and label, the message it quotes, the source a dream names.
+_FRAME: Final = Lazy(
+    r"^- (?:Fact|Decision|State|Blocker|Needed|Next step|Promised|Artifact): |^- \(\w{8}\) |^[-*] |\*\*"
+    r"| \[\S+:\d+\]$"
+)
 _CUT: Final = f"Only the first {_QUESTION:,} characters of the question were searched."
+
+
+class Place(NamedTuple):
+    """Where a line stands; the fields are as in :class:`SearchHit`."""
+
+    name: str
+    place: str
+    where: str
 
 
 class SearchHit(NamedTuple):
@@ -33,6 +49,7 @@ class SearchHit(NamedTuple):
     ``place`` the message id, the line or the fact's id in it. ``where`` shows both to people. ``at`` is None when no
     date is known. ``score`` is at most 1. ``text`` is the whole content, ``excerpt`` the matching part. ``before`` and
     ``after`` are a line each from around that part, possibly from the neighbouring message or line, or empty.
+    ``also`` are other places of the same line in entries of the same kind, best first; turns are never joined.
     ``corrected`` is the question searched instead when nothing matched the question as written.
     """
 
@@ -47,6 +64,7 @@ class SearchHit(NamedTuple):
     text: str
     before: str = ""
     after: str = ""
+    also: tuple[Place, ...] = ()
     corrected: str = ""
 
 
@@ -149,7 +167,7 @@ def find(
             ranked = ranking(asked)
             corrected = "" if ranked else spelling.corrected(db, asked)
             ranked = ranked or (ranking(corrected) if corrected else ranking(asked, by_words=False))
-            hits = _hits(memory, db, _once_each(ranked, limit), corrected or asked)
+            hits = _hits(memory, db, _once_each(db, ranked, limit), corrected or asked)
             corrected = corrected if hits else ""
             return Found(
                 hits=[hit._replace(corrected=corrected) for hit in hits] if corrected else hits,
@@ -170,14 +188,34 @@ def find(
     return answer
 
 
-def _once_each(ranked: list[rank.Ranked], limit: int) -> list[rank.Ranked]:
-    """The best pieces; of a turn that is several pieces only the best one."""
-    seen: dict[object, rank.Ranked] = {}
+def _once_each(db: sqlite3.Connection, ranked: list[rank.Ranked], limit: int) -> dict[rank.Ranked, list[rank.Ranked]]:
+    """The best entries, each with those that repeat its line. Of a turn that is several pieces only the best one."""
+    line_of = _lines(db, ranked[: limit * _REPEATED])
+    turns: set[tuple[int, str]] = set()
+    first: dict[object, rank.Ranked] = {}
+    groups: dict[rank.Ranked, list[rank.Ranked]] = {}
     for one in ranked:
-        seen.setdefault((one.id >> index.SOURCE, one.place), one)
-        if len(seen) == limit:
+        turn = one.id >> index.SOURCE, one.place
+        if turn in turns:
+            continue
+        turns.add(turn)
+        best = first.setdefault(line_of.get(one.id, turn), one)
+        if best is not one:
+            groups[best].append(one)
+        elif len(groups) < limit:
+            groups[one] = []
+        else:
             break
-    return list(seen.values())
+    return groups
+
+
+def _lines(db: sqlite3.Connection, ranked: list[rank.Ranked]) -> dict[int, tuple[str, str]]:
+    """Kind and words of the entries that are lines of documents, without list marks, labels and sources."""
+    rows = db.execute(
+        f"SELECT id, kind, body FROM text WHERE id IN ({','.join('?' * len(ranked))}) AND kind NOT IN (?, ?)",  # noqa: S608
+        (*(one.id for one in ranked), texts.TURN, texts.FACT),
+    )
+    return {one: (kind, " ".join(_FRAME.sub(" ", body).split())) for one, kind, body in rows}
 
 
 def _checked(question: str, limit: int, kinds: Iterable[str]) -> tuple[str, ...]:
@@ -216,10 +254,14 @@ def _whole(db: sqlite3.Connection, one: int, place: str) -> str:
     return "".join([*before, *takewhile(bool, map(body, count(one)))])
 
 
-def _hits(memory: Holdfast, db: sqlite3.Connection, ranked: list[rank.Ranked], question: str) -> list[SearchHit]:
+def _hits(
+    memory: Holdfast, db: sqlite3.Connection, found: dict[rank.Ranked, list[rank.Ranked]], question: str
+) -> list[SearchHit]:
     """The found content, masked for output with a few validator calls."""
+    ranked = list(found)
     shown_ids = {one.id + offset for one in ranked for offset in (-1, 0, 1)}
     wanted = {one.id + offset for one in ranked for offset in (-2, -1, 0, 1, 2)}
+    wanted.update(other.id for others in found.values() for other in others)
     rows = {
         row[0]: row[1:]
         for row in db.execute(
@@ -247,16 +289,19 @@ def _hits(memory: Holdfast, db: sqlite3.Connection, ranked: list[rank.Ranked], q
         return f"{role}: {shown[one]}" if role else shown[one]
 
     sessions: dict[str, str] = {}
-    hits = []
-    for one in ranked:
-        kind, place, at, role, _, name, origin = rows[one.id]
+
+    def place_in(one: int) -> Place:
+        kind, place, _, _, _, name, origin = rows[one]
         if kind == texts.TURN:
             if name not in sessions:
                 sessions[name] = texts.session_of(memory, name, origin)
-            name = sessions[name]
-            where = f"session {name}, turn {place}"
-        else:
-            where = f"{name}:{place}" if name else place
+            return Place(sessions[name], place, f"session {sessions[name]}, turn {place}")
+        return Place(name, place, f"{name}:{place}" if name else place)
+
+    hits = []
+    for one, others in found.items():
+        kind, _, at, role, *_ = rows[one.id]
+        name, place, where = place_in(one.id)
         part = excerpt(shown[one.id], question, neighbour(one.id - 1, place), neighbour(one.id + 1, place))
         hits.append(
             SearchHit(
@@ -271,6 +316,7 @@ def _hits(memory: Holdfast, db: sqlite3.Connection, ranked: list[rank.Ranked], q
                 text=shown[one.id],
                 before=part.before,
                 after=part.after,
+                also=tuple(place_in(other.id) for other in others),
             )
         )
     return hits
