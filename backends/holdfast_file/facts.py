@@ -342,7 +342,7 @@ class FactFile:
 
     def _without_more(self, now: Identity) -> Identity:
         """``now`` with our own size, so that the next call reads lines that a person typed into the file meanwhile."""
-        return (now[0], now[1], self._size, *now[TIME:])
+        return (now[0], now[1], self._size, now[TIME], now[TIME + 1])
 
     # --- following the file
 
