@@ -94,7 +94,8 @@ def lines(message: Message, *, remark: bool = False, user: bool = False, named: 
         line = _LINK.sub(r"\1", _TAG.sub("", line)).strip()
         plain = line.replace("**", "").replace("__", "").strip(" *_")
         if not user:
-            plain = _EMPTY_TALK.sub("", plain).strip()
+            talk = _EMPTY_TALK.match(plain)
+            plain = (plain[talk.end() :] if talk else plain).strip()
         short = len(plain) < _LEAST_CHARS or len(plain.split()) < (3 if user else _LEAST_WORDS)
         if short and (named or len(plain) < _LEAST_NAMED or not _NAMES.search(plain)):
             continue

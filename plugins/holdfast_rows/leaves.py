@@ -38,6 +38,7 @@ STRUCTURE: Final = frozenset(
 )
 #: ``logprobs`` repeats the text in pieces. Other members, and those of tools, may add words.
 _LINKS: Final = (STRUCTURE | {"caller", "is_error", "name", "tool_call_id"}) - {"logprobs"}
+_TEXT_BLOCK: Final = STRUCTURE | {"text"}
 _LABELS: Final = {
     "image": "image",
     "input_image": "image",
@@ -80,6 +81,8 @@ def readable(value: object, change: Change = str, *, but: Collection[str] = (), 
         return leaf_text(change(value))
     if but and isinstance(value, dict):
         value = {key: item for key, item in value.items() if key not in but or (key in _LINKS and says(item))}
+        if not value:
+            return ""
     return "\n".join(
         _line(path, text)
         for path, leaf in leaves(value)
@@ -115,7 +118,7 @@ def block_text(block: dict[str, object], change: Change = str) -> tuple[str, str
         rest = readable(block, change, but=STRUCTURE)
         return f"[{label}]" + (f"\n{rest}" if rest else ""), ""
     if isinstance(text, str):
-        return change(clean(text)), readable(block, change, but={*STRUCTURE, "text"})
+        return change(clean(text)), readable(block, change, but=_TEXT_BLOCK)
     rest = readable(block, change, but={"type"} if kind else ())
     return "\n".join(filter(None, (f"[{kind}]" if kind else "", rest))), ""
 

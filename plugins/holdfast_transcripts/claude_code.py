@@ -8,6 +8,7 @@ waits until the turn ends and follows as its own row.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Final
 
 from holdfast_rows.blocks import take_content, text_of
@@ -149,17 +150,17 @@ def _take_speech(role: str, row: Mapping[str, object], position: int, reading: R
     at = reading.at(row.get("timestamp"))
     if role == "user" and (said := text.strip()) in reading.queued:
         reading.queued.remove(said)
-    if role == "user" and isinstance(content, str | list) and _take_told(text, key, row, reading):
+    if role == "user" and isinstance(content, str | list) and _take_told(text, key, at, reading):
         return True
     take_content(reading, role, content, key=key, at=at, change=without_injected)
     rest = {name: value for name, value in message.items() if name not in {"role", "content"} and says(value)}
-    reading.say("system", readable(rest), key=f"{key}#more", at=at, aside=True)
+    if rest:
+        reading.say("system", readable(rest), key=f"{key}#more", at=at, aside=True)
     return True
 
 
-def _take_told(text: str, key: str, row: Mapping[str, object], reading: Reading) -> bool:
+def _take_told(text: str, key: str, at: datetime, reading: Reading) -> bool:
     """Add text with the role user and client formatting; False when it is plain speech."""
-    at = reading.at(row.get("timestamp"))
     result = background_result(text)
     if result is not None:
         if result:
@@ -216,7 +217,8 @@ def _take_attachment(row: Mapping[str, object], position: int, reading: Reading)
     text = text_of(prompt)
     given = row.get("uuid")
     if background_result(text) is not None or text.lstrip().startswith(_PRINTED):
-        return _take_told(text, clean(given).strip() or row_key("", position, "tool", text), row, reading)
+        key = clean(given).strip() or row_key("", position, "tool", text)
+        return _take_told(text, key, reading.at(row.get("timestamp")), reading)
     if attachment.get("commandMode", "prompt") != "prompt" or _own_words(text):
         reading.leave_out("command")
         return True
