@@ -178,8 +178,8 @@ def _journals(state: str, *, repair: bool) -> Iterator[Check]:
                 left_out = one.repair() if repair else 0
                 if not left_out:
                     raise
-                kept = f"{one.shown} continues without {left_out:,} damaged or missing bytes. The damaged file is kept next to it"
-                yield _good("journals", kept, repaired=True)
+                kept = f"{one.shown} continues without {left_out:,} damaged or missing bytes."
+                yield _good("journals", f"{kept} The damaged file is kept next to it", repaired=True)
         except HoldfastError as error:
             broken += 1
             yield _bad("journals", error)

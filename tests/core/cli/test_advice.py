@@ -20,7 +20,10 @@ def test_show__a_folder_of_documents__says_so_and_names_one(run):
     assert "Move it away" not in result.err
 
 
-@pytest.mark.parametrize(("word", "meant"), [("edit", "facts edit"), ("undo", "dream undo"), ("sttaus", "status"), ("brief", "load"), ("recall", "search")])
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("edit", "facts edit"), ("undo", "dream undo"), ("sttaus", "status"), ("brief", "load"), ("recall", "search")],
+)
 def test_command__that_is_a_part_of_another__names_it(run, word, meant):
     assert f"Did you mean `holdfast {meant}`?" in run(word).err
 
