@@ -12,7 +12,7 @@ from holdfast.text import recall
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast_recall.methods import SearchHit
+    from holdfast_recall.hits import SearchHit
 
 Arguments = Mapping[str, Any]
 

@@ -14,7 +14,8 @@ from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast_recall.methods import Found, SearchHit
+    from holdfast_recall.hits import SearchHit
+    from holdfast_recall.methods import Found
 
 #: The help section that lists the command, and its line there.
 HEADING = "Go on"
