@@ -28,6 +28,7 @@ _DOUBTED: Final = {
     "cause": "they name another cause than {}",
     "opposite": "one of the two has a {}",
     "clause": "nothing is known of {}",
+    "predicate": "nothing says {}",
 }
 
 
