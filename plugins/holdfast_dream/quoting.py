@@ -11,24 +11,29 @@ line is false they state the truth. So the dream keeps the subject without trust
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from holdfast.facts.factrules import duplicate_key
 from holdfast_dream.grounding import Grounded, ground
-from holdfast_dream.grounding.blocks import blocks, strip_marks
+from holdfast_dream.grounding.blocks import blocks, sentences, strip_marks
+from holdfast_dream.grounding.polarity import content_roots
 from holdfast_dream.grounding.restating import Known, read
 from holdfast_dream.memorytext import Item
 
 if TYPE_CHECKING:
     from holdfast.models import Finding
 
-#: Maximum length of a quotation in characters.
+#: Maximum length of a quotation, and of an item or paragraph to quote from, in characters.
 MAX_CHARS: Final = 300
+_FROM_CHARS: Final = 2_000
 #: Maximum number of source lines quoted for one draft line.
 _MOST: Final = 2
 #: Minimum share of a draft line that a first and a further source line must say.
-_FIRST: Final = 0.55
-_MORE: Final = 0.45
+_FIRST: Final = 0.4
+_MORE: Final = 0.35
+#: An item or paragraph of more sentences is shortened.
+_WHOLE: Final = 2
 #: Labels of lines in a daily note that are never quoted, because they are open work and circumstances.
 _PASSING: Final = frozenset(["State", "Blocker", "Needed", "Next step", "Promised", "Artifact"])
 _LASTING: Final = frozenset(["Decision", "Fact"])
@@ -71,7 +76,8 @@ def quotations(lines: Sequence[str], sources: Sequence[tuple[str, str]]) -> dict
     """Draft lines -> the statements in ``sources`` about the same subject, at most two, best first. A line without such
     a statement is missing."""
     places = {name: _statements(text) for name, text in sources}
-    found = ((line.text, tuple(_near(line, places))) for line in ground(lines, sources))
+    roots = cache(content_roots)
+    found = ((line.text, tuple(_near(line, places, roots))) for line in ground(lines, sources))
     return {text: near for text, near in found if near}
 
 
@@ -79,13 +85,42 @@ def _is_quotable(rule: str) -> bool:
     return rule.startswith("grounding/") and rule not in _OTHER
 
 
-def _near(line: Grounded, places: Mapping[str, Mapping[int, str]]) -> Iterable[str]:
+def _near(line: Grounded, places: Mapping[str, Mapping[int, str]], roots: Callable[[str], set[str]]) -> Iterable[str]:
     said: list[str] = []
     for support in line.supports:
         text = places[support.document].get(support.line, "")
+        text = _shortened(text, roots(line.text), roots)
         if support.score >= (_MORE if said else _FIRST) and text and text not in said and len(said) < _MOST:
             said.append(text)
     return said
+
+
+def _shortened(block: str, wanted: set[str], roots: Callable[[str], set[str]]) -> str:
+    """The block, or the shortest run of its sentences that says as many ``wanted`` words as all of it. Empty when that
+    is too long."""
+    parts = _sentences(block)
+    said = [roots(block[start:end]) & wanted for start, end in parts] if len(parts) > _WHOLE else []
+    whole = set[str]().union(*said)
+    first, last = 0, len(block)
+    latest: dict[str, int] = {}
+    for at, here in enumerate(said):
+        latest.update(dict.fromkeys(here, at))
+        if whole and len(latest) == len(whole):
+            start, end = parts[min(latest.values())][0], parts[at][1]
+            first, last = (start, end) if end - start < last - first else (first, last)
+    return block[first:last] if last - first <= MAX_CHARS else ""
+
+
+def _sentences(block: str) -> list[tuple[int, int]]:
+    """The beginnings and ends of the sentences. A semicolon ends none."""
+    found: list[tuple[int, int]] = []
+    for start, text in sentences(block):
+        end = start + len(text)
+        if found and block[found[-1][1]] == ";":
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+    return found
 
 
 def _statements(text: str) -> dict[int, str]:
@@ -95,7 +130,13 @@ def _statements(text: str) -> dict[int, str]:
         said = " ".join(strip_marks(body).split())
         label, _, rest = said.partition(": ")
         said = rest if label in _LASTING else said
-        is_whole = kind in ("item", "paragraph") and len(said.split()) > 1 and len(said) <= MAX_CHARS
-        if is_whole and label not in _PASSING and not said.startswith("**") and "[REDACTED" not in said:
+        says = kind in ("item", "paragraph") and (len(said.split()) > 1 or not said.isascii())
+        if (
+            says
+            and len(said) <= _FROM_CHARS
+            and label not in _PASSING
+            and not said.startswith("**")
+            and "[REDACTED" not in said
+        ):
             found.update(dict.fromkeys(range(number, number + body.count("\n") + 1), said))
     return found
