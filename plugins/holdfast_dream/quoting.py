@@ -10,9 +10,9 @@ line is false they state the truth. So the dream keeps the subject without trust
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.facts.factrules import duplicate_key
 from holdfast_dream.grounding import Grounded, ground
@@ -32,13 +32,21 @@ _MOST: Final = 2
 #: Minimum share of a draft line that a first and a further source line must say.
 _FIRST: Final = 0.4
 _MORE: Final = 0.35
-#: An item or paragraph of more sentences is shortened.
-_WHOLE: Final = 2
+#: A longer item or paragraph is shortened.
+_WHOLE_CHARS: Final = 150
 #: Labels of lines in a daily note that are never quoted, because they are open work and circumstances.
 _PASSING: Final = frozenset(["State", "Blocker", "Needed", "Next step", "Promised", "Artifact"])
 _LASTING: Final = frozenset(["Decision", "Fact"])
 #: Findings that do not come from comparing a line with the sources.
 _OTHER: Final = frozenset(["grounding/length", "grounding/unsupported"])
+
+
+class _Part(NamedTuple):
+    """The characters of an item or paragraph from ``first`` to ``last``."""
+
+    block: str
+    first: int
+    last: int
 
 
 def instead(
@@ -62,53 +70,73 @@ def instead(
         known.add(item.text, read(item.text))
         keys.add(duplicate_key(item.text))
     found: list[tuple[Item, str]] = []
-    for line in refused:
-        for text in near.get(f"- {line}", ()):
-            said, key = read(text), duplicate_key(text)
-            if key not in keys and not any(known.related(said)) and not is_barred(text):
-                found.append((Item(text=text, heading=headings.get(line, "")), line))
-                known.add(text, said)
-                keys.add(key)
+    for rank in range(_MOST):  # the best quotation of each line before the second ones
+        for line in refused:
+            for text in near.get(f"- {line}", ())[rank : rank + 1]:
+                said, key = read(text), duplicate_key(text)
+                if key not in keys and not any(known.related(said)) and not is_barred(text):
+                    found.append((Item(text=text, heading=headings.get(line, "")), line))
+                    known.add(text, said)
+                    keys.add(key)
     return found[: len(refused)]
 
 
 def quotations(lines: Sequence[str], sources: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     """Draft lines -> the statements in ``sources`` about the same subject, at most two, best first. A line without such
-    a statement is missing."""
+    a statement is missing. Statements that overlap are joined."""
     places = {name: _statements(text) for name, text in sources}
     roots = cache(content_roots)
-    found = ((line.text, tuple(_near(line, places, roots))) for line in ground(lines, sources))
-    return {text: near for text, near in found if near}
+    near = {line.text: list(_near(line, places, roots)) for line in ground(lines, sources)}
+    joined = _joined(part for parts in near.values() for part in parts)
+    texts = {line: dict.fromkeys(joined[part] for part in parts) for line, parts in near.items() if parts}
+    return {line: tuple(said) for line, said in texts.items()}
 
 
 def _is_quotable(rule: str) -> bool:
     return rule.startswith("grounding/") and rule not in _OTHER
 
 
-def _near(line: Grounded, places: Mapping[str, Mapping[int, str]], roots: Callable[[str], set[str]]) -> Iterable[str]:
-    said: list[str] = []
+def _near(line: Grounded, places: Mapping[str, Mapping[int, str]], roots: Callable[[str], set[str]]) -> Iterator[_Part]:
+    wanted, said, count = roots(line.text), set[str](), 0
     for support in line.supports:
-        text = places[support.document].get(support.line, "")
-        text = _shortened(text, roots(line.text), roots)
-        if support.score >= (_MORE if said else _FIRST) and text and text not in said and len(said) < _MOST:
-            said.append(text)
-    return said
+        block = places[support.document].get(support.line, "")
+        adds = roots(block) & wanted - said
+        if support.score < (_MORE if count else _FIRST) or not block or count == _MOST or (count and not adds):
+            continue
+        part = _shortened(block, wanted, roots)
+        if part.last - part.first <= MAX_CHARS:
+            said |= adds
+            count += 1
+            yield part
 
 
-def _shortened(block: str, wanted: set[str], roots: Callable[[str], set[str]]) -> str:
-    """The block, or the shortest run of its sentences that says as many ``wanted`` words as all of it. Empty when that
-    is too long."""
-    parts = _sentences(block)
-    said = [roots(block[start:end]) & wanted for start, end in parts] if len(parts) > _WHOLE else []
+def _shortened(block: str, wanted: set[str], roots: Callable[[str], set[str]]) -> _Part:
+    """The block, or the shortest run of its sentences that says as many ``wanted`` words as all of it."""
+    ends = _sentences(block)
+    said = [roots(block[start:end]) & wanted for start, end in ends] if len(block) > _WHOLE_CHARS else []
     whole = set[str]().union(*said)
-    first, last = 0, len(block)
+    best = _Part(block, 0, len(block))
     latest: dict[str, int] = {}
     for at, here in enumerate(said):
         latest.update(dict.fromkeys(here, at))
         if whole and len(latest) == len(whole):
-            start, end = parts[min(latest.values())][0], parts[at][1]
-            first, last = (start, end) if end - start < last - first else (first, last)
-    return block[first:last] if last - first <= MAX_CHARS else ""
+            run = _Part(block, ends[min(latest.values())][0], ends[at][1])
+            best = min(best, run, key=lambda part: part.last - part.first)
+    return best
+
+
+def _joined(parts: Iterable[_Part]) -> dict[_Part, str]:
+    """Each part -> its text, with that of the parts that overlap it, unless it gets too long."""
+    runs: list[tuple[_Part, list[_Part]]] = []
+    for part in sorted(set(parts)):
+        if runs and runs[-1][0].block == part.block and part.first < runs[-1][0].last:
+            run, members = runs[-1]
+            last = max(run.last, part.last)
+            if last - run.first <= MAX_CHARS:
+                runs[-1] = (run._replace(last=last), [*members, part])
+                continue
+        runs.append((part, [part]))
+    return {part: run.block[run.first : run.last] for run, members in runs for part in members}
 
 
 def _sentences(block: str) -> list[tuple[int, int]]:

@@ -54,7 +54,7 @@ class Grounded:
     supports: tuple[Support, ...] = ()
     inventions: tuple[Invention, ...] = ()
     coverage: float = 1.0
-    #: What words cannot prove: hedge, always, roles, cause, opposite, clause or predicate (:mod:`.doubts`).
+    #: What words cannot prove: hedge, always, roles, cause, opposite or wording (:mod:`.doubts`).
     doubts: tuple[Invention, ...] = ()
 
     @property

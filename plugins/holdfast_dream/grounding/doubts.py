@@ -2,7 +2,7 @@
 
 A doubt does not prove an invention. It keeps a line out until a person accepts it. ``hedge``: the sources only suppose
 it. ``always``: they do not say it of all. ``cause``: they give another cause. ``opposite``: one of the two denies it.
-``clause``: a part of the line is in no source. ``predicate``: so is its verb. ``roles``: they say it of another thing.
+``roles``: they say it of another thing. ``wording``: they have other words.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from holdfast_dream.grounding.lexicon import GENERIC, PAST, TURNING, has_german, words
-from holdfast_dream.grounding.line import Line, is_negator
+from holdfast_dream.grounding.lexicon import GENERIC, has_german, words
+from holdfast_dream.grounding.line import Line, feature, is_negator
 from holdfast_dream.grounding.polarity import antonym, content_roots, denials, denied, differs
 from holdfast_dream.grounding.relations import clauses, rebound
 from holdfast_dream.grounding.tokens import Reader, Token, is_content, words_of
@@ -207,56 +207,7 @@ def _cause_and_effect(body: str) -> tuple[str, str]:
     return re.split(r"[:;.]\s", cause, maxsplit=1)[0], re.split(r"[;,]\s", effect.rstrip(" ,;"))[-1]
 
 
-# --- additions, opposites and roles ------------------------------------------------------------------------------
-
-_ADDED: Final = re.compile(r",\s+(?:which|including|and|as well as|plus|along with)\b|\s+and\s+", re.IGNORECASE)
-
-
-def _added(line: Line) -> str:
-    """A part of the line without a value, all words of which are new."""
-    for found in _ADDED.finditer(line.body):
-        clause = re.split(r"[,;.(]\s", line.body[found.end() :], maxsplit=1)[0]
-        tokens = Reader().tokens(clause)
-        content = [t for t in tokens if is_content(t) and t.root not in GENERIC]
-        if (
-            content
-            and not any(t.is_claim for t in tokens)
-            and not any(line.evidence.has_word(t.text.lower()) for t in content)
-        ):
-            return clause.strip()
-    return ""
-
-
-#: Verbs that turn nouns into sentences and claim little themselves.
-_NEUTRAL: Final = words(
-    """
-    applied became belonged brought caused concerned considered consisted counted covered cut depended described
-    equalled exceeded existed expected fell followed hosted involved lasted learned learnt left lent listed located
-    measured mentioned needed noted occurred opposed owned proposed protected provided received recovered referred
-    related replaced reported resided returned rose sent served spent stated stored suggested supported suspected
-    told tracked treated triggered trusted understood
-    """
-)
-
-
-def _predicate(line: Line) -> str:
-    """A past verb or participle that no unit near the support has, in a line of one clause. Longer lines condense
-    several sentences, and mostly in other words."""
-    beside = (*line.tokens, *line.matches[0].unit.tokens)
-    if len(clauses(line.body)) > 1 or any(map(is_negator, beside)):  # "choked", where it "could not cope"
-        return ""
-    near = set[str]()
-    for match in line.matches[:4]:
-        near |= match.unit.roots.union(match.unit.keys, *match.unit.above, *match.unit.before)
-    for token in line.tokens:
-        text = token.text
-        is_past = text.islower() and (text.endswith("ed") or text in PAST) and is_content(token)
-        if not is_past or token.root in GENERIC or text in _NEUTRAL | TURNING | _LOOSE:
-            continue
-        begins = text[: max(4, len(text) - 4)]  # approved, approval
-        if token.root not in near and not any(key.removeprefix("w:").startswith(begins) for key in near):
-            return text
-    return ""
+# --- opposites and roles ----------------------------------------------------------------------------------------
 
 
 def _roles(line: Line) -> str:
@@ -268,14 +219,39 @@ def _antonym(line: Line) -> str:
     return "" if ";" in line.body else antonym(line)
 
 
+# --- wording -----------------------------------------------------------------------------------------------------
+
+#: A line is proved when less than this share of its words is in no sentence that its clause could be from.
+_UNSAID: Final = 0.25
+
+
+def _is_reckoned(line: Line, token: Token) -> bool:
+    """Whether a value is in no source. That it follows from one was checked."""
+    return token.is_claim and any(map(str.isdigit, token.text)) and not line.evidence.offers(token.wants)
+
+
+def _wording(line: Line) -> str:
+    """The words that the source sentence most like their clause does not have, if they are many."""
+    count, unsaid = 0, list[str]()
+    parts = clauses(line.body)
+    for part in parts:
+        tokens = [t for t in part.tokens if t.is_claim or t.root not in GENERIC]
+        near = line.matches if len(parts) == 1 else line.evidence.best([feature(t) for t in tokens])
+        read = [t for t in tokens if not _is_reckoned(line, t)]
+        lacks = [[t.text for t in read if not match.unit.says(*feature(t), alone=True)] for match in near[:8]]
+        fewest = min(lacks or [[t.text for t in tokens]], key=len)
+        unsaid += fewest
+        count += len(tokens)
+    return ", ".join(unsaid) if len(unsaid) >= _UNSAID * count else ""
+
+
 _RULES: Final = (
     ("always", _always),
     ("hedge", _hedge),
     ("opposite", _antonym),
-    ("clause", _added),
     ("roles", _roles),
     ("cause", _cause),
     ("opposite", denied),
     ("opposite", differs),
-    ("predicate", _predicate),
+    ("wording", _wording),
 )

@@ -27,8 +27,7 @@ _DOUBTED: Final = {
     "roles": "they say it of something else than {}",
     "cause": "they name another cause than {}",
     "opposite": "one of the two has a {}",
-    "clause": "nothing is known of {}",
-    "predicate": "nothing says {}",
+    "wording": "they have other words than {}",
 }
 
 

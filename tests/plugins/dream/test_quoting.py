@@ -124,7 +124,7 @@ def test_quotations__long_paragraph__only_its_sentences_about_the_line_are_quote
     note = (
         "A long day at the printer. The proofs of the atlas have been read by Prof. Ilves. She found 12 wrong captions;"
         " they are repaired now. Lunch was late. The paper for the cover was ordered on Monday, and nobody is sure that"
-        " it will be enough, since the last order was 40 sheets short. We talked about the shelves again, with no result."
+        " it will be enough, since the last order was 40 sheets short. We talked about the shelves, with no result."
     )
     assert len(note) > 300
     (found,) = quotations(["- Prof. Ilves read the proofs and always finds 12 wrong captions"], [(NOTE, note)]).values()
