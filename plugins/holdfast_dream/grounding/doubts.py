@@ -236,7 +236,7 @@ def _wording(line: Line) -> str:
     parts = clauses(line.body)
     for part in parts:
         tokens = [t for t in part.tokens if t.is_claim or t.root not in GENERIC]
-        near = line.matches if len(parts) == 1 else line.evidence.best([feature(t) for t in tokens])
+        near = line.matches if len(parts) == 1 else line.near(part.tokens)
         read = [t for t in tokens if not _is_reckoned(line, t)]
         lacks = [[t.text for t in read if not match.unit.says(*feature(t), alone=True)] for match in near[:8]]
         fewest = min(lacks or [[t.text for t in tokens]], key=len)
