@@ -29,16 +29,16 @@ MAX_CHARS: Final = 300
 _FROM_CHARS: Final = 2_000
 #: Maximum number of source lines quoted for one draft line.
 _MOST: Final = 2
-#: Minimum share of a draft line that a first and a further source line must say.
-_FIRST: Final = 0.4
-_MORE: Final = 0.35
+#: Minimum share of a draft line that a first and a further source line must say. What is invented may be about nothing
+#: in the sources.
+_LEAST: Final = {"unproven": (0.35, 0.3), "invented": (0.5, 0.4), "supported": (0.35, 0.3)}
 #: A longer item or paragraph is shortened.
 _WHOLE_CHARS: Final = 150
 #: Labels of lines in a daily note that are never quoted, because they are open work and circumstances.
 _PASSING: Final = frozenset(["State", "Blocker", "Needed", "Next step", "Promised", "Artifact"])
 _LASTING: Final = frozenset(["Decision", "Fact"])
 #: Findings that do not come from comparing a line with the sources.
-_OTHER: Final = frozenset(["grounding/length", "grounding/unsupported"])
+_OTHER: Final = frozenset(["grounding/length"])
 
 
 class _Part(NamedTuple):
@@ -97,32 +97,33 @@ def _is_quotable(rule: str) -> bool:
 
 
 def _near(line: Grounded, places: Mapping[str, Mapping[int, str]], roots: Callable[[str], set[str]]) -> Iterator[_Part]:
+    first, more = _LEAST[line.answer]
     wanted, said, count = roots(line.text), set[str](), 0
     for support in line.supports:
         block = places[support.document].get(support.line, "")
         adds = roots(block) & wanted - said
-        if support.score < (_MORE if count else _FIRST) or not block or count == _MOST or (count and not adds):
+        if support.score < (more if count else first) or count == _MOST or (count and not adds):
             continue
-        part = _shortened(block, wanted, roots)
-        if part.last - part.first <= MAX_CHARS:
+        if block and (part := _shortened(block, wanted, roots)):
             said |= adds
             count += 1
             yield part
 
 
-def _shortened(block: str, wanted: set[str], roots: Callable[[str], set[str]]) -> _Part:
-    """The block, or the shortest run of its sentences that says as many ``wanted`` words as all of it."""
-    ends = _sentences(block)
-    said = [roots(block[start:end]) & wanted for start, end in ends] if len(block) > _WHOLE_CHARS else []
-    whole = set[str]().union(*said)
-    best = _Part(block, 0, len(block))
-    latest: dict[str, int] = {}
-    for at, here in enumerate(said):
-        latest.update(dict.fromkeys(here, at))
-        if whole and len(latest) == len(whole):
-            run = _Part(block, ends[min(latest.values())][0], ends[at][1])
-            best = min(best, run, key=lambda part: part.last - part.first)
-    return best
+def _shortened(block: str, wanted: set[str], roots: Callable[[str], set[str]]) -> _Part | None:
+    """The block, or the shortest run of its sentences that says most of the ``wanted`` words. None if too long."""
+    if len(block) <= _WHOLE_CHARS:
+        return _Part(block, 0, len(block))
+    parts = [(start, end, roots(block[start:end]) & wanted) for start, end in _sentences(block)]
+    best: tuple[int, int, _Part | None] = (0, 0, None)
+    for at, (start, _, _) in enumerate(parts):
+        said = set[str]()
+        for _, end, here in parts[at:]:
+            if end - start > MAX_CHARS:
+                break
+            said |= here
+            best = max(best, (len(said), start - end, _Part(block, start, end)), key=lambda run: run[:2])
+    return best[2]
 
 
 def _joined(parts: Iterable[_Part]) -> dict[_Part, str]:
@@ -159,12 +160,8 @@ def _statements(text: str) -> dict[int, str]:
         label, _, rest = said.partition(": ")
         said = rest if label in _LASTING else said
         says = kind in ("item", "paragraph") and (len(said.split()) > 1 or not said.isascii())
-        if (
-            says
-            and len(said) <= _FROM_CHARS
-            and label not in _PASSING
-            and not said.startswith("**")
-            and "[REDACTED" not in said
-        ):
+        is_label = said.startswith("**") and (kind != "item" or said.endswith("**"))  # as in a daily note's state
+        is_passing = is_label or label in _PASSING or "[REDACTED" in said
+        if says and not is_passing and len(said) <= _FROM_CHARS:
             found.update(dict.fromkeys(range(number, number + body.count("\n") + 1), said))
     return found

@@ -2,7 +2,8 @@
 
 A doubt does not prove an invention. It keeps a line out until a person accepts it. ``hedge``: the sources only suppose
 it. ``always``: they do not say it of all. ``cause``: they give another cause. ``opposite``: one of the two denies it.
-``roles``: they say it of another thing. ``wording``: they have other words.
+``clause``: a part of the line is in no source. ``roles``: they say it of another thing. A further doubt, ``wording``,
+is that they have other words (:mod:`.wording`).
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from holdfast_dream.grounding.lexicon import GENERIC, has_german, words
-from holdfast_dream.grounding.line import Line, feature, is_negator
+from holdfast_dream.grounding.line import Line, is_negator
 from holdfast_dream.grounding.polarity import antonym, content_roots, denials, denied, differs
-from holdfast_dream.grounding.relations import clauses, rebound
+from holdfast_dream.grounding.relations import rebound
 from holdfast_dream.grounding.tokens import Reader, Token, is_content, words_of
 
 
@@ -207,7 +208,25 @@ def _cause_and_effect(body: str) -> tuple[str, str]:
     return re.split(r"[:;.]\s", cause, maxsplit=1)[0], re.split(r"[;,]\s", effect.rstrip(" ,;"))[-1]
 
 
-# --- opposites and roles ----------------------------------------------------------------------------------------
+# --- additions, opposites and roles ------------------------------------------------------------------------------
+
+
+_ADDED: Final = re.compile(r",\s+(?:which|including|and|as well as|plus|along with)\b|\s+and\s+", re.IGNORECASE)
+
+
+def _added(line: Line) -> str:
+    """A part of the line without a value, all words of which are new."""
+    for found in _ADDED.finditer(line.body):
+        clause = re.split(r"[,;.(]\s", line.body[found.end() :], maxsplit=1)[0]
+        tokens = Reader().tokens(clause)
+        content = [t for t in tokens if is_content(t) and t.root not in GENERIC]
+        if (
+            content
+            and not any(t.is_claim for t in tokens)
+            and not any(line.evidence.has_word(t.text.lower()) for t in content)
+        ):
+            return clause.strip()
+    return ""
 
 
 def _roles(line: Line) -> str:
@@ -219,39 +238,13 @@ def _antonym(line: Line) -> str:
     return "" if ";" in line.body else antonym(line)
 
 
-# --- wording -----------------------------------------------------------------------------------------------------
-
-#: A line is proved when less than this share of its words is in no sentence that its clause could be from.
-_UNSAID: Final = 0.25
-
-
-def _is_reckoned(line: Line, token: Token) -> bool:
-    """Whether a value is in no source. That it follows from one was checked."""
-    return token.is_claim and any(map(str.isdigit, token.text)) and not line.evidence.offers(token.wants)
-
-
-def _wording(line: Line) -> str:
-    """The words that the source sentence most like their clause does not have, if they are many."""
-    count, unsaid = 0, list[str]()
-    parts = clauses(line.body)
-    for part in parts:
-        tokens = [t for t in part.tokens if t.is_claim or t.root not in GENERIC]
-        near = line.matches if len(parts) == 1 else line.near(part.tokens)
-        read = [t for t in tokens if not _is_reckoned(line, t)]
-        lacks = [[t.text for t in read if not match.unit.says(*feature(t), alone=True)] for match in near[:8]]
-        fewest = min(lacks or [[t.text for t in tokens]], key=len)
-        unsaid += fewest
-        count += len(tokens)
-    return ", ".join(unsaid) if len(unsaid) >= _UNSAID * count else ""
-
-
 _RULES: Final = (
     ("always", _always),
     ("hedge", _hedge),
     ("opposite", _antonym),
+    ("clause", _added),
     ("roles", _roles),
     ("cause", _cause),
     ("opposite", denied),
     ("opposite", differs),
-    ("wording", _wording),
 )

@@ -97,7 +97,7 @@ def test_ground__labelled_paraphrases__less_than_two_percent_dropped() -> None:
     assert len(lost) < 0.02 * len(lines), lost
     invented = [line for line in lines if line.inventions or any(kind != "wording" for kind, _ in line.doubts)]
     assert len(invented) < 0.02 * len(lines), invented
-    assert sum(line.answer == "supported" for line in lines) > 0.65 * len(lines)
+    assert sum(line.answer == "supported" for line in lines) > 0.8 * len(lines)
 
 
 @pytest.mark.req("R028", "R029")
@@ -122,7 +122,8 @@ def test_ground__labelled_sly_fabrications__half_of_them_found() -> None:
         ("Jonas reviews what Elif writes", "roles"),
         ("The timeouts were caused by the route planner", "cause"),
         ("The planner runs on Sundays", "opposite"),
-        ("The depot in Porto has a canteen and a crane", "wording"),
+        ("The depot in Porto has 12 docks and a canteen", "clause"),
+        ("The depot in Porto rents out forklifts", "wording"),
     ],
 )
 def test_ground__known_words_that_say_something_else__are_unproven(line: str, kind: str) -> None:
@@ -155,7 +156,7 @@ def test_ground__known_words_that_say_something_else__are_unproven(line: str, ki
         ("Anyone can open the fuel account", "Only Ekholm and Signe can open the fuel account.", "always"),
         ("Odile dismissed Wim", "Odile hired Wim in 2019.", "opposite"),
         ("Saskia divorced Wim", "Saskia and Wim work at the library.", "wording"),
-        ("Dogs travel free and get water", "Dogs travel free.", "wording"),
+        ("Dogs travel free and get water", "Dogs travel free.", "clause"),
         ("The start went from 1.1 s to 2.4 s", "The start went from 2.4 s to 1.1 s.", "roles"),
         ("The pool was cut from 60 to 20", "The pool is now 60 (was 20).", "roles"),
         ("The pool has 40 slots because licence fees fell", "The pool has 40 slots.", "cause"),
@@ -189,6 +190,10 @@ def test_ground__words_that_the_source_binds_otherwise__are_not_supported(line: 
             "Coupons can be combined with a sale price, but not with each other",
             "A coupon may be combined with a sale price. Two coupons may not be combined.",
         ),
+        ("Boarding cards are no longer printed", "We stopped printing boarding cards in March."),
+        ("The ramp sensor cannot be trusted below 2 °C", "The ramp sensor is unreliable below 2 °C."),
+        ("The Intel flicker was not the driver's fault", "The Intel flicker came from a barrier, not from the driver."),
+        ("The ledger is append-only; corrections are posted as entries", "Ledger append-only. Corrections = entries."),
         ("Everything is stored in UTC", "Store all times in UTC."),
         ("Old tables get deleted after 90 days", "Drop old tables after 90 days."),
         ("Legal has approved the texts", "Approval of the texts by legal."),
@@ -203,11 +208,8 @@ def test_ground__the_same_in_other_words__is_supported(line: str, said: str) -> 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("Boarding cards are no longer printed", "We stopped printing boarding cards in March."),
-        ("The ramp sensor cannot be trusted below 2 °C", "The ramp sensor is unreliable below 2 °C."),
-        ("The Intel flicker was not the driver's fault", "The Intel flicker came from a barrier, not from the driver."),
         ("The builder choked on the extension", "The builder could not cope with the extension."),
-        ("The ledger is append-only; corrections are posted as entries", "Ledger append-only. Corrections = entries."),
+        ("Chapters have to be typed in by hand", "The new host doesn't read chapters. We enter them ourselves."),
     ],
 )
 def test_ground__the_same_in_mostly_other_words__is_only_doubted_for_its_wording_and_quoted(
@@ -250,7 +252,7 @@ def test_ground__another_count_out_of_the_same_number__is_invented() -> None:
 
 @pytest.mark.req("R028", "R029")
 @pytest.mark.parametrize(
-    ("label", "most"), [("grounded", 0.02), ("hard", 0.02), ("sly", 0.2)], ids=["true", "hard", "sly"]
+    ("label", "most"), [("grounded", 0.02), ("hard", 0.02), ("sly", 0.25)], ids=["true", "hard", "sly"]
 )
 def test_ground__rounds__wrong_answers_stay_within_what_was_measured(label: str, most: float) -> None:
     wrong = total = 0

@@ -82,10 +82,16 @@ def test_on_validate__no_sources_or_another_surface__says_nothing(
 
 @pytest.mark.req("R029")
 def test_on_validate__strict__refuses_lines_of_unknown_words() -> None:
-    text = "- Colleagues enjoy quiet mornings\n- The gateway caches 300 entries\n"
+    text = "- The small cache of the gateway holds 300 entries\n- The gateway caches 300 entries\n"
     assert check(text) == []
     (finding,) = check(text, strict=True)
     assert (finding.rule, finding.line) == ("grounding/unsupported", 1)
+
+
+@pytest.mark.req("R029")
+def test_on_validate__no_word_of_a_line_is_known__is_refused() -> None:
+    (finding,) = check("- Colleagues enjoy quiet mornings\n")
+    assert finding.rule == "grounding/unproven"
 
 
 @pytest.mark.parametrize("settings", [{"strict": "yes"}, {"level": 3}])
