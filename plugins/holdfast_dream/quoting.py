@@ -160,7 +160,8 @@ def _statements(text: str) -> dict[int, str]:
         label, _, rest = said.partition(": ")
         said = rest if label in _LASTING else said
         says = kind in ("item", "paragraph") and (len(said.split()) > 1 or not said.isascii())
-        is_label = said.startswith("**") and (kind != "item" or said.endswith("**"))  # as in a daily note's state
+        is_state = kind == "paragraph" and ":**" in said  # as in a daily note: "**Objective:** Add a retry"
+        is_label = said.startswith("**") and (is_state or said.endswith("**"))
         is_passing = is_label or label in _PASSING or "[REDACTED" in said
         if says and not is_passing and len(said) <= _FROM_CHARS:
             found.update(dict.fromkeys(range(number, number + body.count("\n") + 1), said))

@@ -108,10 +108,31 @@ def test_dream__invention_about_nothing_in_the_notes__quotes_nothing(
         "Blocker: Elif reviews what Jonas writes",
         "Elif reviews what Jonas writes" + " and more of it" * 30,
         "Elif reviews what Jonas writes with [REDACTED:token:ab12]",
+        "**Elif reviews what Jonas writes**",
     ],
 )
 def test_quotations__open_work_long_or_redacted_lines__are_not_quoted(line: str) -> None:
     assert quotations(["- Jonas reviews what Elif writes"], [(NOTE, f"- {line}\n")]) == {}
+
+
+def test_quotations__state_of_a_daily_note__is_not_quoted() -> None:
+    note = "**Objective:** Elif reviews what Jonas writes\n\n- **Review:** Elif reviews what Jonas writes\n"
+    (found,) = quotations(["- Jonas reviews what Elif writes"], [(NOTE, note)]).values()
+    assert found == ("**Review:** Elif reviews what Jonas writes",)
+
+
+def test_quotations__lines_about_one_paragraph__are_quoted_once() -> None:
+    note = (
+        "The press is cleaned by Milo on Fridays. The felt was changed in May and lasts for about a year. The spare"
+        " felt is in the drawer under the guillotine. Nobody but Milo may open the motor."
+    )
+    lines = [
+        "- Milo always cleans the press, and the felt was changed in May",
+        "- The felt in the drawer always lasts a year",
+    ]
+    found = quotations(lines, [(NOTE, note)])
+    assert len(found) == 2
+    assert len(set(found.values())) == 1
 
 
 def test_quotations__line_merged_from_two__quotes_both() -> None:
