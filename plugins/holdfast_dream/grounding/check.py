@@ -48,7 +48,7 @@ class Invention(NamedTuple):
 @frozen(kw_only=True)
 class Grounded:
     """The result for one line. ``supports`` are at most three source lines, best first. ``coverage`` is the share of
-    the line's words and claims that source sentences have, 0 to 1 (1 for a line without any)."""
+    the line's words and claims that source sentences have, 0 to 1. It is only counted when nothing else is wrong."""
 
     number: int
     text: str
@@ -95,18 +95,19 @@ def _judge(evidence: Evidence, number: int, text: str) -> Grounded:
     )
     inventions = [*unknown(line), *misquoted(line), *counting.miscounted(line.body, line.matches)]
     unsure: Iterable[tuple[str, str]] = ()
-    words = wording(line)
+    coverage = 1.0
     if not inventions and not line.is_heading:
         inventions = [*misplaced(line), *(() if is_rest else turned(line))]
-        unsure = () if inventions or is_rest else doubts(line)
-        if words.is_free and not (inventions or is_rest or unsure):
-            unsure = (("wording", ", ".join(words.unsaid)),)
+        if not inventions and not is_rest and not (unsure := doubts(line)):
+            words = wording(line)
+            coverage = words.coverage
+            unsure = (("wording", ", ".join(words.unsaid)),) if words.is_free else ()
     return Grounded(
         number=number,
         text=text,
         supports=_supports(line),
         inventions=tuple(Invention(*found) for found in dict.fromkeys(inventions)),
-        coverage=words.coverage,
+        coverage=coverage,
         doubts=tuple(Invention(*found) for found in unsure),
     )
 
