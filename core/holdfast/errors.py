@@ -65,13 +65,17 @@ class PluginLoadFailed(PluginError):
 class HookFailed(PluginError):
     """An implementation raised, ran past its deadline or returned the wrong type.
 
-    ``next_step`` is the plugin's own if it gives one, otherwise to fix or disable the plugin.
+    ``next_step`` is the plugin's own if it gives one, otherwise to fix or disable the plugin, with the ``place`` in its
+    code.
     """
 
-    def __init__(self, *, plugin: str, distribution: str, hook: str, reason: str, next_step: str = "") -> None:
+    def __init__(
+        self, *, plugin: str, distribution: str, hook: str, reason: str, next_step: str = "", place: str = ""
+    ) -> None:
+        fix = f"Fix or disable it: set `[plugins.{plugin}] enabled = false` in holdfast.toml."
         super().__init__(
             f"Plugin {plugin!r} ({distribution}) failed in {hook}: {reason.rstrip('.')}.",  # it may be a sentence
-            next_step=next_step or f"Fix or disable it: set `[plugins.{plugin}] enabled = false` in holdfast.toml.",
+            next_step=next_step or (f"{fix} It failed at {place}." if place else fix),
         )
         self.plugin = plugin
         self.distribution = distribution

@@ -18,7 +18,7 @@ from holdfast.errors import HoldfastError, HookFailed, PluginError, PluginLoadFa
 from holdfast.plugin import ToStderr, discovery
 from holdfast.plugin.deadline import Deadlines
 from holdfast.plugin.discovery import PLUGINS, Found, PluginContext, Status, choose, import_object
-from holdfast.plugin.guarded import DEADLINES_S, Answer, Failure, are_short, guarded, tried
+from holdfast.plugin.guarded import DEADLINES_S, Answer, Failure, are_short, guarded, place, tried
 from holdfast.subject import Subject
 
 if TYPE_CHECKING:
@@ -371,7 +371,12 @@ def _check_keys(plugin: object, given: PluginSettings, entry: Found) -> None:
 def _hook_failed(failure: Failure, detail: str, next_step: str) -> HookFailed:
     reason = ": ".join(filter(None, (failure.reason, detail))) or type(failure.cause).__name__
     error = HookFailed(
-        plugin=failure.plugin, distribution=failure.distribution, hook=failure.hook, reason=reason, next_step=next_step
+        plugin=failure.plugin,
+        distribution=failure.distribution,
+        hook=failure.hook,
+        reason=reason,
+        next_step=next_step,
+        place=place(failure),
     )
     error.__cause__ = failure.cause
     return error
