@@ -30,7 +30,7 @@ class Cue(NamedTuple):
 
     ``whole`` keeps the cue in the text. ``user_only`` ignores the cue in assistant messages, ``agent_only`` in the
     user's: the agent answers the user's questions at once. ``lead`` is put before text on the next line. ``asks`` marks
-    a question, open until it is answered, and ``habit`` a rule without a subject.
+    a question, open until it is answered.
     """
 
     kind: Kind
@@ -42,7 +42,6 @@ class Cue(NamedTuple):
     confidence: float = 0.0
     lead: str = ""
     asks: bool = False
-    habit: bool = False
 
 
 EXPLICIT: Final = 0.9
@@ -77,8 +76,8 @@ CUES: Final = (
     Cue(
         Kind.DECISION,
         rf"{_WE}(?:['’]ve| have)? decided (?:against|not)\b|decided (?:against|not)\b"
-        # A choice counts if it has a name of its own. "Let's go with the second approach" needs the talk before it.
-        rf"|(?:{_WE}(?:['’]ll| will| shall)|let['’]?s) (?:use|go with|stick (?:with|to)|switch to){_NAMED}"
+        # A choice counts if it has a name of its own. "Let's use the widget's layout" needs the talk before it.
+        rf"|(?:{_WE}(?:['’]ll| will| shall)|let['’]?s) (?:use|go with|stick (?:with|to)|switch to)(?! the\b){_NAMED}"
         # A limit is a rule. "X should be bigger" is a task.
         r"|(?!(?:maybe|perhaps|the should|the (?:first|last|second|next|other)|this|that|it|they|there|these|those"
         r"|which|what|you|he|she|we|i|who|how|where|when|why)\b)"
@@ -111,15 +110,11 @@ CUES: Final = (
         category=Category.PREFERENCE,
         confidence=HABIT,
     ),
+    # Not "always" and "never" alone: most are of a pasted prompt, and others hold for the request only.
     Cue(
         Kind.FACT,
-        rf"(?:from now on,? |please )?(?:{_WE} )?(?:always|never)\b"
-        # "We never see the dialog" reports a fault, "always returns" describes, and "never more than 3" has no verb.
-        r"(?!\s*mind\b|\s+\w+[^\W_su]s\b|\s+(?:more|less|than|the|an?|in|on|at|to|for|when|if)\b"
-        r"|\s+(?:get|see|saw|got|had|have|know|knew|said|find|found)\b"
-        r"|\s+(?!need|feed|seed|embed|proceed)\w+ed\b)(?=(?:\W+\w+){2})|from now on\b,?",
+        r"from now on\b,?(?=(?:\W+\w+){3})",
         whole=True,
-        habit=True,
         user_only=True,
         category=Category.BEHAVIOR,
         confidence=HABIT,

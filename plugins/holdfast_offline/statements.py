@@ -59,10 +59,6 @@ _POINTS_AT: Final = Lazy(
     r"|from now on,? (?:i|we)(?: am|['’]m| are|['’]re) (?!always|never)",
     re.IGNORECASE,
 )
-#: "Never start with \"Great!\"" is a rule of a prompt for the agent's own wording.
-_OF_A_PROMPT: Final = Lazy(
-    r"(?:never|always) (?:start|begin|end|include|respond|reply|answer|say|write)\b.*[\"“]", re.IGNORECASE
-)
 #: A pasted prompt for an agent, or a document: somebody's role, or a tag on a line of its own.
 _PROMPT: Final = Lazy(
     r"^\W*you (?:are (?:a|an|the|now)\b|are [\w-]+,|must (?:fully|act|assume|embody|become)\b)"
@@ -169,11 +165,8 @@ class Statements:
         """Collect statements from a line's sentences. Returns a cue at the end of the line, which introduces the
         next."""
         announced: Cue | None = None
-        listed = BULLET.match(line) is not None
         for sentence in sentences(line):
             hit = cues.match(sentence, user=message.role == "user")
-            if hit and hit[0].habit and (listed or sentence.casefold().startswith("so ")):
-                continue  # "- never create duplicates" depends on the line above, "so we always ..." argues
             if hit is None:
                 if announced:
                     self._take(announced, sentence, message)
@@ -230,7 +223,7 @@ class Statements:
 def _states_nothing(cue: Cue, text: str) -> bool:
     """Whether the text after a cue only refers to something, or is about the work or the conversation itself."""
     if cue.kind is Kind.FACT:
-        return (":" not in text and bool(_POINTS_AT.match(text))) or bool(_OF_A_PROMPT.match(text))
+        return ":" not in text and bool(_POINTS_AT.match(text))
     if cue.kind is not Kind.DECISION:
         return False
     points = _POINTS_BACK.fullmatch(text) or _OF_THE_TALK.match(text)

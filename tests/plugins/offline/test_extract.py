@@ -64,8 +64,7 @@ def facts(*said: Said) -> list[tuple[str, str, float]]:
         ("I prefer small commits. Do it that way.", "I prefer small commits", "preference", 0.7),
         ("We always prefer tabs over spaces", "We always prefer tabs over spaces", "preference", 0.7),
         ("Public functions must never raise errors", "Public functions must never raise errors", "behavior", 0.7),
-        ("Always run the linter before a push", "Always run the linter before a push", "behavior", 0.7),
-        ("Please never push to main", "never push to main", "behavior", 0.7),
+        ("From now on, run the linter before a push", "From now on, run the linter before a push", "behavior", 0.7),
         ("Correction: the limit is 50", "the limit is 50", "correction", 0.9),
         ("Decision: use SQLite only", "use SQLite only", "context", 0.8),
     ],
@@ -531,7 +530,7 @@ def test_extract__the_demo_session__gives_what_a_reader_would_note() -> None:
 
 def test_extract__answer_to_a_question_of_the_agent__is_a_decision() -> None:
     answers = (
-        'User has answered your questions: "Read-only, or also read-write?"="Read-only", '
+        'User has answered your questions: "Should a shared folder be read-only, or also read-write?"="Read-only", '
         '"Which areas do you want to discuss?"="All", "Where does the key live?"="You decide". You can now go on.'
     )
     found = extract(
@@ -540,7 +539,7 @@ def test_extract__answer_to_a_question_of_the_agent__is_a_decision() -> None:
         ("tool", answers, "AskUserQuestion"),
         ("assistant", "Noted."),
     )
-    assert found.draft.decisions == ("Read-only, or also read-write? Read-only",)
+    assert found.draft.decisions == ("Should a shared folder be read-only, or also read-write? Read-only",)
 
 
 @pytest.mark.parametrize(
@@ -630,6 +629,12 @@ def test_extract__remark_or_question_of_the_user__is_neither_fact_nor_blocker(te
         ("One blob or a file for each entry?", "leaning to the blob, but let me hear the reasons for files"),
         ("How do two writers agree?", "The merge sounds great, but I am worried about what it costs"),
         ("Is there a limit for each vault?", "It depends on how hard it is"),
+        ("Where should we put the index of the archive?", "In the cache"),
+        ("Where should the index of your archive be kept?", "In the cache"),
+        ("Where should the index of the archive be kept?", "Does the cache survive a restart?"),
+        ("Where should the index of the archive be kept?", "You decide"),
+        ("Where should the index of the archive be kept?", "Both"),
+        ("Where should the index of the archive be kept?", f"In the cache, I think, but {'it is slow and ' * 8}small"),
     ],
 )
 def test_extract__answer_about_the_course_or_discussion__is_no_decision(question: str, answer: str) -> None:
@@ -651,9 +656,9 @@ def answered(question: str, answer: str) -> Extraction:
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        ("Which login do you want to use for the mirror?", "A deploy key"),
-        ("The lists are long. Which place holds the index, the repository or the cache?", "Both"),
-        ("Is the size kept in the record or in the folder? Both show it.", "In the record only"),
+        ("Which login should the mirror use for its pushes?", "A deploy key"),
+        ("The lists are long. Should the index live in the repository or in the cache?", "Both"),
+        ("The size is unknown to readers. Should the record keep it? Two of them show it.", "In the record only"),
     ],
 )
 def test_extract__answer_about_the_subject__is_a_decision(question: str, answer: str) -> None:
@@ -783,7 +788,7 @@ def test_changes__copy_of_the_project_for_a_sub_agent__is_named_as_the_project()
         "A stale folder makes the check fail. Can I remove it?",
         "Can you upload the specification now?",
         "What's your current environment status?",
-        "How should the plan be organized, by week or by area?",
+        "How should the plan be organized?",
         "What action for the notes in the second repository?",
         "How thorough should planning be?",
         "Which sync strategy for this merge?",
@@ -844,10 +849,14 @@ def test_extract__rule_in_a_pasted_prompt__is_no_fact(prompt: str) -> None:
     assert not extract(("user", prompt), ("assistant", "Done.")).facts
 
 
-def test_extract__rule_in_a_list__depends_on_the_line_above_and_is_no_fact() -> None:
-    assert not extract(("user", "The script must be safe:\n- never create duplicates"), ("assistant", "Done.")).facts
-    assert not extract(("user", "So we always use the same command."), ("assistant", "Done.")).facts
-    assert extract(("user", "Never create duplicate members."), ("assistant", "Done.")).facts
+@pytest.mark.parametrize(
+    "rule", ["Never create duplicate members.", "Always run the linter before a push.", "Please never push to main."]
+)
+def test_extract__always_or_never_without_a_subject__is_quoted_and_no_fact(rule: str) -> None:
+    later = (("assistant", "Done."), ("user", "Now write the release notes for version 2."))
+    found = extract(("user", f"Import the members. {rule}"), *later)
+    assert not found.facts
+    assert rule.rstrip(".") in found.summary
 
 
 @pytest.mark.parametrize(
