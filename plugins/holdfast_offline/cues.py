@@ -66,8 +66,8 @@ CUES: Final = (
     Cue(
         Kind.FACT,
         r"(?:please )?remember[*_]*\s*[:—–][*_]*\s*|for the record\b[,:]?\s*"
-        # Without a label it is more often a hint for the request, unless it names its subject.
-        rf"|(?:please )?(?:remember(?:,? that|(?=,))|note that){_NAMED},?\s*"
+        # Without a label it is more often a hint for the request, as is "note that", unless it names its subject.
+        rf"|(?:please )?remember(?:,? that|(?=,)){_NAMED},?\s*"
         r"|(?:[^.!?]{0,120}[,;] (?:so |and )?)?for (?:future|later|your) reference\b[,:]?\s*",
         user_only=True,
         category=Category.KNOWLEDGE,
@@ -157,7 +157,7 @@ _LEAD: Final = (
 
 #: Every line with a cue contains at least one of these words.
 _HINTS: Final = (
-    "remember", "note", "for the record", "deci", "agreed", "l use", "l go", "l stick",
+    "remember", "for the record", "deci", "agreed", "l use", "l go", "l stick",
     "l switch", "let", "prefer", "always", "never", "from now on", "correct", "next", "todo", "to-do",
     "follow", "remind", "block", "waiting", "question", "reference", "should", "not",
 )  # fmt: skip

@@ -21,9 +21,15 @@ _REFUSED: Final = Lazy(
     r"^The user doesn['’]t want to (?:proceed with|take) this (?:tool use|action).*?the user said:\s*", re.DOTALL
 )
 _CLIENTS_OWN: Final = ("The user wants to clarify these questions.", "[Request interrupted")
-#: Asks what a thing shall do: "Where should the cache live?". "Where should I put it?" asks about the work, and other
-#: questions ("Which approach?", "Is it broken?") ask for a wish or for help as often as for a decision.
-_SETTLES: Final = Lazy(r"\bshould\b(?! (?:i|we|you)\b)", re.IGNORECASE)
+#: Asks what a thing shall do: "Where should the cache live?". "Where should I put it?" asks about the work, "What
+#: should happen to the file?" and "Which file should be sent?" are about one thing once, and "What should be the
+#: format?" and "Should there be checks?" name no thing. Other questions ("Which approach?", "Is it broken?") ask for a
+#: wish or for help as often as for a decision.
+_SETTLES: Final = Lazy(
+    r"\b(?<!\bwhat )should\b(?! (?:i|we|you|there)\b)|\bwhat should\b(?! (?:i|we|you|there|be|happen (?:to|with))\b)",
+    re.IGNORECASE,
+)
+_PICKS: Final = Lazy(r"\bwhich\b(?: [^\s?,;]+){1,6} should\b", re.IGNORECASE)
 _PERSON: Final = Lazy(r"\b(?:i|me|my|we|us|our|you|your)\b", re.IGNORECASE)
 #: A question about "this change" needs the talk before it.
 _POINTS: Final = Lazy(r"\b(?:this|that|these|those|here|now)\b", re.IGNORECASE)
@@ -68,11 +74,13 @@ def replies(message: Message) -> Iterator[Reply]:
 def _decides(question: str, answer: str) -> bool:
     """Whether the answer settles what a thing shall do, in words that are understandable alone. English only."""
     asking = [sentence for sentence in sentences(question) if sentence.endswith("?")] or [question]
-    if len(question.split()) < _LEAST_WORDS or _POINTS.search(question) or len(answer) > _MAX_ANSWER or "?" in answer:
+    if len(question.split()) < _LEAST_WORDS or len(answer) > _MAX_ANSWER or "?" in answer or _PERSON.search(answer):
+        return False
+    if _POINTS.search(question) or _POINTS.search(answer):
         return False
     if _NO_CHOICE.match(answer) or (_QUANTITY.fullmatch(answer) and " or " not in question):
         return False
-    return all(_SETTLES.search(ask) and not _PERSON.search(ask) for ask in asking)
+    return all(_SETTLES.search(ask) and not _PICKS.search(ask) and not _PERSON.search(ask) for ask in asking)
 
 
 def said(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:

@@ -57,7 +57,7 @@ def facts(*said: Said) -> list[tuple[str, str, float]]:
         ("remember: the staging database is read-only", "the staging database is read-only", "knowledge", 0.9),
         ("Please remember that Ines owns billing.", "Ines owns billing", "knowledge", 0.9),
         ("Remember, that port 80 is taken", "port 80 is taken", "knowledge", 0.9),
-        ("Note that the API caps at 100 requests.", "the API caps at 100 requests", "knowledge", 0.9),
+        ("Remember that the API caps at 100 requests.", "the API caps at 100 requests", "knowledge", 0.9),
         ("For the record, Maya does the refunds", "Maya does the refunds", "knowledge", 0.9),
         ("remember: we always use pytest, never unittest", "we always use pytest, never unittest", "behavior", 0.9),
         ("remember: I prefer tabs", "I prefer tabs", "preference", 0.9),
@@ -111,8 +111,8 @@ def test_extract__no_explicit_statement__gives_no_fact(text: str) -> None:
 @pytest.mark.req("R037")
 def test_extract__preferences__are_taken_from_the_user_only() -> None:
     assert facts(("assistant", "I prefer tabs. Always use tabs here.")) == []
-    assert facts(("assistant", "Note that CI has no Postgres.")) == []
-    assert facts(("user", "Note that CI has no Postgres.")) == [("CI has no Postgres", Category.KNOWLEDGE, 0.9)]
+    assert facts(("assistant", "Remember that CI has no Postgres.")) == []
+    assert facts(("user", "Remember that CI has no Postgres.")) == [("CI has no Postgres", Category.KNOWLEDGE, 0.9)]
 
 
 @pytest.mark.parametrize(
@@ -602,6 +602,7 @@ def test_extract__opinion_or_pointer_of_the_user__is_quoted_and_no_decision(text
         "Like there should always be a log line for the job",
         "From now on I am only testing and verifying",
         "Note: CI has no Postgres",
+        "Note that feature-two does not exist yet, so first create the branch",
         'never start with "Great!" or "Done!"',
         "Question: are the hooks similar there?",
     ],
@@ -634,6 +635,12 @@ def test_extract__remark_or_question_of_the_user__is_neither_fact_nor_blocker(te
         ("Where should the index of the archive be kept?", "Does the cache survive a restart?"),
         ("Where should the index of the archive be kept?", "You decide"),
         ("Where should the index of the archive be kept?", "Both"),
+        ("Where should the index of the archive be kept?", "I'll give you the path"),
+        ("Where should the index of the archive be kept?", "Those two, and the cache"),
+        ("The index exists only in the cache. What should happen to the index?", "Delete it"),
+        ("Which of the older articles should be the second of the week?", "The article about teams"),
+        ("What should be the primary format of the archive?", "One file for each day"),
+        ("Should there be checks or other safety features?", "A preview"),
         ("Where should the index of the archive be kept?", f"In the cache, I think, but {'it is slow and ' * 8}small"),
     ],
 )
@@ -656,7 +663,7 @@ def answered(question: str, answer: str) -> Extraction:
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        ("Which login should the mirror use for its pushes?", "A deploy key"),
+        ("What login should the mirror use for its pushes?", "A deploy key"),
         ("The lists are long. Should the index live in the repository or in the cache?", "Both"),
         ("The size is unknown to readers. Should the record keep it? Two of them show it.", "In the record only"),
     ],
@@ -742,6 +749,31 @@ def test_extract__blocker_of_the_agent__is_gone_when_the_user_speaks_again() -> 
 def test_extract__question_label_without_a_question__is_no_blocker() -> None:
     described = ("assistant", "Parameters:\n- question: The question to ask about the repository")
     assert not extract(("user", "What does the tool take?"), described).draft.blockers
+
+
+def test_extract__decision_in_a_report_of_the_agent__is_quoted_and_not_taken() -> None:
+    report = "## The index\n\nIt is slow.\n\n## The field\n\n**Decision:** Keep the field in the schema.\n"
+    found = extract(("user", "Review the schema."), ("assistant", report))
+    assert found.draft.decisions is None
+    assert "Keep the field in the schema" in found.summary
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "The states are:\n- Short: takes a day\n- Blocked: needs other tools",
+        "Titles:\n4. Nine questions for the lead\n5. Why your lead should never be the manager",
+        "Rate them:\n- Details should not have raw content",
+    ],
+)
+def test_extract__line_in_a_list_of_the_user__depends_on_the_line_above_and_states_nothing(listed: str) -> None:
+    draft = extract(("user", listed), ("assistant", "Done.")).draft
+    assert (draft.facts, draft.decisions, draft.blockers) == (None, None, None)
+
+
+def test_extract__rule_for_what_is_under_work__is_no_decision() -> None:
+    said = "each variant should not be perfect, these should only be sketches"
+    assert not extract(("user", f"Draw some variants. {said}"), ("assistant", "Done.")).draft.decisions
 
 
 def test_extract__for_future_reference__keeps_the_line_below() -> None:
