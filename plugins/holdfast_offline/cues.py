@@ -103,8 +103,8 @@ CUES: Final = (
     ),
     Cue(
         Kind.FACT,
-        # Plurals and comparisons express a habit. "I'd prefer a smaller button" is a request.
-        rf"{_WE} (?:really |strongly |much |always )?prefer\b(?=.*\b(?:over|to|rather than|instead of|\w{{2,}}s)\b)",
+        # A comparison expresses a habit. "I'd prefer a smaller button" is a request, and so is "I prefer two pages".
+        rf"{_WE} (?:really |strongly |much |always )?prefer\b(?=.*\b(?:over|rather than|instead of)\b)",
         whole=True,
         user_only=True,
         category=Category.PREFERENCE,
@@ -141,14 +141,6 @@ CUES: Final = (
     Cue(Kind.BLOCKER, rf"blockers?[*_]*{_LABEL_END}", user_only=True),
     Cue(Kind.BLOCKER, rf"(?:open|unresolved) questions?[*_]*{_LABEL_END}", asks=True),
     Cue(Kind.BLOCKER, rf"questions?[*_]*{_LABEL_END}", agent_only=True, asks=True),
-    Cue(
-        Kind.BLOCKER,
-        r"(?:(?:we['’]re|we are|i['’]m|i am|this is|it is|it['’]s|still|currently) (?:still |currently )?)?"
-        r"blocked (?:by|on|until|because)\b"
-        r"|(?:we['’]re|we are|i['’]m|i am|this is|it is|it['’]s|still) (?:still |currently )?waiting (?:for|on)\b",
-        whole=True,
-        user_only=True,
-    ),
 )
 
 _LEAD: Final = (

@@ -29,6 +29,8 @@ _SETTLES: Final = Lazy(
     r"\b(?<!\bwhat )should\b(?! (?:i|we|you|there)\b)|\bwhat should\b(?! (?:i|we|you|there|be|happen (?:to|with))\b)",
     re.IGNORECASE,
 )
+#: "How should it read the index?" names no thing, either.
+_PRONOUN: Final = Lazy(r"(?:\w+ )?should (?:it|they)\b", re.IGNORECASE)
 _PICKS: Final = Lazy(r"\bwhich\b(?: [^\s?,;]+){1,6} should\b", re.IGNORECASE)
 _PERSON: Final = Lazy(r"\b(?:i|me|my|we|us|our|you|your)\b", re.IGNORECASE)
 #: A question about "this change" needs the talk before it.
@@ -39,7 +41,7 @@ _LEAST_WORDS: Final = 7
 _QUANTITY: Final = Lazy(r"(?:both|all|any|either|neither|none|other)\b(?: \S+){0,4}", re.IGNORECASE)
 #: Answers that leave the choice to the agent.
 _NO_CHOICE: Final = Lazy(
-    r"(?:you decide|up to you|your (?:call|choice)|not sure|i don['’]t know|no preference|skip|no answer)\b",
+    r"(?:you decide|up to you|your (?:call|choice)|not sure|i don['’]t know|no preference|skip|no answer|whatever)\b",
     re.IGNORECASE,
 )
 #: A longer answer is a discussion. It is quoted under "The user said".
@@ -80,7 +82,11 @@ def _decides(question: str, answer: str) -> bool:
         return False
     if _NO_CHOICE.match(answer) or (_QUANTITY.fullmatch(answer) and " or " not in question):
         return False
-    return all(_SETTLES.search(ask) and not _PICKS.search(ask) and not _PERSON.search(ask) for ask in asking)
+    return all(_SETTLES.search(ask) and not _names_nothing(ask) for ask in asking)
+
+
+def _names_nothing(ask: str) -> bool:
+    return bool(_PRONOUN.match(ask) or _PICKS.search(ask) or _PERSON.search(ask))
 
 
 def said(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:

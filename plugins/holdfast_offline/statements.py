@@ -48,8 +48,8 @@ _OF_THE_TALK: Final = Lazy(
     r"|both)\b",
     re.IGNORECASE,
 )
-#: A rule for what is on the screen or under work.
-_HERE: Final = Lazy(r"\b(?:this|these|those|here|now)\b", re.IGNORECASE)
+#: A rule for what is on the screen, under work or in the talk.
+_HERE: Final = Lazy(r"\b(?:this|these|those|here|now|you|your)\b", re.IGNORECASE)
 #: "Decision: whether to retry, and why" names what is to be decided, and "Decision: option A" needs the options.
 _TOPIC: Final = Lazy(r"(?:whether|how|why|which|option \w)\b", re.IGNORECASE)
 #: A fact that only refers to something shown or done: "never do that again", "this is the command I ran".
