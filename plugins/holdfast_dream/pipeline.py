@@ -11,7 +11,6 @@ repeats unfinished work. Daily notes are read and never written. Every run leave
 from __future__ import annotations
 
 import contextlib
-import logging
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -29,6 +28,7 @@ from holdfast.models import DreamSources
 from holdfast.plugin.progress import report
 from holdfast.storage import ABSENT
 from holdfast.text import hostile
+from holdfast.text.lazy import log
 from holdfast_dream import confirmed, consolidate, dreamlog, held, memorytext, overflow
 from holdfast_dream.comparing import compare
 from holdfast_dream.confirmed import Confirmation
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from holdfast.models import Finding
     from holdfast.session.services import Services
 
-logger = logging.getLogger(__name__)
+logger = log("holdfast.dream")
 
 #: Stages of a run, for its progress.
 _STAGES: Final = 4

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _FEW = 3
 #: Minimum length of the accepted beginning of an id.
 _PREFIX = 4
-_UUID: Final = Lazy(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+#: A UUID, alone or after the prefix of the client that made it (``claude-code-``).
+_UUID: Final = Lazy(r"((?:[a-z-]+-)?)[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 #: Length of a short id. The first 12 digits of a version 7 UUID are a time, so neighbours share fewer of them.
 _SHORT, _SHORT_OF_TIME = 8, 13
 #: Maximum length of a title, in characters.
@@ -91,11 +92,11 @@ def resolve(memory: Holdfast, given: str) -> str:
 
 
 def short(session: str) -> str:
-    """A UUID's first characters. Other ids are names and stay whole."""
+    """A UUID's first characters, after the client's prefix. Other ids are names and stay whole."""
     found = _UUID.fullmatch(session)
     if not found:
         return session
-    return session[: _SHORT_OF_TIME if found[1] == "7" else _SHORT]
+    return session[: len(found[1]) + (_SHORT_OF_TIME if found[2] == "7" else _SHORT)]
 
 
 def titles(memory: Holdfast, sessions: Iterable[str]) -> dict[str, str]:
@@ -136,11 +137,12 @@ def _archived(memory: Holdfast) -> Iterator[str]:
 def messages(memory: Holdfast, session: str, *, around: str | None = None, span: int = 0) -> list[dict[str, Any]]:
     """A session's message records, in order, as stored. Mask them before showing them.
 
-    With ``around``, only the message with that id, or the only one whose id begins with it, and ``span`` messages
-    before and after it. Raises: NotFound; Unavailable.
+    With ``around``, only the message with that id or short id, or the only one whose id begins with it, and ``span``
+    messages before and after it. Raises: NotFound; Unavailable.
     """
     from holdfast.journal import archive
     from holdfast.journal.journal import Journal
+    from holdfast.text.sources import short_id
 
     state = memory.services.state
     journal = Journal(state, session)
@@ -152,7 +154,7 @@ def messages(memory: Holdfast, session: str, *, around: str | None = None, span:
         return found
     at = next((number for number, one in enumerate(found) if one["id"] == around), -1)
     if at < 0 and len(around) >= _PREFIX:
-        begun = [number for number, one in enumerate(found) if one["id"].startswith(around)]
+        begun = [n for n, one in enumerate(found) if one["id"].startswith(around) or short_id(one["id"]) == around]
         at = begun[0] if len(begun) == 1 else -1
     if at < 0:
         raise NotFound(

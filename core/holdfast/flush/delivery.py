@@ -157,8 +157,12 @@ def offered(services: Services, name: str) -> Any:
     try:
         make = discovery.method(f"services.{name}")
     except PluginNotFound as error:
+        waits = services.waits(f"{name}.jsonl")
+        chosen = name == "spool" and services.keeps_flushes and not waits
+        step = "Reinstall holdfast, because its own distribution provides it"
         raise PluginNotFound(
-            f"No installed package provides `services.{name}`, which delivers what waits in {name}.jsonl.",
-            next_step="Install the distribution that provides it.",
+            f"No installed package provides `services.{name}`, which "
+            + ("`[storage] spool = true` needs." if chosen else f"delivers what waits in {name}.jsonl."),
+            next_step=f"{step}, or switch `[storage] spool` off." if chosen else f"{step}.",
         ) from error
     return make(services)
