@@ -584,7 +584,7 @@ def test_extract__opinion_or_pointer_of_the_user__is_quoted_and_no_decision(text
         "I prefer truncation",
         "I prefer vertical truncation",
         "I prefer something that causes no errors",
-        "We are waiting for your decision about the bags. That is the customer's answer",
+        "We are waiting for the colour of the boxes. That is the customer's answer",
         "I'd prefer smaller buttons",
         "We never see the dialog after a reload",
         "The list on the start page is always empty",
@@ -764,7 +764,7 @@ def test_extract__decision_in_a_report_of_the_agent__is_quoted_and_not_taken() -
     "listed",
     [
         "The states are:\n- Short: takes a day\n- Blocked: needs other tools",
-        "Titles:\n4. Nine questions for the lead\n5. Why your lead should never be the manager",
+        "Titles:\n4. Nine maps of a city\n5. Why maps should never be folded",
         "Rate them:\n- Details should not have raw content",
     ],
 )
@@ -775,10 +775,10 @@ def test_extract__line_in_a_list_of_the_user__depends_on_the_line_above_and_stat
 
 def test_extract__rule_for_what_is_under_work__is_no_decision() -> None:
     for said in (
-        "each variant should not be perfect, these should only be sketches",
-        "`IfPresent` should not need the type in your example",
+        "each chart should not have a legend, these should only show the trend",
+        "the parser should not need the type in your sketch",
     ):
-        assert not extract(("user", f"Draw some variants. {said}"), ("assistant", "Done.")).draft.decisions
+        assert not extract(("user", f"Draw the charts. {said}"), ("assistant", "Done.")).draft.decisions
 
 
 def test_extract__for_future_reference__keeps_the_line_below() -> None:
