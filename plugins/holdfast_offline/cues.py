@@ -30,7 +30,7 @@ class Cue(NamedTuple):
 
     ``whole`` keeps the cue in the text. ``user_only`` ignores the cue in assistant messages, ``agent_only`` in the
     user's: the agent answers the user's questions at once. ``lead`` is put before text on the next line. ``asks`` marks
-    a question, open until it is answered, and ``habit`` a rule without a subject.
+    a question, open until it is answered.
     """
 
     kind: Kind
@@ -42,7 +42,6 @@ class Cue(NamedTuple):
     confidence: float = 0.0
     lead: str = ""
     asks: bool = False
-    habit: bool = False
 
 
 EXPLICIT: Final = 0.9
@@ -67,8 +66,8 @@ CUES: Final = (
     Cue(
         Kind.FACT,
         r"(?:please )?remember[*_]*\s*[:—–][*_]*\s*|for the record\b[,:]?\s*"
-        # Without a label it is more often a hint for the request, unless it names its subject.
-        rf"|(?:please )?(?:remember(?:,? that|(?=,))|note that){_NAMED},?\s*"
+        # Without a label it is more often a hint for the request, as is "note that", unless it names its subject.
+        rf"|(?:please )?remember(?:,? that|(?=,)){_NAMED},?\s*"
         r"|(?:[^.!?]{0,120}[,;] (?:so |and )?)?for (?:future|later|your) reference\b[,:]?\s*",
         user_only=True,
         category=Category.KNOWLEDGE,
@@ -77,8 +76,8 @@ CUES: Final = (
     Cue(
         Kind.DECISION,
         rf"{_WE}(?:['’]ve| have)? decided (?:against|not)\b|decided (?:against|not)\b"
-        # A choice counts if it has a name of its own. "Let's go with the second approach" needs the talk before it.
-        rf"|(?:{_WE}(?:['’]ll| will| shall)|let['’]?s) (?:use|go with|stick (?:with|to)|switch to){_NAMED}"
+        # A choice counts if it has a name of its own. "Let's use the widget's layout" needs the talk before it.
+        rf"|(?:{_WE}(?:['’]ll| will| shall)|let['’]?s) (?:use|go with|stick (?:with|to)|switch to)(?! the\b){_NAMED}"
         # A limit is a rule. "X should be bigger" is a task.
         r"|(?!(?:maybe|perhaps|the should|the (?:first|last|second|next|other)|this|that|it|they|there|these|those"
         r"|which|what|you|he|she|we|i|who|how|where|when|why)\b)"
@@ -104,22 +103,18 @@ CUES: Final = (
     ),
     Cue(
         Kind.FACT,
-        # Plurals and comparisons express a habit. "I'd prefer a smaller button" is a request.
-        rf"{_WE} (?:really |strongly |much |always )?prefer\b(?=.*\b(?:over|to|rather than|instead of|\w{{2,}}s)\b)",
+        # A comparison expresses a habit. "I'd prefer a smaller button" is a request, and so is "I prefer two pages".
+        rf"{_WE} (?:really |strongly |much |always )?prefer\b(?=.*\b(?:over|rather than|instead of)\b)",
         whole=True,
         user_only=True,
         category=Category.PREFERENCE,
         confidence=HABIT,
     ),
+    # Not "always" and "never" alone: most are of a pasted prompt, and others hold for the request only.
     Cue(
         Kind.FACT,
-        rf"(?:from now on,? |please )?(?:{_WE} )?(?:always|never)\b"
-        # "We never see the dialog" reports a fault, "always returns" describes, and "never more than 3" has no verb.
-        r"(?!\s*mind\b|\s+\w+[^\W_su]s\b|\s+(?:more|less|than|the|an?|in|on|at|to|for|when|if)\b"
-        r"|\s+(?:get|see|saw|got|had|have|know|knew|said|find|found)\b"
-        r"|\s+(?!need|feed|seed|embed|proceed)\w+ed\b)(?=(?:\W+\w+){2})|from now on\b,?",
+        r"from now on\b,?(?=(?:\W+\w+){3})",
         whole=True,
-        habit=True,
         user_only=True,
         category=Category.BEHAVIOR,
         confidence=HABIT,
@@ -146,14 +141,6 @@ CUES: Final = (
     Cue(Kind.BLOCKER, rf"blockers?[*_]*{_LABEL_END}", user_only=True),
     Cue(Kind.BLOCKER, rf"(?:open|unresolved) questions?[*_]*{_LABEL_END}", asks=True),
     Cue(Kind.BLOCKER, rf"questions?[*_]*{_LABEL_END}", agent_only=True, asks=True),
-    Cue(
-        Kind.BLOCKER,
-        r"(?:(?:we['’]re|we are|i['’]m|i am|this is|it is|it['’]s|still|currently) (?:still |currently )?)?"
-        r"blocked (?:by|on|until|because)\b"
-        r"|(?:we['’]re|we are|i['’]m|i am|this is|it is|it['’]s|still) (?:still |currently )?waiting (?:for|on)\b",
-        whole=True,
-        user_only=True,
-    ),
 )
 
 _LEAD: Final = (
@@ -162,7 +149,7 @@ _LEAD: Final = (
 
 #: Every line with a cue contains at least one of these words.
 _HINTS: Final = (
-    "remember", "note", "for the record", "deci", "agreed", "l use", "l go", "l stick",
+    "remember", "for the record", "deci", "agreed", "l use", "l go", "l stick",
     "l switch", "let", "prefer", "always", "never", "from now on", "correct", "next", "todo", "to-do",
     "follow", "remind", "block", "waiting", "question", "reference", "should", "not",
 )  # fmt: skip

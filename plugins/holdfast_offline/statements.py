@@ -48,8 +48,10 @@ _OF_THE_TALK: Final = Lazy(
     r"|both)\b",
     re.IGNORECASE,
 )
-#: "Decision: whether to retry, and why" names what is to be decided.
-_TOPIC: Final = Lazy(r"(?:whether|how|why|which)\b", re.IGNORECASE)
+#: A rule for what is on the screen, under work or in the talk.
+_HERE: Final = Lazy(r"\b(?:this|these|those|here|now|you|your)\b", re.IGNORECASE)
+#: "Decision: whether to retry, and why" names what is to be decided, and "Decision: option A" needs the options.
+_TOPIC: Final = Lazy(r"(?:whether|how|why|which|option \w)\b", re.IGNORECASE)
 #: A fact that only refers to something shown or done: "never do that again", "this is the command I ran".
 _POINTS_AT: Final = Lazy(
     r"for\b|you\b(?! (?:must|should|can|may) (?:always|never|only|not)\b)"
@@ -58,10 +60,6 @@ _POINTS_AT: Final = Lazy(
     r"|that|it|these|those|so)\b|.*\b(?:it|this|that|them|these|those|here|there)$"
     r"|from now on,? (?:i|we)(?: am|['’]m| are|['’]re) (?!always|never)",
     re.IGNORECASE,
-)
-#: "Never start with \"Great!\"" is a rule of a prompt for the agent's own wording.
-_OF_A_PROMPT: Final = Lazy(
-    r"(?:never|always) (?:start|begin|end|include|respond|reply|answer|say|write)\b.*[\"“]", re.IGNORECASE
 )
 #: A pasted prompt for an agent, or a document: somebody's role, or a tag on a line of its own.
 _PROMPT: Final = Lazy(
@@ -169,11 +167,12 @@ class Statements:
         """Collect statements from a line's sentences. Returns a cue at the end of the line, which introduces the
         next."""
         announced: Cue | None = None
+        user = message.role == "user"
         listed = BULLET.match(line) is not None
         for sentence in sentences(line):
-            hit = cues.match(sentence, user=message.role == "user")
-            if hit and hit[0].habit and (listed or sentence.casefold().startswith("so ")):
-                continue  # "- never create duplicates" depends on the line above, "so we always ..." argues
+            hit = cues.match(sentence, user=user)
+            if hit and user and listed and (hit[0].whole or hit[0].kind is Kind.BLOCKER):
+                hit = None  # depends on the line above, or defines a word
             if hit is None:
                 if announced:
                     self._take(announced, sentence, message)
@@ -197,7 +196,7 @@ class Statements:
             return  # "Question: say I commit twice ..." is a request, and "question: what to ask" describes a parameter
         if cue.kind is Kind.DECISION and cue.whole:
             text = _ASKS_AFTER.sub("", text)
-        if _states_nothing(cue, text):
+        if _states_nothing(cue, text) or _is_of_a_report(cue, message):
             return
         question = cue.kind is not Kind.BLOCKER and text.endswith("?")
         if len(text) < 2 or question or text.endswith(":") or _NOTHING.fullmatch(text):
@@ -230,16 +229,21 @@ class Statements:
 def _states_nothing(cue: Cue, text: str) -> bool:
     """Whether the text after a cue only refers to something, or is about the work or the conversation itself."""
     if cue.kind is Kind.FACT:
-        return (":" not in text and bool(_POINTS_AT.match(text))) or bool(_OF_A_PROMPT.match(text))
+        return ":" not in text and bool(_POINTS_AT.match(text))
     if cue.kind is not Kind.DECISION:
         return False
-    points = _POINTS_BACK.fullmatch(text) or _OF_THE_TALK.match(text)
+    points = _POINTS_BACK.fullmatch(text) or _OF_THE_TALK.match(text) or _HERE.search(text)
     topic = not cue.whole and _TOPIC.match(text)
-    return bool(text.startswith("#") or len(text.split()) < 2 or topic or (cue.whole and points))
+    return bool(text.startswith(("#", "|")) or len(text.split()) < 2 or topic or (cue.whole and points))
+
+
+def _is_of_a_report(cue: Cue, message: Message) -> bool:
+    """Whether a decision is in a report of the agent, where it is a proposal or needs the section around it."""
+    return cue.kind is Kind.DECISION and message.role == "assistant" and _is_document(message.text)
 
 
 def _is_document(text: str) -> bool:
-    """Whether a user message is a pasted prompt, a plan or another document rather than conversation."""
+    """Whether a message is a pasted prompt, a plan, a report or another document rather than conversation."""
     return len(_HEADINGS.findall(text)) > 1 or _PROMPT.search(text) is not None
 
 

@@ -99,10 +99,10 @@ _NEEDS: Final = Lazy(
     r"|run (?:this|these|the following)\b[^.]{0,40}\b(?:your|terminal|shell|locally)|then (?:re)?try\b)",
     re.IGNORECASE,
 )
-#: A choice left to the user without a question mark, near the end.
+#: A choice left to the user without a question mark, near the end. Each line must end: splitting lines takes minutes.
 _OPTIONS: Final = Lazy(
     r"^\W*(?:your |the |two |three |possible |remaining )*(?:options|choices)(?: (?:are|now|from here))?\W*:\W*\n+"
-    r"(?P<items>(?:[ \t]*(?:\d{1,2}[.)]|[-*])[ \t]+[^\n]+\n*){2,6})(?:[^\n]+\n*){0,5}\s*\Z",
+    r"(?P<items>(?:[ \t]*(?:\d{1,2}[.)]|[-*])[ \t]+[^\n]+(?:\n+|\Z)){2,6})(?:[^\n]+(?:\n+|\Z)){0,5}\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
 #: A command handed over in its own block.

@@ -284,3 +284,9 @@ def test_ending__question_whether_to_do_what_was_asked__is_open() -> None:
         ("assistant", f"The check fails in other files. {question}"),
     )
     assert end(*said) == (True, question)
+
+
+def test_needed__options_and_then_more_text__are_searched_in_linear_time() -> None:
+    items = "1. **Go on** - as in the plan\n2. **Change it** - other steps\n3. **Stop** - change nothing"
+    rest = "\n\n".join(f"Line {number} of the commands that take one part of the plan " * 2 for number in range(7))
+    assert "Go on" not in ending.needed(f"**Options:**\n\n{items}\n\n{rest}")  # takes hours if a line may be split
