@@ -23,10 +23,10 @@ from holdfast.flush.losses import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
-from holdfast.journal.witness import Witness
 from holdfast.models.value import Value
 from holdfast.text import conflicts
 from holdfast.text.plain import BOM
+from holdfast_authorship.witness import Witness
 from holdfast_brief.fitting import fitted
 from holdfast_brief.resume import artifacts, own_first, resume
 

@@ -17,6 +17,7 @@ from holdfast.text import sources
 from holdfast.text.openwork import is_none, is_open
 
 if TYPE_CHECKING:
+    from holdfast.flush.fallback import OwnWords
     from holdfast.flush.handoff import Work
     from holdfast.models import Message
 
@@ -114,6 +115,7 @@ def complete(
     given: Payload | None,
     messages: Sequence[Message],
     drafts: Sequence[Payload],
+    own_words: OwnWords,
     *,
     before: Payload | None = None,
     branch: str = "",
@@ -141,9 +143,9 @@ def complete(
         elif (drafted := _first(drafts, name)) is not None:
             values[name] = drafted
         elif name == "objective":
-            values[name] = fallback.objective(messages, before)
+            values[name] = fallback.objective(messages, before, own_words)
         else:
-            values[name] = fallback.next_step(messages, before)
+            values[name] = fallback.next_step(messages, before, own_words)
     if payload.needs_operator is None and (needs := _joined(drafts, "needs_operator")):
         values["needs_operator"] = needs
     if "artifacts" in values:

@@ -21,7 +21,6 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.flush import (
-    attribution,
     contract,
     evidence,
     extraction,
@@ -40,7 +39,7 @@ from holdfast.journal.journal import file_stem
 from holdfast.journal.safety import Marker, Stated
 from holdfast.models import Finding, Payload, Receipt, payload_of, turns_of
 from holdfast.storage import sha256
-from holdfast.text import hostile, lazy
+from holdfast.text import lazy
 
 if TYPE_CHECKING:
     from holdfast.flush.delivery import Spool
@@ -335,6 +334,7 @@ class _Flush:
             given,
             messages,
             drafts,
+            services.authorship.own_words,
             before=before,
             branch=session.branch,
             undecided=self.taken_up and enough,
@@ -410,12 +410,13 @@ class _Flush:
         turns = turns_of(messages)
         found = extraction.at_once(self.services, turns, before)
         self.warnings += found.failed.values()
-        drafts = [hostile.cleared(e.draft, turns) for _, e in found.results]
+        authorship = self.services.authorship
+        drafts = [authorship.cleared(e.draft, turns) for _, e in found.results]
         if not self.unflushed:  # an earlier flush has the lists and the summary of these messages
             return [draft.evolve(**dict.fromkeys(contract.ALL_LISTS)) for draft in drafts], ""
         self.gathered = found
         summary = "\n\n".join(e.summary.strip() for _, e in found.results if e.summary.strip())
-        return drafts, uncommitted.added(self.services, summary or fallback.digest(messages))
+        return drafts, uncommitted.added(self.services, summary or fallback.digest(messages, authorship.own_words))
 
     def _settle(self, payload: Payload, flush_id: str, at: datetime) -> tuple[str, ...]:
         """Store the stated and extracted facts, and queue the turns for extractors that run later. Returns
@@ -439,7 +440,7 @@ class _Flush:
         return summaries.of_flush(receipt.flush_id, summary, stamp(receipt.at), derived=derived)
 
     def _attributed(self, payload: Payload, summary: str) -> tuple[Payload, str]:
-        payload, summary, warnings = attribution.attributed(self.services, payload, summary, self.unflushed)
+        payload, summary, warnings = self.services.authorship.attributed(payload, summary, self.unflushed)
         self.warnings += warnings
         return payload, summary
 

@@ -18,6 +18,7 @@ from holdfast.storage import Capability, Document
 from holdfast.text import tokens
 
 if TYPE_CHECKING:
+    from holdfast.flush.authorship import Authorship
     from holdfast.flush.delivery import Outbox, Spool
     from holdfast.flush.dreams import Dreams
     from holdfast.flush.facts import FactKeeper
@@ -109,6 +110,13 @@ class Services:
     def dreams(self) -> Dreams | None:
         """The lines that dreams consolidated or confirmed. None without a package for that."""
         from holdfast.flush.dreams import offered
+
+        return offered(self)
+
+    @property
+    def authorship(self) -> Authorship:
+        """Who said a text. Without a package for that, all text counts as the user's own."""
+        from holdfast.flush.authorship import offered
 
         return offered(self)
 

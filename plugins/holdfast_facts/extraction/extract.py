@@ -16,10 +16,11 @@ from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, HoldfastError, NotFound, Refused
 from holdfast.flush import extraction as extractors
 from holdfast.fs import paths
-from holdfast.journal.witness import REASON
 from holdfast.models import AddOutcome, AddResult, FactCandidate, Profile, Turn
-from holdfast.text import hostile, recall
+from holdfast.text import recall
 from holdfast.text.lazy import log
+from holdfast_authorship import hostile
+from holdfast_authorship.witness import REASON
 from holdfast_facts import profile
 from holdfast_facts.extraction.queue import GivenUp, Queue
 

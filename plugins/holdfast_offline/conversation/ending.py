@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 from attrs import frozen
 
 from holdfast.text.lazy import Lazy
-from holdfast.text.ownwords import own_words
 from holdfast.text.plain import cut
 from holdfast.text.sources import short_id
+from holdfast_authorship.ownwords import own_words
 from holdfast_offline.conversation import asked, tasks
 from holdfast_offline.conversation.asked import Kind
 

@@ -1,0 +1,51 @@
+"""What a flush asks about the authors of text: the user, or a tool, page or client that the agent read.
+
+A package provides it with the entry ``services.authorship`` in the group ``holdfast.methods``: a function of the
+project's services that returns an :class:`Authorship`. Without one, all text counts as the user's own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from holdfast.errors import PluginNotFound
+from holdfast.plugin import discovery
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from holdfast.models import Message, Payload, Turn
+    from holdfast.session.services import Services
+
+
+class Authorship(Protocol):
+    def own_words(self, text: str) -> str:
+        """The text of a message with the role user, without what a client added; empty when nothing remains."""
+
+    def cleared(self, draft: Payload, turns: Sequence[Turn]) -> Payload:
+        """An extractor's draft without sentences that instruct an agent and are not the user's own words."""
+
+    def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, Sequence[str]]:
+        """A payload and a summary as a flush of the messages ``said`` may write them, and warnings. Sentences that
+        instruct an agent are marked with their source, and kept out of curated memory."""
+
+
+def offered(services: Services) -> Authorship:
+    """Raises: PluginLoadFailed. The flush is then refused."""
+    try:
+        make = discovery.method("services.authorship")
+    except PluginNotFound:
+        return _Unknown()
+    made: Authorship = make(services)
+    return made
+
+
+class _Unknown:
+    def own_words(self, text: str) -> str:
+        return text
+
+    def cleared(self, draft: Payload, turns: Sequence[Turn]) -> Payload:
+        return draft
+
+    def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, Sequence[str]]:
+        return payload, summary, ()
