@@ -243,10 +243,10 @@ def _provenance(memory: Holdfast) -> Iterator[Check]:
 
 def _stored(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
     """Whether what receipts, journals and the store acknowledged is still there."""
-    from holdfast.flush import losses
     from holdfast_doctor import mending
+    from holdfast_losses import audit
 
-    found = losses.every(memory.services)
+    found = audit.every(memory.services)
     if not found:
         yield _good("stored", "all acknowledged data is present")
     if not repair:

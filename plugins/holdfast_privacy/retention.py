@@ -19,12 +19,12 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import handoff
-from holdfast.flush.losses import note_forgotten
 from holdfast.fs import durable, private
 from holdfast.journal import archive, journal
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.journal.safety import State
 from holdfast.plugin import progress
+from holdfast_losses.losses import note_forgotten
 from holdfast_privacy import text_search
 from holdfast_privacy.selectors import day_of
 from holdfast_privacy.sweep import Walk, forget_derived, last_said

@@ -124,7 +124,7 @@ def _masked(services: Services, found: list[SessionStatus]) -> list[SessionStatu
 def _lost(services: Services) -> list[Loss]:
     """Name an unreadable store here. The call that needs it raises the error."""
     try:
-        return losses.newest(services)
+        return list(losses.newest(services))
     except HoldfastError as error:
         return [Loss(kind="store", name="", message=error.message, next_step=error.next_step)]
 

@@ -21,11 +21,11 @@ from holdfast.config.serde import structure, unstructure
 from holdfast.config.values import ExtractConfig
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, private, safeopen
-from holdfast.journal.waiting import Row, WaitingList
 from holdfast.models import Turn
 from holdfast.storage import sha256
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
+from holdfast_losses.waiting import Row, WaitingList
 
 logger = log("holdfast.facts")
 
