@@ -47,6 +47,16 @@ _LIST_STEP = (
 _DOCUMENTS = (Surface.DAILY, Surface.HANDOFF, Surface.MEMORY, Surface.USER)  # a trail is derived, so it may go
 
 
+class Losses:
+    """The entry ``services.losses``, see :class:`holdfast.flush.losses.Losses`."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def newest(self) -> list[Loss]:
+        return newest(self._services)
+
+
 def newest(
     services: Services,
     texts: Mapping[str, str | None] | None = None,
