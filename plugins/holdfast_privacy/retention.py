@@ -20,7 +20,7 @@ from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import handoff
 from holdfast.fs import durable, private
-from holdfast.journal import archive, journal
+from holdfast.journal import journal
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.journal.safety import State
 from holdfast.plugin import progress
@@ -29,6 +29,7 @@ from holdfast_privacy import text_search
 from holdfast_privacy.selectors import day_of
 from holdfast_privacy.sweep import Walk, forget_derived, last_said
 from holdfast_privacy.transforms import Changed, Edit, Left, is_temporary
+from holdfast_sessions import archive
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services

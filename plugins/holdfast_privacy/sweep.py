@@ -22,7 +22,7 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.fs import durable, private, records, safeopen
-from holdfast.journal import archive, journal, safety
+from holdfast.journal import journal, safety
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.plugin import discovery, progress
 from holdfast.storage import Capability
@@ -30,6 +30,7 @@ from holdfast.text import untrusted
 from holdfast_losses.losses import FORGOTTEN, note_forgotten, rewrite
 from holdfast_privacy import text_search
 from holdfast_privacy.transforms import Changed, Edit, Left, is_temporary
+from holdfast_sessions import archive
 
 if TYPE_CHECKING:
     from holdfast.models import Fact

@@ -10,11 +10,12 @@ from itertools import count, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.errors import BadValue
-from holdfast.journal import archive, journal
+from holdfast.journal import journal
 from holdfast.plugin.progress import watched
 from holdfast_recall import dates, index, rank, spelling, texts, vectors, words
 from holdfast_recall.excerpts import excerpt
 from holdfast_recall.served import hits as served_hits
+from holdfast_sessions import archive
 
 if TYPE_CHECKING:
     import sqlite3
