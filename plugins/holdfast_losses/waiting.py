@@ -13,7 +13,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
-from holdfast.fs import durable, private, records, safeopen
+from holdfast.fs import private, records
 from holdfast_losses import tally
 
 T = TypeVar("T")
@@ -59,13 +59,7 @@ class WaitingList(Generic[T]):
         return Row(records.encode(unstructure(item)), item)
 
     def _lines(self) -> list[bytes]:
-        try:
-            with safeopen.reader(self.path) as file:
-                return file.read().splitlines(keepends=True)
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise durable.unavailable(error, self.path, "read") from error
+        return (private.read(self.path) or b"").splitlines(keepends=True)
 
     def _parsed(self, line: bytes) -> T:
         try:

@@ -115,11 +115,19 @@ class Journal:
 
         Raises: Unavailable.
         """
+        return next((line for _, line in self._lines()), b"")
+
+    def _lines(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Each line from offset ``start``, with its offset; none when the file is missing. Raises: Unavailable."""
         try:
             with safeopen.reader(self.path) as file:
-                return file.readline()
+                if start:
+                    file.seek(start)
+                for line in file:
+                    yield start, line
+                    start += len(line)
         except (FileNotFoundError, IsADirectoryError):
-            return b""
+            return
         except OSError as error:
             raise durable.unavailable(error, self.path, "read") from error
 
@@ -212,19 +220,10 @@ class Journal:
         Decodes only checkpoints. A caller that reads on from there meets any damage. Raises: Unavailable.
         """
         found: Entry | None = None
-        start = self._hinted()
-        try:
-            with safeopen.reader(self.path) as file:
-                file.seek(start)
-                for line in file:
-                    record = decode(line[:-1]) if line.startswith(_CHECKPOINT) else None
-                    if record is not None:
-                        found = Entry(start, start + len(line), record)
-                    start += len(line)
-        except (FileNotFoundError, IsADirectoryError):
-            return None
-        except OSError as error:
-            raise durable.unavailable(error, self.path, "read") from error
+        for start, line in self._lines(self._hinted()):
+            record = decode(line[:-1]) if line.startswith(_CHECKPOINT) else None
+            if record is not None:
+                found = Entry(start, start + len(line), record)
         return found
 
     def is_unflushed(self) -> bool:
@@ -232,14 +231,8 @@ class Journal:
         last = self.last_checkpoint()
         if last is not None and last.record["last_message"] >= last.record["flushed_to"]:
             return True
-        try:
-            with safeopen.reader(self.path) as file:
-                file.seek(last.end if last else 0)
-                return any(line.startswith(_MESSAGE) and line.endswith(b"\n") for line in file)
-        except (FileNotFoundError, IsADirectoryError):
-            return False
-        except OSError as error:
-            raise durable.unavailable(error, self.path, "read") from error
+        lines = self._lines(last.end if last else 0)
+        return any(line.startswith(_MESSAGE) and line.endswith(b"\n") for _, line in lines)
 
     def of_kinds(self, *kinds: str, until: int | None = None) -> Iterator[Entry]:
         """Records of these kinds that begin before offset ``until``, in order.
@@ -247,20 +240,12 @@ class Journal:
         Only these are decoded; damaged lines are skipped. Raises: Unavailable.
         """
         beginnings = tuple(b'%s%s",' % (_BEGINNING, kind.encode()) for kind in kinds)
-        start = 0
-        try:
-            with safeopen.reader(self.path) as file:
-                for line in file:
-                    if until is not None and start >= until:
-                        return
-                    record = decode(line[:-1]) if line.startswith(beginnings) else None
-                    if record is not None:
-                        yield Entry(start, start + len(line), record)
-                    start += len(line)
-        except (FileNotFoundError, IsADirectoryError):
-            return
-        except OSError as error:
-            raise durable.unavailable(error, self.path, "read") from error
+        for start, line in self._lines():
+            if until is not None and start >= until:
+                return
+            record = decode(line[:-1]) if line.startswith(beginnings) else None
+            if record is not None:
+                yield Entry(start, start + len(line), record)
 
     def repair(self) -> int:
         """Keep the damaged file next to the journal and continue with the intact lines; returns the number of bytes
@@ -268,7 +253,7 @@ class Journal:
         from holdfast.journal import lines
 
         with durable.lock(self._lock_path):
-            data = self._bytes()
+            data = private.read(self.path) or b""
             whole, lost = lines.whole_lines(data, self.session_id)
             lost = max(lost, self.hint().acknowledged - len(data))
             if lost <= 0:
@@ -295,9 +280,9 @@ class Journal:
         from holdfast.journal import lines
 
         if dry_run:
-            return lines.changed(self._bytes(), self.session_id, change, keep)[1]
+            return lines.changed(private.read(self.path) or b"", self.session_id, change, keep)[1]
         with durable.lock(self._lock_path):
-            data, changed = lines.changed(self._bytes(), self.session_id, change, keep)
+            data, changed = lines.changed(private.read(self.path) or b"", self.session_id, change, keep)
             if changed:
                 durable.remove(self._hint_path)  # first, because it must never show more than the file has
                 durable.replace(self.path, data)
@@ -327,16 +312,6 @@ class Journal:
         except (OSError, ValueError, OverflowError):
             return Hint()
         return Hint(max(checkpoint, 0), acknowledged)
-
-    def _bytes(self) -> bytes:
-        """The whole file, empty when missing. Raises: Unavailable."""
-        try:
-            with safeopen.reader(self.path) as file:
-                return file.read()
-        except FileNotFoundError:
-            return b""
-        except OSError as error:
-            raise durable.unavailable(error, self.path, "read") from error
 
     def _check_length(self, whole: int) -> None:
         """Raises: Corrupt when more than the first ``whole`` bytes were acknowledged."""
@@ -451,13 +426,9 @@ def session_files(state: str, *, missing: bool = False) -> list[str]:
     Raises: Unavailable.
     """
     folder = os.path.join(state, "sessions")
-    try:
-        names = {name for name in safeopen.names(folder) if name.endswith((".jsonl", ".hint") if missing else ".jsonl")}
-        return sorted(os.path.join(folder, name) for name in {n.replace(".hint", ".jsonl") for n in names})
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise durable.unavailable(error, folder, "list") from error
+    ends = (".jsonl", ".hint") if missing else ".jsonl"
+    names = {name.replace(".hint", ".jsonl") for name in private.names(folder) if name.endswith(ends)}
+    return sorted(os.path.join(folder, name) for name in names)
 
 
 def session_id_of(path: str, *, private: bool = True) -> str | None:
