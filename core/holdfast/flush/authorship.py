@@ -1,21 +1,17 @@
 """What a flush asks about the authors of text: the user, or a tool, page or client that the agent read.
 
-A package provides it with the entry ``services.authorship`` in the group ``holdfast.methods``: a function of the
-project's services that returns an :class:`Authorship`. Without one, all text counts as the user's own.
+A package offers it as ``services.authorship`` (:meth:`holdfast.session.services.Services.offered`). Without one, all
+text counts as the user's own. A flush is refused when it cannot be imported.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from holdfast.errors import PluginNotFound
-from holdfast.plugin import discovery
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from holdfast.models import Message, Payload, Turn
-    from holdfast.session.services import Services
 
 
 class Authorship(Protocol):
@@ -30,17 +26,9 @@ class Authorship(Protocol):
         instruct an agent are marked with their source, and kept out of curated memory."""
 
 
-def offered(services: Services) -> Authorship:
-    """Raises: PluginLoadFailed. The flush is then refused."""
-    try:
-        make = discovery.method("services.authorship")
-    except PluginNotFound:
-        return _Unknown()
-    made: Authorship = make(services)
-    return made
+class Unknown:
+    """Without a package that knows authors."""
 
-
-class _Unknown:
     def own_words(self, text: str) -> str:
         return text
 

@@ -1,7 +1,7 @@
 """Stored data that is missing, as a package finds it that compares receipts and journals with the store.
 
-A package provides it with the entry ``services.losses`` in the group ``holdfast.methods``: a function of the project's
-services that returns a :class:`Losses`. Without one, nothing is known to be missing.
+A package offers it as ``services.losses`` (:meth:`holdfast.session.services.Services.offered`). Without one, nothing is
+known to be missing.
 """
 
 from __future__ import annotations
@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
-from holdfast.errors import PluginNotFound
 from holdfast.models.value import Value
-from holdfast.plugin import discovery
 
 if TYPE_CHECKING:
     from holdfast.models import Receipt, Written
-    from holdfast.session.services import Services
 
 _FIX = "Restore it from a copy or from git, or run `holdfast doctor --fix`: it writes the journals' contents again."
 
@@ -40,13 +37,3 @@ class Losses(Protocol):
     def newest(self) -> Sequence[Loss]:
         """A quick check for missing journals and facts, and of the newest receipts' proof. Raises: Corrupt;
         Unavailable."""
-
-
-def newest(services: Services) -> Sequence[Loss]:
-    """The losses that are quick to find. Raises: Corrupt; Unavailable; PluginLoadFailed."""
-    try:
-        make = discovery.method("services.losses")
-    except PluginNotFound:
-        return []
-    made: Losses = make(services)
-    return made.newest()

@@ -16,7 +16,6 @@ from attrs import frozen
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, stamp
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.flush import losses
 from holdfast.flush.losses import Loss
 from holdfast.fs import paths, private
 from holdfast.journal import journal, safety
@@ -25,7 +24,7 @@ from holdfast.journal.statusindex import StatusIndex
 from holdfast.models.value import Value
 
 if TYPE_CHECKING:
-    from holdfast.flush.delivery import KeptFlush, Unpublished
+    from holdfast.flush.delivery import KeptFlush, Waiting
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 
@@ -65,7 +64,7 @@ class Status(Value):
     layout: str
     backend: str
     sessions: tuple[SessionStatus, ...]
-    waiting: tuple[Unpublished, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
     notices: tuple[str, ...] = ()
     lost: tuple[Loss, ...] = ()
     spooled: tuple[KeptFlush, ...] = ()
@@ -124,7 +123,8 @@ def _masked(services: Services, found: list[SessionStatus]) -> list[SessionStatu
 def _lost(services: Services) -> list[Loss]:
     """Name an unreadable store here. The call that needs it raises the error."""
     try:
-        return list(losses.newest(services))
+        found = services.losses
+        return list(found.newest()) if found else []
     except HoldfastError as error:
         return [Loss(kind="store", name="", message=error.message, next_step=error.next_step)]
 
