@@ -7,11 +7,7 @@ known to be missing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
-
-from attrs import frozen
-
-from holdfast.models.value import Value
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from holdfast.models import Receipt, Written
@@ -19,8 +15,7 @@ if TYPE_CHECKING:
 _FIX = "Restore it from a copy or from git, or run `holdfast doctor --fix`: it writes the journals' contents again."
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Loss(Value):
+class Loss(NamedTuple):
     """Stored data that is missing. ``kind`` is journal, block, document, unproved (a document without a
     receipt), facts, waiting, lines or damaged; ``name`` its document or file. ``receipt`` and ``written`` are the proof
     that it was stored, for blocks and documents."""
