@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, cast
 from holdfast.config import inforce, provenance, settings
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.flush import handoff
+from holdfast.flush import curated, handoff
 from holdfast.fs import durable, gitrun, private, safeopen
 from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
 from holdfast.plugin.checks import Check, Outcome
-from holdfast.session.status import nearly_full, owner
+from holdfast.session.status import owner
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -314,8 +314,12 @@ def _handoff(memory: Holdfast) -> Iterator[Check]:
 
 def _curated(memory: Holdfast) -> Iterator[Check]:
     """Whether curated memory is nearly full. Nothing is said while it is not."""
-    for name, sentence in nearly_full(memory.services):
-        yield _warn("curated", sentence, f"Merge or remove lines of {name}, or `holdfast dream`.")
+    services = memory.services
+    for name in map(services.layout.name, (Surface.MEMORY, Surface.USER)):
+        document = services.store.read(name)
+        items = curated.count(document.text) if document else 0
+        if sentence := curated.warning(items, services.curated_limit, name):
+            yield _warn("curated", sentence, f"Merge or remove lines of {name}, or `holdfast dream`.")
 
 
 def _clock(memory: Holdfast) -> Iterator[Check]:

@@ -74,7 +74,7 @@ def flush(
         private.make(services.state, "sessions")
         with durable.lock(services.private("sessions", f"{file_stem(session.id)}.flush.lock"), timeout_s=60.0):
             session.catch_up()
-            work.unflushed, work.upto, work.position = session.stretch()
+            work.unflushed, work.upto, work.position = session.span()
             receipt = work.run()
     except NothingToFlush:
         raise
@@ -256,14 +256,14 @@ class _Flush:
 
     def _unchecked(self, keeper: Spool, receipt: Receipt) -> Receipt:
         """Return an earlier flush that the server cannot confirm now."""
-        told = f"{keeper.server} does not answer, so the earlier flush was not compared with it again."
+        warning = f"{keeper.server} does not answer, so the earlier flush was not compared with it again."
         receipt = self._repeat(receipt)
-        return evolve(receipt, warnings=(*receipt.warnings, told))
+        return evolve(receipt, warnings=(*receipt.warnings, warning))
 
     def _receipt(self, content: Content, flush_id: str) -> Receipt:
         payload = content.payload
         found_in, empty = notes.found_and_not(payload)
-        told = dict.fromkeys((*self.warnings, *self.documents.warnings))
+        warnings = dict.fromkeys((*self.warnings, *self.documents.warnings))
         return Receipt(
             flush_id=flush_id,
             session_id=self.session.id,
@@ -272,7 +272,7 @@ class _Flush:
             written=self.documents.written,
             derived=[n for n in payload.derived if n in (*found_in, "work_open", "handoff")],
             not_found=empty,
-            warnings=[paths.rewrite(w, self.services.root) for w in told],
+            warnings=[paths.rewrite(w, self.services.root) for w in warnings],
             summary=notes.body(payload, content.summary, content.before),
             by=content.by,
         )
@@ -280,7 +280,7 @@ class _Flush:
     def _recorded(self, receipt: Receipt, content: Content) -> Receipt:
         session = self.session
         self.step = "journal"
-        session.record_flush(receipt, content.flushed(), self.upto, self._told(receipt, content.summary))
+        session.record_flush(receipt, content.flushed(), self.upto, self._summary_record(receipt, content.summary))
         self.step = "marker"
         safety.clear(self.services.state, session.id, self.settled)
         logger.info("flushed session %s as %s", session.id, receipt.flush_id)
@@ -434,7 +434,7 @@ class _Flush:
         self.queued += queued
         return warnings
 
-    def _told(self, receipt: Receipt, summary: str) -> dict[str, Any]:
+    def _summary_record(self, receipt: Receipt, summary: str) -> dict[str, Any]:
         """The journal's record of the summary; empty when there is none."""
         derived = self.gathered is not None and not any(e.summary.strip() for _, e in self.gathered.results)
         return summaries.of_flush(receipt.flush_id, summary, stamp(receipt.at), derived=derived)

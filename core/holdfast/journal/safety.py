@@ -302,8 +302,8 @@ def _copied(path: str) -> tuple[Stated, ...]:
     if data is None:
         return ()
     try:
-        told = untrusted.from_json(data)["stated"]
-        return tuple(structure(one, Stated, what="A stated payload", error=Corrupt) for one in told)
+        entries = untrusted.from_json(data)["stated"]
+        return tuple(structure(one, Stated, what="A stated payload", error=Corrupt) for one in entries)
     except (ValueError, Corrupt, KeyError, TypeError):
         digest = f"damaged-{zlib.crc32(data):08x}"
         return (Stated(digest=digest, at=_changed(path), why="the marker and its copy are damaged."),)
