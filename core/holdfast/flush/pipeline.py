@@ -27,8 +27,8 @@ from holdfast.flush import (
     fallback,
     marking,
     notes,
+    payloads,
     proof,
-    stated,
     uncommitted,
 )
 from holdfast.flush.content import Content
@@ -65,7 +65,7 @@ def flush(
     if reason not in REASONS:
         raise ValueError(f"reason must be in {', '.join(REASONS)}, not {reason!r}")
     payload = payload_of(payload)
-    one = Stated(digest=stated.digest(payload), at=stamp(services.now())) if payload is not None else None
+    one = Stated(digest=payloads.digest(payload), at=stamp(services.now())) if payload is not None else None
     documents = Documents(services=services, session_id=session.id)
     work = _Flush(
         services=services, session=session, given=payload, stated=one, reason=reason, agent=agent, documents=documents
@@ -81,12 +81,12 @@ def flush(
     except FlushRefused as refused:
         session.unmarked = refused.target == "state"
         if session.unmarked and one is not None and payload is not None:
-            session.unwritten.append(stated.kept(services, one, payload, refused))
+            session.unwritten.append(payloads.kept(services, one, payload, refused))
         if work.failed_before != (reason, refused.target):
             refusals.note(session.journal, services.now(), reason, refused.target)
         raise
     except HoldfastError as error:
-        raise stated.not_begun(services, session, reason, work.stated, work.given, error) from error
+        raise payloads.not_begun(services, session, reason, work.stated, work.given, error) from error
     session.unmarked = False
     waits = receipt.repeated or receipt.spooled or background.takes_over(services)
     if not waits:  # all is durable and no lock is held
@@ -343,12 +343,12 @@ class _Flush:
             raise contract.refusal(names)
         self.step = "gate"
         found: list[Finding] = []
-        admitted = stated.admitted(services, payload, summary, found)
+        admitted = payloads.admitted(services, payload, summary, found)
         self.warnings += [f"{f.message} ({f.rule})" for f in found]
         payload, summary = self._attributed(*admitted)
         others = [one for one in marker.stated if self.stated is None or one.digest != self.stated.digest]
-        earlier = stated.beyond(others, payload, at)
-        self.warnings += (line for line in earlier if line.startswith(stated.NOT_KEPT))
+        earlier = payloads.beyond(others, payload, at)
+        self.warnings += (line for line in earlier if line.startswith(payloads.NOT_KEPT))
         content = Content(
             key=key,
             payload=payload,
@@ -363,8 +363,8 @@ class _Flush:
         entries = marker.stated
         if self.stated is not None:
             mine = payload.evolve(**dict.fromkeys(payload.derived), derived=(), sources=())
-            self.stated = evolve(self.stated, payload=stated.form(mine))
-            entries = stated.joined(entries, self.stated)
+            self.stated = evolve(self.stated, payload=payloads.form(mine))
+            entries = payloads.joined(entries, self.stated)
         safety.begin(services.state, evolve(marker, key=key, pending=content.pending(), stated=entries))
         return content
 
@@ -374,10 +374,10 @@ class _Flush:
         self.settled = {one.digest for one in marker.stated}
         if self.stated is not None or self.session.override_reason:
             return False
-        one = stated.newest([one for one in marker.stated if not one.waived])
+        one = payloads.newest([one for one in marker.stated if not one.waived])
         if one is None:
             return False
-        self.stated, self.given = one, stated.payload_of(one)
+        self.stated, self.given = one, payloads.payload_of(one)
         return True
 
     def _nothing_left(self, marker: Marker) -> Receipt:
