@@ -24,6 +24,7 @@ from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
 from holdfast.plugin.checks import Check, Outcome
 from holdfast.session.status import owner
+from holdfast_sessions import rewriting
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -174,7 +175,7 @@ def _journals(state: str, *, repair: bool) -> Iterator[Check]:
                 for _ in one.entries():
                     pass
             except Corrupt:
-                left_out = one.repair() if repair else 0
+                left_out = rewriting.repair(one) if repair else 0
                 if not left_out:
                     raise
                 kept = f"{one.shown} continues without {left_out:,} damaged bytes. The damaged file is kept next to it"

@@ -18,6 +18,7 @@ from holdfast.flush import closings, curated, handoff, notes
 from holdfast.fs import durable, private
 from holdfast.journal.journal import Journal, file_stem
 from holdfast_losses import audit, tally
+from holdfast_sessions import rewriting
 
 if TYPE_CHECKING:
     from holdfast.flush.losses import Loss
@@ -79,7 +80,7 @@ def _mended(services: Services, loss: Loss, losses: Sequence[Loss]) -> Mended:
 def _without(services: Services, loss: Loss) -> Mended:
     stem = loss.name.rpartition("/")[2].removesuffix(".jsonl")
     if file_stem(stem) == stem:
-        Journal(services.state, stem).repair()
+        rewriting.repair(Journal(services.state, stem))
     else:  # the session's id is unknown
         durable.remove(services.private("sessions", f"{stem}.hint"))
     message = f"{loss.name} was restarted. Turns since the session's last flush are lost"

@@ -29,7 +29,7 @@ from holdfast_privacy import text_search
 from holdfast_privacy.selectors import day_of
 from holdfast_privacy.sweep import Walk, forget_derived, last_said
 from holdfast_privacy.transforms import Changed, Edit, Left, is_temporary
-from holdfast_sessions import archive
+from holdfast_sessions import archive, rewriting
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
@@ -134,7 +134,7 @@ class _Job:
                 if archived:
                     said = (entry.record for entry in session.journal.of_kinds("message"))
                     archive.add(self.services.state, session_id, said, last)
-                session.journal.erase()
+                rewriting.erase(session.journal)
                 durable.retire(lock)
         self._note("archived journals" if archived else "journals", path)
 

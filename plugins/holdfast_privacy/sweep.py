@@ -30,7 +30,7 @@ from holdfast.text import untrusted
 from holdfast_losses.losses import FORGOTTEN, note_forgotten, rewrite
 from holdfast_privacy import text_search
 from holdfast_privacy.transforms import Changed, Edit, Left, is_temporary
-from holdfast_sessions import archive
+from holdfast_sessions import archive, rewriting
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
@@ -168,12 +168,12 @@ class Walk:
         if gone:
             if not self.dry_run:
                 safety.forget(self.services.state, one.session_id)
-                one.erase()
+                rewriting.erase(one)
             self._note("journals", self._shown(one.path), removed=True)
             return True
         if os.path.exists(marker):
             self.file(marker)
-        count = one.rewrite(self.edit.record, self._keeps_line, dry_run=self.dry_run)
+        count = rewriting.rewrite(one, self.edit.record, self._keeps_line, dry_run=self.dry_run)
         if count:
             self._note("journals", self._shown(one.path), count)
         return False

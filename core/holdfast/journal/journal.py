@@ -5,7 +5,7 @@ and the next writer cuts it. Any other unreadable data is :class:`~holdfast.erro
 missing or shorter than its acknowledged size. The file ``ID.hint`` holds that size. It is written after each append and
 not flushed, so after a power cut it can show less than was acknowledged, never more.
 
-Only a purge or a scrub rewrites messages, through :meth:`Journal.rewrite`. The first line then changes, so processes
+A purge or a scrub rewrites messages (:mod:`holdfast_sessions.rewriting`). The first line then changes, so processes
 that have the session open notice.
 
 Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the state
@@ -17,8 +17,7 @@ running summary is read from these, so checkpoints do not repeat it), ``work`` (
 from __future__ import annotations
 
 import os
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 from holdfast.errors import Conflict, Corrupt, Unavailable
@@ -55,6 +54,11 @@ def file_stem(session_id: str) -> str:
     return f"{slug or 'session'}~{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
+def header(session_id: str) -> bytes:
+    """A first line. Each is unique, see :meth:`Journal.first_line`."""
+    return encode({"kind": "session", "id": session_id, "v": 1, "made": os.urandom(6).hex()})
+
+
 class Hint(NamedTuple):
     """Offset of the last checkpoint (0 when unknown), and the acknowledged size of the journal in bytes."""
 
@@ -80,8 +84,8 @@ class Journal:
         self.folder = os.path.join(state, "sessions")
         stem = os.path.join(self.folder, file_stem(session_id))
         self.path = stem + ".jsonl"
-        self._lock_path = stem + ".lock"
-        self._hint_path = stem + ".hint"
+        self.lock_path = stem + ".lock"
+        self.hint_path = stem + ".hint"
         self._known: _Identity | None = None  # the file after this object's last append, whose tail needs no check
         #: Whether no other object changed the file between this one's last two appends.
         self.only_ours = False
@@ -139,7 +143,7 @@ class Journal:
         """
         lines = [encode(record) for record in records]
         private.make(self._state, "sessions")
-        with durable.lock(self._lock_path):
+        with durable.lock(self.lock_path):
             if first_line and self.first_line() != first_line:
                 raise Conflict(
                     f"{self.shown} was rewritten by a purge meanwhile.", next_step="Try again. Nothing was dropped."
@@ -155,7 +159,7 @@ class Journal:
             if not size:  # a process killed in its first append may have created `sessions` without making it durable
                 durable.fsync_dir(self._state)
                 self._reserve()
-                first = self._header()
+                first = header(self.session_id)
             start = durable.append(self.path, first + b"".join(lines)) + len(first)
             entries = []
             for line, record in zip(lines, records, strict=True):
@@ -166,11 +170,6 @@ class Journal:
             self._known = self._identity()
             self._leave_hint(start)
         return entries
-
-    def _header(self) -> bytes:
-        from holdfast.journal.lines import header
-
-        return header(self.session_id)
 
     def _reserve(self) -> None:
         """Reserve space for a note that this session is UNSAFE. Without it, only a full disk makes a difference."""
@@ -247,67 +246,10 @@ class Journal:
             if record is not None:
                 yield Entry(start, start + len(line), record)
 
-    def repair(self) -> int:
-        """Keep the damaged file next to the journal and continue with the intact lines; returns the number of bytes
-        left out or missing. Nothing is deleted, and checkpoints point to the same messages as before."""
-        from holdfast.journal import lines
-
-        with durable.lock(self._lock_path):
-            data = private.read(self.path) or b""
-            whole, lost = lines.whole_lines(data, self.session_id)
-            lost = max(lost, self.hint().acknowledged - len(data))
-            if lost <= 0:
-                return 0
-            if data:
-                durable.replace(f"{self.path}.damaged-{zlib.crc32(data):08x}", data)
-            durable.remove(self._hint_path)  # first, because it must never show more than the file has
-            durable.replace(self.path, whole)
-            self._known = None
-            return lost
-
-    def rewrite(
-        self,
-        change: Callable[[dict[str, Any]], dict[str, Any]],
-        keep: Callable[[bytes], bool],
-        *,
-        dry_run: bool = False,
-    ) -> int:
-        """Replace every record with ``change(record)`` and drop damaged lines that ``keep`` rejects.
-
-        Returns the number of affected lines. A crash leaves either the old journal or the new. Checkpoints point to
-        the same messages as before. Nothing is written if nothing changes. Raises: Unavailable.
-        """
-        from holdfast.journal import lines
-
-        if dry_run:
-            return lines.changed(private.read(self.path) or b"", self.session_id, change, keep)[1]
-        with durable.lock(self._lock_path):
-            data, changed = lines.changed(private.read(self.path) or b"", self.session_id, change, keep)
-            if changed:
-                durable.remove(self._hint_path)  # first, because it must never show more than the file has
-                durable.replace(self.path, data)
-                self._known = None
-            return changed
-
-    def erase(self) -> None:
-        """Remove the journal and its companion files. Raises: Unavailable."""
-        with durable.lock(self._lock_path):
-            for path in self.beside():
-                durable.remove(path)
-            durable.remove(self.path)
-            self._known = None
-            durable.retire(self._lock_path)
-
-    def beside(self) -> list[str]:
-        """Paths of the hint and of damaged journals put aside by a repair."""
-        damaged = os.path.basename(self.path) + ".damaged-"
-        names = [n for n in safeopen.names(self.folder) if n.startswith(damaged)] if os.path.isdir(self.folder) else []
-        return [*sorted(os.path.join(self.folder, n) for n in names), self._hint_path]
-
     def hint(self) -> Hint:
         """The hint's contents; empty when it is missing or unreadable."""
         try:
-            with safeopen.reader(self._hint_path) as file:
+            with safeopen.reader(self.hint_path) as file:
                 checkpoint, acknowledged = map(int, file.read(40).split())
         except (OSError, ValueError, OverflowError):
             return Hint()
@@ -317,7 +259,7 @@ class Journal:
         """Raises: Corrupt when more than the first ``whole`` bytes were acknowledged."""
         if self.hint().acknowledged <= whole:
             return
-        with durable.lock(self._lock_path):  # otherwise a purge or another writer may be active right now
+        with durable.lock(self.lock_path):  # otherwise a purge or another writer may be active right now
             acknowledged, size = self.hint().acknowledged, self.size()
             if size:
                 with safeopen.reader(self.path) as file:
@@ -358,7 +300,7 @@ class Journal:
 
     def _leave_hint(self, acknowledged: int) -> None:
         try:
-            fd = safeopen.open_fd(self._hint_path, os.O_WRONLY | os.O_CREAT)
+            fd = safeopen.open_fd(self.hint_path, os.O_WRONLY | os.O_CREAT)
             try:
                 os.write(fd, _HINT % (self._checkpoint, acknowledged))
             finally:
