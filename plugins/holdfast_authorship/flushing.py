@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from holdfast.flush import contract
 from holdfast.models import CuratedDecision
 from holdfast.text.openwork import is_none
-from holdfast_authorship import hostile, ownwords
+from holdfast_authorship import hostile, ownwords, sources
 from holdfast_authorship.witness import NEXT_STEP, REASON, Witness
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ class Authorship:
 
     def cleared(self, draft: Payload, turns: Sequence[Turn]) -> Payload:
         return hostile.cleared(draft, turns)
+
+    def sources(self, payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
+        return sources.of(payload, messages)
 
     def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, list[str]]:
         return _attributed(Witness(self._services, said), payload, summary)

@@ -21,6 +21,9 @@ class Authorship(Protocol):
     def cleared(self, draft: Payload, turns: Sequence[Turn]) -> Payload:
         """An extractor's draft without sentences that instruct an agent and are not the user's own words."""
 
+    def sources(self, payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
+        """``FIELD ID`` for each derived field and each message that it quotes."""
+
     def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, Sequence[str]]:
         """A payload and a summary as a flush of the messages ``said`` may write them, and warnings. Sentences that
         instruct an agent are marked with their source, and kept out of curated memory."""
@@ -34,6 +37,9 @@ class Unknown:
 
     def cleared(self, draft: Payload, turns: Sequence[Turn]) -> Payload:
         return draft
+
+    def sources(self, payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
+        return ()
 
     def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, Sequence[str]]:
         return payload, summary, ()

@@ -13,7 +13,6 @@ from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 from holdfast.flush import fallback
 from holdfast.fs import paths
 from holdfast.models import CuratedDecision, HandoffFields, Payload
-from holdfast.text import sources
 from holdfast.text.openwork import is_none, is_open
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ def complete(
             handoff=_handoff(given, payload, _first(drafts, "handoff"), before.handoff, branch),
             derived=(*payload.derived, "handoff"),
         )
-    return payload.evolve(sources=sources.of(payload, messages))
+    return payload
 
 
 def _first(drafts: Sequence[Payload], name: str) -> Any:

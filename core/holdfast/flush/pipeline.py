@@ -330,15 +330,18 @@ class _Flush:
         before = contract.before(work, last)
         messages = self.unflushed or order.as_said(session.messages)
         drafts, summary = self._extract(messages if names else self.unflushed, before)
+        authorship = services.authorship
         payload = contract.complete(
             given,
             messages,
             drafts,
-            services.authorship.own_words,
+            authorship.own_words,
             before=before,
             branch=session.branch,
             undecided=self.taken_up and enough,
         )
+        if messages:
+            payload = payload.evolve(sources=authorship.sources(payload, messages))
         if names := contract.missing(payload):
             raise contract.refusal(names)
         self.step = "gate"

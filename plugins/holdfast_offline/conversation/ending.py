@@ -15,8 +15,8 @@ from attrs import frozen
 
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
-from holdfast.text.sources import short_id
 from holdfast_authorship.ownwords import own_words
+from holdfast_authorship.sources import short_id
 from holdfast_offline.conversation import asked, tasks
 from holdfast_offline.conversation.asked import Kind
 
@@ -132,7 +132,7 @@ _ENDINGS: Final = Lazy(r"^(?:let me know|feel free|happy to|enjoy|hope this)", r
 @frozen(kw_only=True)
 class Ending:
     """``open`` is None without messages. ``next_step`` is ``none`` when nothing is left to do. ``why`` is the rule that
-    decided. ``source`` is the quoted message (:func:`holdfast.text.sources.short_id`), or empty."""
+    decided. ``source`` is the quoted message (:func:`holdfast_authorship.sources.short_id`), or empty."""
 
     open: bool | None = None
     next_step: str = ""
