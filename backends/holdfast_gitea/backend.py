@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final
 
 from holdfast.config.keyless import check_table
 from holdfast.errors import ConfigError
-from holdfast.models import AddResult, Fact
-from holdfast.storage import Capability, Document, FactOrder, StorageBackend, check_name
+from holdfast.storage import Capability, ComposedBackend, check_name
 from holdfast_gitea import invitations
 from holdfast_gitea.authors import Authors
 from holdfast_gitea.documents import Documents
@@ -58,7 +57,7 @@ def from_options(
     return GiteaBackend(root, token=token, path=path, **given)
 
 
-class GiteaBackend(StorageBackend):
+class GiteaBackend(ComposedBackend[Documents, Facts]):
     """Documents and facts as comments in ``repository`` (``owner/name``) on ``server``, written as the token's user.
 
     ``path`` is the folder under ``root`` whose ``state/`` holds this machine's lock and index. ``timeout_s`` limits one
@@ -90,52 +89,10 @@ class GiteaBackend(StorageBackend):
         whose = Authors(repo, authors)
         self.log = Log(repo, whose, Index(repo, whose, place.index), place)
         invitations.attach(self.log)
-        self._documents = Documents(self.log)
-        self._facts = Facts(self.log)
+        super().__init__(Documents(self.log), Facts(self.log))
 
     def __repr__(self) -> str:
         return f"GiteaBackend({self.log.repo.url!r})"
-
-    def read(self, name: str) -> Document | None:
-        return self._documents.read(name)
-
-    def write(self, name: str, text: str, expected: str | None = None) -> str:
-        return self._documents.write(name, text, expected)
-
-    def append(self, name: str, block: str, header: str, block_id: str) -> str:
-        return self._documents.append(name, block, header, block_id)
-
-    def delete(self, name: str) -> None:
-        self._documents.delete(name)
-
-    def names(self, prefix: str = "") -> list[str]:
-        return self._documents.names(prefix)
-
-    def add_fact(self, fact: Fact, limit: int) -> AddResult:
-        return self._facts.add(fact, limit)
-
-    def get_fact(self, fact_id: str) -> Fact:
-        return self._facts.get(fact_id)
-
-    def update_fact(
-        self,
-        fact_id: str,
-        *,
-        content: str | None = None,
-        category: str | None = None,
-        confidence: float | None = None,
-        source: str | None = None,
-    ) -> Fact:
-        return self._facts.update(fact_id, content, category, confidence, source)
-
-    def delete_fact(self, fact_id: str) -> Fact:
-        return self._facts.delete(fact_id)
-
-    def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
-        return self._facts.all(order, limit)
-
-    def count_facts(self) -> int:
-        return self._facts.count()
 
     def batch(self) -> AbstractContextManager[None]:
         return self._facts.batch()

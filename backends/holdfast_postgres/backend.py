@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 
 from holdfast.errors import ConfigError
 from holdfast.models import AddResult, Fact
-from holdfast.storage import Append, Capability, Document, FactOrder, Hit, StorageBackend, Version, Write
+from holdfast.storage import Append, Capability, ComposedBackend, Document, Hit, Version, Write
 from holdfast_postgres.database import Database
 from holdfast_postgres.documents import Documents
 from holdfast_postgres.facts import Facts
@@ -64,7 +64,7 @@ def _password(env: Mapping[str, str], server: str, root: str | os.PathLike[str])
         return ""  # the stored passwords are for other servers
 
 
-class PostgresBackend(StorageBackend):
+class PostgresBackend(ComposedBackend[Documents, Facts]):
     """Documents and facts of ``namespace`` in the database that ``server`` names.
 
     ``server`` is a URL without a password, which calling ``password`` supplies when connecting. ``timeout_s`` limits
@@ -101,8 +101,7 @@ class PostgresBackend(StorageBackend):
                 "storage.namespace is not a usable name.", next_step='Write it like "team/project", in one line.'
             )
         self._database = Database(server, namespace, password=password, timeout_s=timeout_s, connections=connections)
-        self._documents = Documents(self._database)
-        self._facts = Facts(self._database)
+        super().__init__(Documents(self._database), Facts(self._database))
 
     @property
     def database(self) -> Database:
@@ -111,12 +110,6 @@ class PostgresBackend(StorageBackend):
 
     def __repr__(self) -> str:
         return f"PostgresBackend({self._database.server!r}, {self._database.namespace!r})"
-
-    def read(self, name: str) -> Document | None:
-        return self._documents.read(name)
-
-    def write(self, name: str, text: str, expected: str | None = None) -> str:
-        return self._documents.write(name, text, expected)
 
     def read_many(self, names: Iterable[str]) -> Mapping[str, Document | None]:
         return self._documents.read_many(names)
@@ -134,52 +127,17 @@ class PostgresBackend(StorageBackend):
     def history(self, name: str, limit: int = 20) -> list[Version]:
         return self._documents.history(name, limit)
 
-    def append(self, name: str, block: str, header: str, block_id: str) -> str:
-        return self._documents.append(name, block, header, block_id)
-
-    def delete(self, name: str) -> None:
-        self._documents.delete(name)
-
-    def names(self, prefix: str = "") -> list[str]:
-        return self._documents.names(prefix)
-
-    def add_fact(self, fact: Fact, limit: int) -> AddResult:
-        return self._facts.add(fact, limit)
-
     def add_facts(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
         return self._facts.add_many(facts, limit)
 
     def replace_facts(self, facts: Sequence[Fact], limit: int, older: Sequence[str]) -> list[AddResult | None]:
         return self._facts.add_many(facts, limit, older)
 
-    def get_fact(self, fact_id: str) -> Fact:
-        return self._facts.get(fact_id)
-
-    def update_fact(
-        self,
-        fact_id: str,
-        *,
-        content: str | None = None,
-        category: str | None = None,
-        confidence: float | None = None,
-        source: str | None = None,
-    ) -> Fact:
-        return self._facts.update(fact_id, content, category, confidence, source)
-
     def change_source(self, fact_id: str, change: Callable[[str], str]) -> Fact:
         return self._facts.update(fact_id, None, None, None, change)
 
-    def delete_fact(self, fact_id: str) -> Fact:
-        return self._facts.delete(fact_id)
-
-    def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
-        return self._facts.all(order, limit)
-
     def strongest(self, limit: int | None = None) -> Iterator[Fact]:
         return self._facts.strongest(limit)
-
-    def count_facts(self) -> int:
-        return self._facts.count()
 
     def search(self, query: str, limit: int = 20) -> list[Hit]:
         return self._facts.search(query, limit)

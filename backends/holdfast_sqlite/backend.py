@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final
 
 from holdfast.errors import ConfigError, Unavailable, Unsupported
-from holdfast.models import AddResult, Fact
-from holdfast.storage import Capability, Document, FactOrder, Hit, StorageBackend
+from holdfast.models import Fact
+from holdfast.storage import Capability, ComposedBackend, Hit
 from holdfast_sqlite.database import Database
 from holdfast_sqlite.documents import Documents
 from holdfast_sqlite.facts import Facts
@@ -29,7 +29,7 @@ def from_options(root: str | os.PathLike[str], path: str, options: Mapping[str, 
     return SqliteBackend(root, path=path, **given)
 
 
-class SqliteBackend(StorageBackend):
+class SqliteBackend(ComposedBackend[Documents, Facts]):
     """Documents and facts in the database ``file`` in the folder ``path`` under ``root``, made by the first write.
 
     ``lock_timeout_s`` bounds how long a write waits for another process, in seconds. ``search`` keeps a full-text
@@ -49,58 +49,16 @@ class SqliteBackend(StorageBackend):
     ) -> None:
         self._index = SearchIndex(enabled=search and available())
         self._database = Database(Place(root, path=path, file=file), timeout_s=lock_timeout_s)
-        self._documents = Documents(self._database, self._index)
-        self._facts = Facts(self._database, self._index)
+        super().__init__(Documents(self._database, self._index), Facts(self._database, self._index))
         found = {Capability.SEARCH} if self._index.enabled else set()
         # Per instance, because it depends on how SQLite was compiled.
         self.capabilities = frozenset({Capability.CONCURRENT_WRITERS, *found})  # type: ignore[misc]
 
-    def read(self, name: str) -> Document | None:
-        return self._documents.read(name)
-
-    def write(self, name: str, text: str, expected: str | None = None) -> str:
-        return self._documents.write(name, text, expected)
-
-    def append(self, name: str, block: str, header: str, block_id: str) -> str:
-        return self._documents.append(name, block, header, block_id)
-
-    def delete(self, name: str) -> None:
-        self._documents.delete(name)
-
-    def names(self, prefix: str = "") -> list[str]:
-        return self._documents.names(prefix)
-
-    def add_fact(self, fact: Fact, limit: int) -> AddResult:
-        return self._facts.add(fact, limit)
-
-    def get_fact(self, fact_id: str) -> Fact:
-        return self._facts.get(fact_id)
-
-    def update_fact(
-        self,
-        fact_id: str,
-        *,
-        content: str | None = None,
-        category: str | None = None,
-        confidence: float | None = None,
-        source: str | None = None,
-    ) -> Fact:
-        return self._facts.update(fact_id, content, category, confidence, source)
-
     def change_source(self, fact_id: str, change: Callable[[str], str]) -> Fact:
         return self._facts.update(fact_id, None, None, None, change)
 
-    def delete_fact(self, fact_id: str) -> Fact:
-        return self._facts.delete(fact_id)
-
-    def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
-        return self._facts.all(order, limit)
-
     def strongest(self, limit: int | None = None) -> Iterator[Fact]:
         return self._facts.strongest(limit)
-
-    def count_facts(self) -> int:
-        return self._facts.count()
 
     def lost_facts(self) -> int:
         return self._database.lost()

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from enum import StrEnum
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from holdfast.errors import Conflict, NotFound, Refused, Unsupported
 
@@ -401,3 +401,89 @@ class StorageBackend(ABC):
     def where(self, name: str) -> str:
         """Where a person finds the document, as a path relative to the project or a URL."""
         return name
+
+
+class DocumentPart(Protocol):
+    """The documents of a :class:`ComposedBackend`. Methods are as in :class:`StorageBackend`."""
+
+    def read(self, name: str) -> Document | None: ...
+
+    def write(self, name: str, text: str, expected: str | None) -> str: ...
+
+    def append(self, name: str, block: str, header: str, block_id: str) -> str: ...
+
+    def delete(self, name: str) -> None: ...
+
+    def names(self, prefix: str) -> list[str]: ...
+
+
+class FactPart(Protocol):
+    """The facts of a :class:`ComposedBackend`. Methods are as those with ``fact`` in the name in
+    :class:`StorageBackend`, ``all`` as ``facts``."""
+
+    def add(self, fact: Fact, limit: int) -> AddResult: ...
+
+    def get(self, fact_id: str) -> Fact: ...
+
+    def update(
+        self, fact_id: str, content: str | None, category: str | None, confidence: float | None, source: str | None
+    ) -> Fact: ...
+
+    def delete(self, fact_id: str) -> Fact: ...
+
+    def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]: ...
+
+    def count(self) -> int: ...
+
+
+_D = TypeVar("_D", bound=DocumentPart)
+_F = TypeVar("_F", bound=FactPart)
+
+
+class ComposedBackend(StorageBackend, Generic[_D, _F]):
+    """A backend of two parts, one for the documents and one for the facts."""
+
+    def __init__(self, documents: _D, facts: _F) -> None:
+        self._documents = documents
+        self._facts = facts
+
+    def read(self, name: str) -> Document | None:
+        return self._documents.read(name)
+
+    def write(self, name: str, text: str, expected: str | None = None) -> str:
+        return self._documents.write(name, text, expected)
+
+    def append(self, name: str, block: str, header: str, block_id: str) -> str:
+        return self._documents.append(name, block, header, block_id)
+
+    def delete(self, name: str) -> None:
+        self._documents.delete(name)
+
+    def names(self, prefix: str = "") -> list[str]:
+        return self._documents.names(prefix)
+
+    def add_fact(self, fact: Fact, limit: int) -> AddResult:
+        return self._facts.add(fact, limit)
+
+    def get_fact(self, fact_id: str) -> Fact:
+        return self._facts.get(fact_id)
+
+    def update_fact(
+        self,
+        fact_id: str,
+        *,
+        content: str | None = None,
+        category: str | None = None,
+        confidence: float | None = None,
+        source: str | None = None,
+    ) -> Fact:
+        return self._facts.update(fact_id, content, category, confidence, source)
+
+    def delete_fact(self, fact_id: str) -> Fact:
+        return self._facts.delete(fact_id)
+
+    def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
+        return self._facts.all(order, limit)
+
+    def count_facts(self) -> int:
+        return self._facts.count()

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from holdfast.text.lazy import Lazy
+
 if TYPE_CHECKING:
     from holdfast.models import Message, Payload
 
@@ -17,24 +19,30 @@ MAX_MESSAGES: Final = 5_000
 #: Number of a quotation's characters to compare, and the minimum that identifies its author.
 _KEY_CHARS: Final = 40
 _LEAST_CHARS: Final = 8
+#: Length of a short id, in characters.
+_SHORT: Final = 8
+#: Ids that begin alike: with a kind (``msg_``, ``prt_``, ``toolu_``), or version 7 UUIDs, which begin with a time.
+_ALIKE: Final = Lazy(r"[a-z]+_|[0-9a-f]{8}-[0-9a-f]{4}-7")
 _LISTS: Final = ("facts", "decisions", "blockers", "follow_ups")
 
 
-def short_id(message: Message) -> str:
-    """A message id's first characters, enough to find the message in the journal."""
-    return message.id.removeprefix("hook-").removeprefix("row-")[:8]
+def short_id(message_id: str) -> str:
+    """Eight characters that identify a message in its session: the first ones, or the last ones of ids that begin with
+    a kind or a time, like Codex's and opencode's."""
+    bare = message_id.removeprefix("hook-").removeprefix("row-")
+    return bare[-_SHORT:] if _ALIKE.match(bare) else bare[:_SHORT]
 
 
 def of(payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
     """``FIELD ID`` for each derived field and each message it quotes, ordered by quotation. ``ID`` is
     a shortened message id (:func:`short_id`)."""
-    wanted: dict[str, str] = {}  # where each quotation starts
-    texts: list[tuple[str, str]] = []
+    said_in: dict[str, str] = {}  # the message of each key
+    wanted: list[tuple[str, tuple[str, ...]]] = []
     for field in ("objective", "next_step", *_LISTS):
         if field in payload.derived:
             value = getattr(payload, field) or ()
-            texts += [(field, _key(text)) for text in ((value,) if isinstance(value, str) else value)]
-    open_keys = {key for _, key in texts if len(key) >= _LEAST_CHARS}
+            wanted += [(field, _keys(field, text)) for text in ((value,) if isinstance(value, str) else value)]
+    open_keys = {key for _, keys in wanted for key in keys}
     for message in messages[: -MAX_MESSAGES - 1 : -1]:
         if not open_keys:
             break
@@ -42,9 +50,16 @@ def of(payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
             continue
         said = _plain(message.text)
         for key in [key for key in open_keys if key in said]:
-            wanted[key] = short_id(message)
+            said_in[key] = short_id(message.id)
             open_keys.discard(key)
-    return tuple(dict.fromkeys(f"{field} {wanted[key]}" for field, key in texts if key in wanted))
+    found = ((field, next((said_in[key] for key in keys if key in said_in), "")) for field, keys in wanted)
+    return tuple(dict.fromkeys(f"{field} {source}" for field, source in found if source))
+
+
+def _keys(field: str, text: str) -> tuple[str, ...]:
+    """What to look for, best first. An objective may end with an earlier request in brackets."""
+    texts = (text, text.partition(" (")[0]) if field == "objective" else (text,)
+    return tuple(key for key in map(_key, texts) if len(key) >= _LEAST_CHARS)
 
 
 def _plain(text: str) -> str:

@@ -12,7 +12,7 @@ from holdfast.text import recall
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast_recall.methods import SearchHit
+    from holdfast_recall.hits import SearchHit
 
 Arguments = Mapping[str, Any]
 
@@ -62,7 +62,8 @@ def _line(hit: SearchHit) -> str:
     timed = hit.kind in ("turn", "fact")  # others have the date of their document
     when = f" {hit.at:{'%Y-%m-%d %H:%M' if timed else '%Y-%m-%d'}}" if hit.at else ""
     name, place = (short(hit.name), short(hit.place)) if hit.kind == "turn" else (hit.name, hit.place)
-    return f"- [{hit.kind}{when}] name={name!r} place={place!r} {hit.role}: {hit.excerpt}"
+    also = f" (also in {', '.join(place.where for place in hit.also[:2])})" if hit.also else ""
+    return f"- [{hit.kind}{when}] name={name!r} place={place!r} {hit.role}: {hit.excerpt}{also}"
 
 
 def open_place(memory: Holdfast, arguments: Arguments) -> str:
@@ -110,6 +111,7 @@ def _lines(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
 
 
 def _messages(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
+    from holdfast_authorship.sources import short_id
     from holdfast_sessions.lookup import messages, resolve, short
 
     try:
@@ -118,7 +120,9 @@ def _messages(memory: Holdfast, name: str, place: str, around: int) -> list[str]
         raise NotFound(error.message, next_step="Take `name` from a hit of `search`.") from None
     found = messages(memory, session, around=place, span=around)
     ids = [one["id"] for one in found]
-    opened = place if place in ids else next((one for one in ids if one.startswith(place)), "")
+    opened = (
+        place if place in ids else next((one for one in ids if one.startswith(place) or short_id(one) == place), "")
+    )
     zone = memory.services.now().tzinfo
     return [
         f"session {session}",

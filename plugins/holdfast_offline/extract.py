@@ -125,7 +125,7 @@ def _summary(
     compacted = _compaction(messages)
     if compacted is not None:
         kept = quotes.fit(_summary_lines(compacted), _COMPACTION_CHARS, known)
-        add("The client's own summary, at its last compaction", kept, source=short_id(compacted))
+        add("The client's own summary, at its last compaction", kept, source=short_id(compacted.id))
     working = asides.without(said)  # the beginning of `said`
     places = {id(message) for message in working}
     asked_then = [(message, own) for message, own in requests if id(message) in places]
@@ -135,7 +135,7 @@ def _summary(
     last = next((m for m in reversed(answers) if id(m) in places), answers[-1] if answers else None)
     if last is not None:
         kept = quotes.fit(quotes.lines(last, named=False), min(_LAST_ANSWER_CHARS, room), known)
-        add("The agent said last", kept, source=short_id(last))
+        add("The agent said last", kept, source=short_id(last.id))
     spoke = sorted([*requests, *replies.said(said)], key=_place(said))
     add("The user said", _user_said(spoke, min(_SAID_CHARS, room), known))
     add("Task list", _task_lines(listed))
@@ -188,7 +188,7 @@ def _asked(requests: Sequence[tuple[Message, str]], objective: str, known: set[s
     picked = [*earlier[:1], *earlier[1:][-2:]]
     shown = [(message, asked.headline(own, _EARLIER_CHARS)) for message, own in picked]
     found = [
-        Quote(text, short_id(message))
+        Quote(text, short_id(message.id))
         for message, text in shown
         if text not in objective and not objective.startswith(text[:_ALIKE_CHARS])
     ]
@@ -209,11 +209,11 @@ def _user_said(spoke: Sequence[tuple[Message, str]], room: int, known: set[str])
     found: list[Quote] = []
     for message, own in spoke[-_NEWEST:]:
         if message.role == "tool":
-            found.append(Quote(clip(own, quotes.MAX_LINE_CHARS), short_id(message), rank=1))
+            found.append(Quote(clip(own, quotes.MAX_LINE_CHARS), short_id(message.id), rank=1))
         elif len(own) <= _MAX_QUOTED_CHARS:
             found += quotes.lines(message, user=True)
         else:
-            found.append(Quote(asked.headline(own, _HEADLINE_CHARS), short_id(message)))
+            found.append(Quote(asked.headline(own, _HEADLINE_CHARS), short_id(message.id)))
     return _best(found, room, known)
 
 

@@ -104,7 +104,7 @@ def lines(message: Message, *, remark: bool = False, user: bool = False, named: 
         if (remark and plain.endswith("?")) or (user and asked.is_pasted(line)):
             continue
         rank = (1 if _LIMITS.search(plain) else 0) if user else 2 if _REASONS.search(plain) else 0
-        found.append(Quote(clip(plain, MAX_LINE_CHARS), short_id(message), rank))
+        found.append(Quote(clip(plain, MAX_LINE_CHARS), short_id(message.id), rank))
         if len(found) >= _MAX_LINES:
             break
     return found

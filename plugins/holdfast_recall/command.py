@@ -14,12 +14,15 @@ from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast_recall.methods import Found, SearchHit
+    from holdfast_recall.hits import SearchHit
+    from holdfast_recall.methods import Found
 
 #: The help section that lists the command, and its line there.
 HEADING = "Go on"
 SUMMARY = "find what was said, decided and noted, in every session"
 
+#: Places shown of a line that stands in several.
+_ALSO: Final = 3
 _KINDS: Final = ("turn", "note", "decision", "memory", "fact", "document")
 
 
@@ -96,6 +99,7 @@ def as_table(hit: SearchHit) -> dict[str, Any]:
         "excerpt": hit.excerpt,
         "before": hit.before,
         "after": hit.after,
+        "also": [place.where for place in hit.also],
     }
 
 
@@ -145,7 +149,18 @@ def _show(out: Term, found: Found, question: str, now: datetime, begun: dict[str
             out.say(_marked(out, line, stems))
         if hit.after:
             out.say(f"  {out.dim(out.clip(hit.after, out.width - 2))}")
+        if hit.also:
+            out.say(out.wrapped(_also(hit), first="  ", rest="  "))
     out.say(out.dim(f"{count(len(found.hits), 'hit')} in {searched}, best first. {kept}"))
+
+
+def _also(hit: SearchHit) -> str:
+    """``Also in a.md:3, b.md:7 and 2 more places.``"""
+    from holdfast.cli.humanize import count
+
+    shown, more = hit.also[:_ALSO], len(hit.also) - _ALSO
+    places = ", ".join(place.where for place in shown)
+    return f"Also in {places} and {count(more, 'more place')}." if more > 0 else f"Also in {places}."
 
 
 def _where(hit: SearchHit) -> str:

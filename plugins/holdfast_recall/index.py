@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 #: The file, in the private folder. Every purge removes that folder's ``derived``.
 FILE: Final = os.path.join(private.DERIVED, "search.sqlite")
-#: Changes with the tables, the tokens, the marks and the size of a page. A file with another version is rebuilt.
-VERSION: Final = 8
+#: Changes with the tables, the indexed text, its tokens and marks, and the size of a page. Files of other versions are
+#: rebuilt.
+VERSION: Final = 9
 _TABLES: Final = f"""
 CREATE TABLE source (
     id INTEGER PRIMARY KEY, kind TEXT, name TEXT, stamp TEXT, origin TEXT, place INTEGER, texts INTEGER,

@@ -6,50 +6,23 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
-from itertools import count, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.errors import BadValue
 from holdfast.journal import journal
 from holdfast.plugin.progress import watched
 from holdfast_recall import dates, index, rank, spelling, texts, vectors, words
-from holdfast_recall.excerpts import excerpt
+from holdfast_recall.hits import SearchHit, once_each, shown
 from holdfast_recall.served import hits as served_hits
 from holdfast_sessions import archive
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from holdfast import Holdfast
 
 
 #: Maximum question length, in characters. The rest of a pasted page adds nothing.
 _QUESTION: Final = 2_000
 _CUT: Final = f"Only the first {_QUESTION:,} characters of the question were searched."
-
-
-class SearchHit(NamedTuple):
-    """A possible answer.
-
-    ``kind`` is turn, note, decision, memory, fact or document. ``name`` is the session, the document or empty, and
-    ``place`` the message id, the line or the fact's id in it. ``where`` shows both to people. ``at`` is None when no
-    date is known. ``score`` is at most 1. ``text`` is the whole content, ``excerpt`` the matching part. ``before`` and
-    ``after`` are a line each from around that part, possibly from the neighbouring message or line, or empty.
-    ``corrected`` is the question searched instead when nothing matched the question as written.
-    """
-
-    kind: str
-    name: str
-    place: str
-    where: str
-    at: datetime | None
-    role: str
-    score: float
-    excerpt: str
-    text: str
-    before: str = ""
-    after: str = ""
-    corrected: str = ""
 
 
 class Hits(list[SearchHit]):
@@ -130,24 +103,7 @@ def find(
         raise _no_word()
     now = memory.services.now()
     first, end = _moment("since", since, now), _moment("until", until, now)
-    conditions: list[tuple[str, tuple[object, ...]]] = []
-    if chosen:
-        conditions.append((f"text.kind IN ({','.join('?' * len(chosen))})", chosen))
-    if session:
-        stem = journal.file_stem(session)
-        named = "SELECT id FROM source WHERE kind = ? AND (name = ? OR substr(name, -length(?)) = ?)"
-        archived = f"/{stem}{archive.SUFFIX}"
-        conditions.append(
-            (f"text.id >> {index.SOURCE} IN ({named})", (texts.TURN, f"{stem}.jsonl", archived, archived))
-        )
-    if first is not None:
-        # A line of a document is dated by the day's beginning and can be from any time of it.
-        latest = f"text.at + {texts.REST_OF_DAY_S} * (text.kind NOT IN ('{texts.TURN}', '{texts.FACT}'))"
-        conditions.append((f"text.at > 0 AND {latest} >= ?", (first.timestamp(),)))
-    if end is not None:
-        conditions.append(("text.at > 0 AND text.at < ?", (end.timestamp(),)))
-    where = " AND ".join(condition for condition, _ in conditions)
-    given = tuple(value for _, values in conditions for value in values)
+    where, given = _conditions(chosen, session, first, end)
 
     def found() -> Found:
         with index.opened(memory) as (db, total, unread):
@@ -156,7 +112,7 @@ def find(
             ranked = ranking(asked)
             corrected = "" if ranked else spelling.corrected(db, asked)
             ranked = ranked or (ranking(corrected) if corrected else ranking(asked, by_words=False))
-            hits = _hits(memory, db, _once_each(ranked, limit), corrected or asked)
+            hits = shown(memory, db, once_each(db, ranked, limit), corrected or asked)
             corrected = corrected if hits else ""
             return Found(
                 hits=[hit._replace(corrected=corrected) for hit in hits] if corrected else hits,
@@ -177,14 +133,30 @@ def find(
     return answer
 
 
-def _once_each(ranked: list[rank.Ranked], limit: int) -> list[rank.Ranked]:
-    """The best pieces; of a turn that is several pieces only the best one."""
-    seen: dict[object, rank.Ranked] = {}
-    for one in ranked:
-        seen.setdefault((one.id >> index.SOURCE, one.place), one)
-        if len(seen) == limit:
-            break
-    return list(seen.values())
+def _conditions(
+    kinds: tuple[str, ...], session: str, first: datetime | None, end: datetime | None
+) -> tuple[str, tuple[object, ...]]:
+    """An SQL condition on the table ``text``, empty for all of it, and its values."""
+    conditions: list[tuple[str, tuple[object, ...]]] = []
+    if kinds:
+        conditions.append((f"text.kind IN ({','.join('?' * len(kinds))})", kinds))
+    if session:
+        stem = journal.file_stem(session)
+        named = "SELECT id FROM source WHERE kind = ? AND (name = ? OR substr(name, -length(?)) = ?)"
+        archived = f"/{stem}{archive.SUFFIX}"
+        conditions.append(
+            (f"text.id >> {index.SOURCE} IN ({named})", (texts.TURN, f"{stem}.jsonl", archived, archived))
+        )
+    if first is not None:
+        # A line of a document is dated by the day's beginning and can be from any time of it.
+        latest = f"text.at + {texts.REST_OF_DAY_S} * (text.kind NOT IN ('{texts.TURN}', '{texts.FACT}'))"
+        conditions.append((f"text.at > 0 AND {latest} >= ?", (first.timestamp(),)))
+    if end is not None:
+        conditions.append(("text.at > 0 AND text.at < ?", (end.timestamp(),)))
+    return (
+        " AND ".join(condition for condition, _ in conditions),
+        tuple(value for _, values in conditions for value in values),
+    )
 
 
 def _checked(question: str, limit: int, kinds: Iterable[str]) -> tuple[str, ...]:
@@ -210,74 +182,3 @@ def _moment(name: str, given: datetime | str | None, now: datetime) -> datetime 
         return dates.moment(given, now)
     except (ValueError, OverflowError):
         raise BadValue(name, "is not a span or a date", next_step="Write it like `3d` or `2026-11-02`.") from None
-
-
-def _whole(db: sqlite3.Connection, one: int, place: str) -> str:
-    """A long turn's indexed text, from its pieces, which are entries next to each other with the same place."""
-
-    def body(number: int) -> str:
-        row = db.execute("SELECT body FROM text WHERE id = ? AND place = ?", (number, place)).fetchone()
-        return row[0] if row else ""
-
-    before = reversed(list(takewhile(bool, map(body, count(one - 1, -1)))))
-    return "".join([*before, *takewhile(bool, map(body, count(one)))])
-
-
-def _hits(memory: Holdfast, db: sqlite3.Connection, ranked: list[rank.Ranked], question: str) -> list[SearchHit]:
-    """The found content, masked for output with a few validator calls."""
-    shown_ids = {one.id + offset for one in ranked for offset in (-1, 0, 1)}
-    wanted = {one.id + offset for one in ranked for offset in (-2, -1, 0, 1, 2)}
-    rows = {
-        row[0]: row[1:]
-        for row in db.execute(
-            "SELECT t.id, t.kind, t.place, t.at, t.role, t.body, s.name, s.origin FROM text t JOIN source s "  # noqa: S608
-            f"ON s.id = t.id >> {index.SOURCE} WHERE t.id IN ({','.join('?' * len(wanted))})",
-            tuple(wanted),
-        )
-    }
-    place_of = {one: row[1] for one, row in rows.items()}
-    bodies = {
-        one: _whole(db, one, place) if place in (place_of.get(one - 1), place_of.get(one + 1)) else rows[one][4]
-        for one, place in place_of.items()
-        if one in shown_ids
-    }
-    masked = memory.services.gate.outgoing_all(list(bodies.values()), surface="journal")
-    # A piece of a long turn is shown alone only if the turn holds nothing to mask: a secret can go on in the next one.
-    shown = {
-        one: rows[one][4] if text == whole else text for (one, whole), text in zip(bodies.items(), masked, strict=True)
-    }
-
-    def neighbour(one: int, place: str) -> str:
-        if one not in shown or rows[one][0] == texts.FACT:
-            return ""
-        role = rows[one][3] if rows[one][0] == texts.TURN and rows[one][1] != place else ""
-        return f"{role}: {shown[one]}" if role else shown[one]
-
-    sessions: dict[str, str] = {}
-    hits = []
-    for one in ranked:
-        kind, place, at, role, _, name, origin = rows[one.id]
-        if kind == texts.TURN:
-            if name not in sessions:
-                sessions[name] = texts.session_of(memory, name, origin)
-            name = sessions[name]
-            where = f"session {name}, turn {place}"
-        else:
-            where = f"{name}:{place}" if name else place
-        part = excerpt(shown[one.id], question, neighbour(one.id - 1, place), neighbour(one.id + 1, place))
-        hits.append(
-            SearchHit(
-                kind=kind,
-                name=name,
-                place=place,
-                where=where,
-                at=dates.local(at, memory.config.tz) if at else None,
-                role=role,
-                score=round(one.score, 4),
-                excerpt=part.match,
-                text=shown[one.id],
-                before=part.before,
-                after=part.after,
-            )
-        )
-    return hits

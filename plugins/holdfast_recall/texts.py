@@ -43,6 +43,8 @@ REST_OF_DAY_S: Final = 86_399
 _REMOTE_S: Final = 60
 _LINE: Final = Lazy("^.*$", re.MULTILINE)
 _COMMENT: Final = Lazy(r"<!--.*?-->")
+#: The handoff's table for programs, which repeats its text.
+_TABLE: Final = Lazy(r"\A\+\+\+\n.*?^\+\+\+$", re.MULTILINE | re.DOTALL)
 
 
 _KINDS_OF: Final = {Surface.DAILY: NOTE, Surface.DIARY: NOTE, Surface.MEMORY: MEMORY, Surface.USER: MEMORY}
@@ -228,8 +230,10 @@ def document(memory: Holdfast, name: str) -> Iterator[Text]:
         return
     day = day_of(memory, name)
     at = day.timestamp() if day else 0.0
+    table = _TABLE.search(found.text) if memory.services.layout.surface_of(name) == Surface.HANDOFF else None
+    begin = table.end() if table else 0
     for number, line in enumerate(_LINE.finditer(found.text), 1):  # a list of short lines takes many times their bytes
-        body = _COMMENT.sub("", line[0]).strip()
+        body = _COMMENT.sub("", line[0]).strip() if line.start() >= begin else ""
         if body and not (kind == NOTE and _FRAME.search(body)):
             yield Text(DECISION if kind == NOTE and body.startswith(_DECISION) else kind, str(number), at, "", body)
 

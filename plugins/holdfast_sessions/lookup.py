@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from holdfast.errors import Corrupt, NotFound
 from holdfast.journal.journal import Journal
 from holdfast.text.lazy import Lazy
+from holdfast_authorship.sources import short_id
 from holdfast_sessions import archive
 
 if TYPE_CHECKING:
@@ -80,8 +81,8 @@ def _archived(memory: Holdfast) -> Iterator[str]:
 def messages(memory: Holdfast, session: str, *, around: str | None = None, span: int = 0) -> list[dict[str, Any]]:
     """A session's message records, in order, as stored. Mask them before showing them.
 
-    With ``around``, only the message with that id, or the only one whose id begins with it, and ``span`` messages
-    before and after it. Raises: NotFound; Unavailable.
+    With ``around``, only the message with that id or short id, or the only one whose id begins with it, and ``span``
+    messages before and after it. Raises: NotFound; Unavailable.
     """
     state = memory.services.state
     journal = Journal(state, session)
@@ -93,7 +94,7 @@ def messages(memory: Holdfast, session: str, *, around: str | None = None, span:
         return found
     at = next((number for number, one in enumerate(found) if one["id"] == around), -1)
     if at < 0 and len(around) >= _PREFIX:
-        begun = [number for number, one in enumerate(found) if one["id"].startswith(around)]
+        begun = [n for n, one in enumerate(found) if one["id"].startswith(around) or short_id(one["id"]) == around]
         at = begun[0] if len(begun) == 1 else -1
     if at < 0:
         raise NotFound(

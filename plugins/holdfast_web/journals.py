@@ -16,6 +16,7 @@ from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import proof
 from holdfast.journal import refusals
 from holdfast.journal.journal import Journal
+from holdfast_authorship.sources import short_id
 
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
@@ -277,7 +278,7 @@ def quoted(payload: Payload, said: Sequence[Said]) -> list[tuple[str, ...]]:
     found = []
     for one in said:
         plain = _plain(one.text)
-        short = one.id.removeprefix("hook-").removeprefix("row-")[:8]
+        short = short_id(one.id)
         by_text = [label for label, key in keys if key in plain]
         found.append(tuple(dict.fromkeys([*by_text, *(label for ident, label in sorted(named) if ident == short)])))
     return found

@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import notes
+from holdfast_authorship.sources import short_id
 from holdfast_facts.store.origins import of, unsigned
 from holdfast_web.memory_lines import lines_of
 
@@ -26,7 +27,7 @@ _DIGITS: Final = re.compile(r"[0-9a-f]{4,8}")
 _LABEL: Final = re.compile(
     r"^(?:Fact|Decision|Next|Next step|Promised|Needed|Artifact|Blocker|memory|user): ", re.IGNORECASE
 )
-_IDS: Final = re.compile(r"\(([0-9a-f]{8})(?:[,…][^)]*)?\)")
+_IDS: Final = re.compile(r"\((\w{8})(?:[,…][^)]*)?\)")
 #: Characters that identify a quotation, as in the receipts' sources.
 _KEY_CHARS, _LEAST_CHARS = 40, 8
 _MOST_TURNS: Final = 3
@@ -202,14 +203,13 @@ def _turns(project: Project, session: str, line: str, *, before: datetime | None
         story = project.journals.story(session)
     except HoldfastError:
         return
-    ids = tuple(_IDS.findall(line))
+    ids = {short_id(said.id) for said in story.messages}.intersection(_IDS.findall(line))
     key = _key(line)
     found = []
     for said in reversed(story.messages):
         if before is not None and said.at > before:
             continue
-        short = said.id.removeprefix("hook-").removeprefix("row-")
-        if short.startswith(ids) if ids else bool(key) and key in _plain(said.text):
+        if short_id(said.id) in ids if ids else bool(key) and key in _plain(said.text):
             found.append(said)
         if len(found) == _MOST_TURNS:
             break
@@ -361,5 +361,7 @@ def _plain(text: str) -> str:
 
 
 def _key(line: str) -> str:
-    key = _plain(_IDS.sub("", _bare(line)).removesuffix("…"))[:_KEY_CHARS].strip()
+    text = _bare(line)
+    ids = _IDS.match(text)
+    key = _plain(text[ids.end() if ids else 0 :].removesuffix("…"))[:_KEY_CHARS].strip()
     return key if len(key) >= _LEAST_CHARS else ""

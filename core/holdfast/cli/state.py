@@ -67,12 +67,14 @@ def say_unsafe(out: Term, status: Status) -> None:
 
 
 def say_lost(out: Term, status: Status) -> None:
-    """Each thing that is missing, with what to do once for all with the same step."""
-    for number, one in enumerate(status.lost):
+    """Each thing that is missing and was not the reason of an unsafe session, with each next step once."""
+    reasons = {one.error for one in status.unsafe}
+    lost = [one for one in status.lost if one.message not in reasons]
+    for number, one in enumerate(lost):
         if not number:
             out.say()
         out.say(out.wrapped(one.message, first=f"{out.mark('fail')} ", rest="  "))
-        if one.next_step and (number + 1 == len(status.lost) or status.lost[number + 1].next_step != one.next_step):
+        if one.next_step and (number + 1 == len(lost) or lost[number + 1].next_step != one.next_step):
             out.say(out.wrapped(one.next_step, first=f"  {out.dim('next:')} ", rest="        "))
 
 

@@ -167,20 +167,20 @@ def _unanswered(said: Sequence[Message], last: Message) -> Ending:
         before = next((m for m in reversed(said[:-1]) if m.role == "assistant" and not m.tool), None)
         found = _proposal(before.text) if before else ""
         if before and found:
-            return Ending(open=True, next_step=found, why="agreed to", source=short_id(before))
+            return Ending(open=True, next_step=found, why="agreed to", source=short_id(before.id))
         request = _last_request(said)
         if request is not None:
             return evolve_open(request, "asked again")
-        return Ending(open=True, why=GO_ON, source=short_id(last))
+        return Ending(open=True, why=GO_ON, source=short_id(last.id))
     return Ending(
-        open=True, next_step=asked.headline(own, MAX_NEXT), why="request without an answer", source=short_id(last)
+        open=True, next_step=asked.headline(own, MAX_NEXT), why="request without an answer", source=short_id(last.id)
     )
 
 
 def evolve_open(request: tuple[Message, str], why: str) -> Ending:
     """Open work that continues with ``request``."""
     message, own = request
-    return Ending(open=True, next_step=asked.headline(own, MAX_NEXT), why=why, source=short_id(message))
+    return Ending(open=True, next_step=asked.headline(own, MAX_NEXT), why=why, source=short_id(message.id))
 
 
 def _last_request(said: Sequence[Message]) -> tuple[Message, str] | None:
@@ -195,7 +195,7 @@ def _interrupted(said: Sequence[Message]) -> Ending:
             break
         if message.role == "assistant" and not message.tool:
             if found := announced(message.text, working=True):
-                return Ending(open=True, next_step=found, why="announced", source=short_id(message))
+                return Ending(open=True, next_step=found, why="announced", source=short_id(message.id))
             break
     if doing := tasks.of(said).current:
         return Ending(open=True, next_step=cut(doing, MAX_NEXT), why="task list")
@@ -209,13 +209,13 @@ def _answered(said: Sequence[Message], last: Message, *, courtesy: bool) -> Endi
     listed = tasks.of(said)
     if not courtesy:
         if found := announced(last.text):
-            return Ending(open=True, next_step=found, why="announced", source=short_id(last))
+            return Ending(open=True, next_step=found, why="announced", source=short_id(last.id))
         request = _last_request(said)
         if question := needed(last.text, request[1] if request else ""):
-            return Ending(open=True, next_step=question, why="question to the user", source=short_id(last))
+            return Ending(open=True, next_step=question, why="question to the user", source=short_id(last.id))
     if listed.waiting:
         return Ending(open=True, next_step=cut(listed.waiting, MAX_NEXT), why="task list")
-    return Ending(open=False, next_step=NONE, why="answered", source=short_id(last))
+    return Ending(open=False, next_step=NONE, why="answered", source=short_id(last.id))
 
 
 def announced(text: str, *, working: bool = False) -> str:

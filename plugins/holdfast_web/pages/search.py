@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from holdfast_recall.methods import SearchHit
+    from holdfast_recall.hits import SearchHit
     from holdfast_web.pages.request import Request
     from holdfast_web.project import Project
     from holdfast_web.rendering import Renderer
@@ -51,19 +51,16 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         pending=pending,
         number=len(hits),
         hits=[
-            (group[0], marked(text, words), [(hit, _address(renderer, hit.kind, hit.name, hit.place)) for hit in group])
-            for text, group in _alike(hits)
+            (hit, marked(hit.excerpt.removeprefix("- ").replace("**", ""), words), _places(renderer, hit))
+            for hit in hits
         ],
     )
 
 
-def _alike(hits: Sequence[SearchHit]) -> list[tuple[str, list[SearchHit]]]:
-    """Group hits of one kind with the same words, ordered by their best hit, because notes often repeat a line."""
-    groups: dict[tuple[str, str, str], list[SearchHit]] = {}
-    for hit in hits:
-        text = in_one_line(hit.excerpt).removeprefix("- ").replace("**", "")
-        groups.setdefault((hit.kind, hit.role, text), []).append(hit)
-    return [(text, group) for (_, _, text), group in groups.items()]
+def _places(renderer: Renderer, hit: SearchHit) -> list[tuple[str, str]]:
+    """Each place of the hit and its address."""
+    places = [(hit.name, hit.place, hit.where), *hit.also]
+    return [(where, _address(renderer, hit.kind, name, place)) for name, place, where in places]
 
 
 def _address(renderer: Renderer, kind: str, name: str, place: str) -> str:

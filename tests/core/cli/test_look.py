@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
+from holdfast_authorship.sources import short_id
+
 from .test_commands import COMMANDS
 
 LOOKING = [
@@ -91,6 +93,17 @@ def test_unsafe__is_shown_everywhere_with_what_to_do(unwritable, words):
     assert result.code == 1
     assert "UNSAFE" in result.out
     assert "next: " in result.out
+
+
+def test_status__notes_folder_is_a_file__reason_stands_once(flushed, project):
+    flushed("add", "user", "Push it", "--session", "s1")
+    memory = project / ".holdfast/memory"
+    memory.rename(project / "aside")
+    memory.write_text("")
+    flushed("flush", "--session", "s1")
+    shown = " ".join(flushed("status").out.split())
+    assert shown.count("A file is where the folder of") == 1
+    assert "Move it away" in shown
 
 
 def test_status__states_and_counts(talked):
@@ -255,3 +268,15 @@ def test_overview__handoff_is_damaged__says_so_and_what_to_do(flushed, project):
     assert "sessions" in result.out
     assert "cannot be read as a handoff" in result.err
     assert "next: " in result.err
+
+
+@pytest.mark.parametrize("client", ["claude-code.midturn", "codex.midturn", "opencode.manual"])
+def test_sessions_show__short_ids_of_each_client__differ_and_find_their_message(run, client):
+    transcript = Path(__file__).parents[2] / "data" / "clients" / f"{client}.transcript.jsonl"
+    assert run("flush", "--transcript", str(transcript)).code == 0
+    (session,) = run("sessions", "--json").json["sessions"]
+    ids = [one["id"] for one in run("sessions", "show", session["id"], "--json").json["messages"]]
+    short = [short_id(one) for one in ids]
+    assert len(set(short)) == len(ids) > 5
+    around = run("sessions", "show", session["id"], "--around", short[0], "--json").json["messages"]
+    assert around[0]["id"] == ids[0]

@@ -109,3 +109,12 @@ def test_of__text_that_no_message_holds__has_no_source():
     )  # fmt: skip
     assert sources.of(payload, said) == ("objective abcdefgh",)
     assert sources.of(payload.evolve(derived=()), said) == ()
+
+
+def test_of__request_followed_by_an_earlier_one__names_the_request():
+    said = [
+        Message(role="user", text="Fix the parser of src/a.py", at=AT, id="first-message"),
+        Message(role="user", text="Now the tests, please.", at=AT, id="second-message"),
+    ]
+    payload = Payload(objective="Now the tests, please. (after: Fix the parser of src/a.py)", derived=("objective",))
+    assert sources.of(payload, said) == ("objective second-m",)

@@ -54,6 +54,33 @@ def test_search__notes_decisions_and_facts__found_by_kind(talked, payload) -> No
     assert {hit.kind for hit in memory.search("zookeeper", kinds=["fact"])} == {"fact"}
 
 
+def test_search__line_repeated_by_notes_of_several_days__one_hit_with_its_other_places(talked, payload, clock) -> None:
+    memory = talked("Something else entirely")
+    for _ in range(3):
+        memory.session("talk").add("user", "go on")
+        memory.session("talk").flush(payload(facts=["Zookeeper listens on 2181"]))
+        clock.tick(days=1)
+    memory.session("talk").add("user", "Zookeeper listens on 2181")
+    memory.session("later").add("user", "Zookeeper listens on 2181")
+    found = memory.search("zookeeper", limit=3, kinds=["note", "turn"])
+    assert sorted(hit.kind for hit in found) == ["note", "turn", "turn"]
+    (note,) = (hit for hit in found if hit.kind == "note")
+    days = {place.name for place in (note, *note.also)}
+    assert days == {f"memory/2026-11-{day}.md" for day in (21, 22, 23)}
+    assert all(place.where == f"{place.name}:{place.place}" for place in note.also)
+
+
+def test_search__handoff__its_table_for_programs_is_not_searched(talked, payload) -> None:
+    memory = talked("Something else entirely")
+    memory.session("talk").flush(payload(facts=["Zookeeper listens on 2181"]))
+    hits = memory.search("zookeeper", kinds=["document"])
+    assert [(hit.name, hit.excerpt, hit.also) for hit in hits] == [
+        ("continuity/active.md", "- Zookeeper listens on 2181", ())
+    ]
+    lines = memory.services.store.read("continuity/active.md").text.split("\n")
+    assert lines[int(hits[0].place) - 1].strip() == hits[0].excerpt
+
+
 def test_search__session_since_and_until__only_what_is_meant(talked, clock) -> None:
     memory = talked("the old plan")
     clock.tick(days=10)

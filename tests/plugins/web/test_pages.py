@@ -136,9 +136,9 @@ def test_search__of_a_line_that_several_notes_repeat__shows_it_once_with_each_pl
 ) -> None:
     memory, client = weeks
     found = memory.search("trigram index never used", limit=30)
-    texts = [hit.excerpt for hit in found if hit.kind == "note"]
-    assert len(texts) > len(set(texts))
+    repeated = next(hit for hit in found if hit.kind == "note" and hit.also)
     page = client.get("search?q=trigram+index+never+used&kind=note").text
+    assert all(f">{place.where}</bdi>" in page for place in (repeated, *repeated.also))
     shown = re.findall(r'<li><p dir="auto">(.*?)</p>', page)
     assert len(shown) == len(set(shown)) > 0
     assert "**" not in "".join(shown)
