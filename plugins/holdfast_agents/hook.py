@@ -48,6 +48,14 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--deadline", type=float, metavar="SECONDS", help="time limit (default: less than the client waits)"
     )
+    parser.add_argument(
+        "--allow",
+        type=int,
+        default=0,
+        metavar="CODE",
+        help="exit code that allows a compaction (default: 0). The installed guards choose another one, so that a "
+        "program that ends without an answer allows nothing",
+    )
     parser.epilog = (
         examples("holdfast hook claude-code PreCompact || exit 2", "holdfast hook codex < event.json")
         + "\n\nClients run this, and people rarely do. `holdfast install CLIENT` writes it into the client's settings."
@@ -55,13 +63,14 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    _hook(args.client, args.event, args.root, args.deadline)
+    _hook(args.client, args.event, args.root, args.deadline, args.allow)
 
 
 def quick(words: list[str], root: str | None) -> int | None:
     """Parse the plain form without argparse. None for anything else, help and mistakes included."""
     plain: list[str] = []
     limit_s: float | None = None
+    allow = 0
     rest = iter(words)
     for word in rest:
         if word == "--root":
@@ -73,20 +82,25 @@ def quick(words: list[str], root: str | None) -> int | None:
                 limit_s = float(next(rest, ""))
             except ValueError:
                 return None
+        elif word == "--allow":
+            try:
+                allow = int(next(rest, ""))
+            except ValueError:
+                return None
         elif word.startswith("-"):
             return None
         else:
             plain.append(word)
     if not 1 <= len(plain) <= 2 or plain[0] not in CLIENTS:
         return None
-    _hook(plain[0], plain[1] if len(plain) == 2 else "", root, limit_s)
+    _hook(plain[0], plain[1] if len(plain) == 2 else "", root, limit_s, allow)
 
 
-def _hook(client: str, expected: str, root: str | None, limit_s: float | None) -> NoReturn:
+def _hook(client: str, expected: str, root: str | None, limit_s: float | None, allow: int) -> NoReturn:
     from holdfast_agents.watchdog import Watchdog
 
     if nested.inside():
-        raise SystemExit(0)  # holdfast runs this agent as a model, so its session is not remembered
+        raise SystemExit(allow)  # holdfast runs this agent as a model, so its session is not remembered
     if sys.stdin is not None and sys.stdin.isatty():
         from holdfast.cli.problem import UsageError
 
@@ -94,7 +108,7 @@ def _hook(client: str, expected: str, root: str | None, limit_s: float | None) -
             "`holdfast hook` reads an event as JSON from stdin. Clients run it.",
             next_step=f"Run `holdfast install {client}` to set it up, or `holdfast doctor` to check the setup.",
         )
-    call = _Call(_dialect(client), expected, root)
+    call = _Call(_dialect(client), expected, root, allow)
     watchdog = Watchdog(limit_s or call.dialect.LIMITS_S[events.COMPACTING], call.late)
     watchdog.answer(call.answered(watchdog, limit_s))
 
@@ -116,9 +130,10 @@ def _dialect(client: str) -> Dialect:
 class _Call:
     """One run of the hook. ``kind`` is the event's kind as far as known. An unknown event counts as a compaction."""
 
-    def __init__(self, dialect: Dialect, expected: str, root: str | None) -> None:
+    def __init__(self, dialect: Dialect, expected: str, root: str | None, allow: int) -> None:
         self.dialect = dialect
         self.root = root
+        self.allow = allow
         self.state = ""
         self.expected = dialect.parse({"hook_event_name": expected, "event": expected}).kind if expected else ""
         self.kind = self.expected or events.COMPACTING
@@ -151,7 +166,8 @@ class _Call:
             self._log(_place(error))
             self._missed()
             reply = self._failed(f"Something unforeseen happened: {type(error).__name__}: {error}.")
-        return self.dialect.answer(self.kind, reply)
+        answer = self.dialect.answer(self.kind, reply)
+        return answer if reply.block or self.kind != events.COMPACTING else answer._replace(code=self.allow)
 
     # reading
 

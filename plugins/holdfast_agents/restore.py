@@ -45,10 +45,14 @@ def start(memory: Holdfast, event: Event) -> Reply:
     UNSAFE sessions come first, and the user sees them too. Raises: HoldfastError when memory cannot be read.
     """
     services = memory.services
+    if not services.is_remote:
+        try:
+            _remember(services, event)
+            return _started(memory, event)
+        except Unavailable as error:
+            return _unwritable(memory, event, error)
     _remember(services, event)
     backend = services.store.backend
-    if not memory.services.is_remote:
-        return _started(memory, event)
     try:
         with backend.within(_PROBE_S):
             backend.names(services.layout.name(Surface.HANDOFF))
@@ -87,6 +91,13 @@ def opening(memory: Holdfast, event: Event) -> Reply:
     text = "\n\n".join(filter(None, head))
     whole = _fitted(memory, text, event.session, in_bytes=event.client in _IN_BYTES)
     return Reply(context=whole, notice=unsafe)
+
+
+def _unwritable(memory: Holdfast, event: Event, error: Unavailable) -> Reply:
+    """The brief when the disk takes no writes: it can still be read. Raises: HoldfastError when it cannot."""
+    reply = opening(memory, event)
+    told = f"holdfast: {error.message} {error.next_step} Until then compaction is blocked."
+    return reply._replace(notice="\n".join(filter(None, (reply.notice, told))))
 
 
 def _without_store(memory: Holdfast, event: Event, error: HoldfastError) -> Reply:

@@ -65,7 +65,8 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
             checks += _of_plugins(memory)
     except HoldfastError as error:
         checks.append(_bad("backend", error))
-    checks += _guard("sessions", lambda: _unsafe(state))
+    damaged = any(one.name == "journals" and one.outcome is Outcome.FAIL for one in checks)
+    checks += _guard("sessions", lambda: _unsafe(state, damaged=damaged))
     checks += _guard("leftovers", lambda: _leftovers(root, state, repair=repair))
     checks += _guard("privacy", lambda: _privacy(state, repair=repair))
     return checks
@@ -178,8 +179,8 @@ def _journals(state: str, *, repair: bool) -> Iterator[Check]:
                 left_out = rewriting.repair(one) if repair else 0
                 if not left_out:
                     raise
-                kept = f"{one.shown} continues without {left_out:,} damaged bytes. The damaged file is kept next to it"
-                yield _good("journals", kept, repaired=True)
+                kept = f"{one.shown} continues without {left_out:,} damaged or missing bytes."
+                yield _good("journals", f"{kept} The damaged file is kept next to it", repaired=True)
         except HoldfastError as error:
             broken += 1
             yield _bad("journals", error)
@@ -364,7 +365,8 @@ def _asked(found: discovery.Found, memory: Holdfast) -> Iterator[Check]:
         )
 
 
-def _unsafe(state: str) -> Iterator[Check]:
+def _unsafe(state: str, *, damaged: bool) -> Iterator[Check]:
+    """``damaged``: a journal cannot be read, which makes its session UNSAFE without a marker."""
     markers = safety.all_unsafe(state)
     for marker in markers:
         yield Check(
@@ -373,7 +375,7 @@ def _unsafe(state: str) -> Iterator[Check]:
             message=f"{marker.session} is UNSAFE: {marker.error}",
             next_step=marker.way_out,
         )
-    if not markers:
+    if not markers and not damaged:
         yield _good("sessions", "none is UNSAFE")
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from holdfast_dream.dreamlog import DreamResult
 
 
-logger = log(__name__)
+logger = log("holdfast.dream")
 
 
 def deep_dream(

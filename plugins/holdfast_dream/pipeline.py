@@ -11,7 +11,6 @@ repeats unfinished work. Daily notes are read and never written. Every run leave
 from __future__ import annotations
 
 import contextlib
-import logging
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -27,6 +26,7 @@ from holdfast.fs import paths
 from holdfast.models import DreamSources
 from holdfast.plugin.progress import report
 from holdfast.storage import ABSENT
+from holdfast.text.lazy import log
 from holdfast_authorship import hostile, witness
 from holdfast_dream import confirmed, consolidate, dreamlog, held, memorytext, overflow
 from holdfast_dream.comparing import compare
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from holdfast.models import Finding
     from holdfast.session.services import Services
 
-logger = logging.getLogger(__name__)
+logger = log("holdfast.dream")
 
 #: Stages of a run, for its progress.
 _STAGES: Final = 4

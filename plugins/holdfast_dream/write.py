@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import logging
 import secrets
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from holdfast.config.layout import ARCHIVE, Surface
 from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
 from holdfast.fs import durable, paths, private
 from holdfast.storage import ABSENT, block_marker, sha256
+from holdfast.text.lazy import log
 from holdfast_dream import diary, dreamlog, held, memorytext
 from holdfast_dream.dreamlog import DreamResult, Status
 from holdfast_dream.held import Backup, Mark, Proposal
@@ -24,7 +24,7 @@ from holdfast_dream.held import Backup, Mark, Proposal
 if TYPE_CHECKING:
     from holdfast.session.services import Services
 
-logger = logging.getLogger(__name__)
+logger = log("holdfast.dream")
 
 
 def lock(services: Services, *, timeout_s: float = 10.0) -> durable.Lock:

@@ -20,7 +20,14 @@ SUMMARY = "keys of model providers and forges, kept in the system's keyring, eac
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("action", metavar="ACTION", choices=("set", "status", "remove"), help="set, status, remove")
+    parser.add_argument(
+        "action",
+        nargs="?",
+        default="status",
+        metavar="ACTION",
+        choices=("set", "status", "remove"),
+        help="set, status, remove (default: status)",
+    )
     parser.add_argument("name", metavar="NAME", nargs="?", help="whose key: openai, anthropic, gitea, ...")
     parser.add_argument(
         "--origin",

@@ -32,6 +32,7 @@ A few sentences for the people who own the project: what you merged, what you dr
 Rules for [MEMORY]:
 - Use ONLY information from the sources. Do not fabricate, infer, guess or add anything. Names, numbers,
   dates, versions, URLs, paths and identifiers are copied exactly.
+- Keep the words of the sources. Shorten their sentences, but do not put them in other words.
 - Keep what is still true. Merge what says the same. Where notes correct the memory, the newer statement stays.
 - Leave out what only happened once, open work, guesses, conversation, secrets, and passages like [REDACTED...].
 - Write in the language of the sources. Write nothing but headings and items.

@@ -84,7 +84,10 @@ class BySubject(Edit):
         return None if any(map(self._holds, (fact.content, fact.source, fact.id))) else fact
 
     def row(self, row: dict[str, Any]) -> dict[str, Any] | None:
-        return None if _any_text(row, self._holds) else row
+        if not _any_text(row, self._holds):
+            return row
+        # The end of a dream stays, masked: without it the run counts as killed, and its other lines lose their history.
+        return self.table(row) if str(row.get("id")).startswith("dream_") else None
 
     def table(self, table: dict[str, Any]) -> dict[str, Any] | None:
         if self._holds(str(table.get("session", ""))):

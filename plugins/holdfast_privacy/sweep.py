@@ -117,7 +117,7 @@ class Walk:
         """Edit every place. A place that fails is reported in ``left``, and the others are still edited."""
         self.edit.begin(self.services)
         for aside in private.foreign(self.services.state):
-            why = "This state belongs to another user or machine and is never read."
+            why = "This state is of another user or machine, or of a copied project, and is never read."
             step = "Run `holdfast trust --adopt-state` and repeat this, or remove the state manually."
             self.left.append(Left(name=self._shown(aside), why=why, next_step=step))
         doing = "Checking" if self.dry_run else "Editing"

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 #: Minimum length of the accepted beginning of an id.
 _PREFIX = 4
-_UUID: Final = Lazy(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+#: A UUID, alone or after the prefix of the client that made it (``claude-code-``).
+_UUID: Final = Lazy(r"((?:[a-z-]+-)?)[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 #: Length of a short id. The first 12 digits of a version 7 UUID are a time, so neighbours share fewer of them.
 _SHORT, _SHORT_OF_TIME = 8, 13
 #: Maximum length of a title, in characters.
@@ -41,11 +42,11 @@ def resolve(memory: Holdfast, given: str) -> str:
 
 
 def short(session: str) -> str:
-    """A UUID's first characters. Other ids are names and stay whole."""
+    """A UUID's first characters, after the client's prefix. Other ids are names and stay whole."""
     found = _UUID.fullmatch(session)
     if not found:
         return session
-    return session[: _SHORT_OF_TIME if found[1] == "7" else _SHORT]
+    return session[: len(found[1]) + (_SHORT_OF_TIME if found[2] == "7" else _SHORT)]
 
 
 def titles(memory: Holdfast, sessions: Iterable[str]) -> dict[str, str]:

@@ -37,7 +37,7 @@ def run(out: Term, root: str, *, yes: bool, as_json: bool) -> int:
         rows = [_row(root, one, done.get(one.path)) for one in held]
         out.json({"ok": clean, "root": root, "state": rows, **({} if clean or agreed else {"next_step": _NEXT})})
     elif not held:
-        out.say("No state of another user or machine is here.")
+        out.say("No state of another user or machine, or of a copied project, is here.")
     elif agreed:
         for adopted in done.values():
             out.say(f"{out.mark('ok')} {count(len(adopted.taken), 'file')} taken over")

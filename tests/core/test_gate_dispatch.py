@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import time
@@ -129,6 +130,8 @@ def test_extractor__one_fails__the_other_is_heard_and_the_failure_named(opened):
         def on_extract(self, turns):
             raise RuntimeError("boom")
 
+    line = Bad.on_extract.__code__.co_firstlineno + 2
+
     class Wrong:
         @hookimpl
         def on_extract(self, turns):
@@ -139,8 +142,25 @@ def test_extractor__one_fails__the_other_is_heard_and_the_failure_named(opened):
     receipt = session.flush()
     assert "### Summary\n\ngood" in receipt.summary
     warnings = "\n".join(receipt.warnings)
-    assert "'test0' (this process) failed in on_extract: RuntimeError: boom" in warnings
+    place = f"core/test_gate_dispatch.py:{line}"
+    assert f"'test0' (this process) failed in on_extract: RuntimeError at {place}: boom" in warnings
     assert "'test2' (this process) failed in on_extract: it returned dict" in warnings
+
+
+def test_validator__raises_in_a_library__error_names_the_plugins_own_line_and_quotes_nothing(opened):
+    """Only the exception's type was named, so its author had to search for the place."""
+
+    class Bad:
+        @hookimpl
+        def on_validate(self, subject):
+            return json.loads(subject.text)
+
+    with pytest.raises(HookFailed) as failed:
+        opened(Bad()).session("s").add("user", "no JSON, and private")
+    line = Bad.on_validate.__code__.co_firstlineno + 2
+    assert failed.value.message == (
+        f"Plugin 'test0' (this process) failed in on_validate: JSONDecodeError at core/test_gate_dispatch.py:{line}."
+    )
 
 
 def test_dispatch__several_extractors__answers_are_in_order_of_name():

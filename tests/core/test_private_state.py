@@ -137,7 +137,9 @@ def test_open__project_was_copied__state_of_the_copy_is_put_aside(project: Path,
     shutil.copytree(project, tmp_path / "copy")
     with Holdfast.open(tmp_path / "copy") as memory:
         assert memory.sessions() == []
-    assert asides(tmp_path / "copy" / ".holdfast" / "state")
+    copied = tmp_path / "copy" / ".holdfast" / "state"
+    assert asides(copied)
+    assert "or of a copied project" in private.notice(str(copied))
 
 
 def test_open__shared_key__a_copy_is_used(project: Path, tmp_path: Path, shared_key: Path) -> None:

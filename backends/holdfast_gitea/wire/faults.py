@@ -95,11 +95,11 @@ def of_status(
     )
 
 
-def unreachable(reason: str) -> Passing:
+def unreachable(server: str, reason: str) -> Passing:
     """The error for no answer at all; ``reason`` is a phrase like "took too long to answer"."""
     return Passing(
         f"The Gitea server {reason}.",
-        next_step="Check the server's address and the network, then try again. Repeating is safe.",
+        next_step=f"Check the address {server} and the network, then try again. Repeating is safe.",
     )
 
 

@@ -116,11 +116,12 @@ class Transport:
         except httpx2.TimeoutException as error:
             if self._until is not None and time.monotonic() >= self._until:
                 raise faults.overdue(self._asked) from error
-            raise faults.unreachable("does not answer, or took too long") from error
+            raise faults.unreachable(self.server, "does not answer, or took too long") from error
         except httpx2.HTTPError as error:
             if _is_distrust(error):
                 raise faults.untrusted() from error
-            raise faults.unreachable(f"cannot be reached, or broke off its answer ({type(error).__name__})") from error
+            reason = f"cannot be reached, or broke off its answer ({type(error).__name__})"
+            raise faults.unreachable(self.server, reason) from error
         headers = response.headers
         data, is_json = _parsed(body)
         if not 200 <= response.status_code < 300:
@@ -188,8 +189,7 @@ class Transport:
                 )
             return self._client
 
-    @staticmethod
-    def _read(response: httpx2.Response, end: float) -> bytes:
+    def _read(self, response: httpx2.Response, end: float) -> bytes:
         """The whole body. An answer that trickles or never ends is given up."""
         pieces: list[bytes] = []
         size = 0
@@ -197,7 +197,7 @@ class Transport:
             pieces.append(piece)
             size += len(piece)
             if time.monotonic() > end:
-                raise faults.unreachable("took too long to send its answer")
+                raise faults.unreachable(self.server, "took too long to send its answer")
             if size > MAX_ANSWER_BYTES:
                 raise faults.garbled(f"it is longer than {MAX_ANSWER_BYTES >> 20} MiB")
         return b"".join(pieces)

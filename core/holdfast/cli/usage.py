@@ -32,6 +32,10 @@ _PART_OF = {
     "log": "dream log",
     "undo": "dream undo",
     "review": "dream review",
+    "brief": "load",
+    "resume": "load",
+    "recall": "search",
+    "find": "search",
     "checkpoint": "flush",
     "save": "flush",
     "set": "config",
@@ -123,8 +127,9 @@ def _parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.N
         unknown = next((option for option in options if option not in known), None)
         if unknown is None:
             raise
-        near = nearest(unknown, known)
-        step = f"Did you mean `{near}`?" if near else error.next_step
+        # Compared without the dashes, which alone would make short names similar.
+        near = nearest(unknown[2:], [name[2:] for name in known if name.startswith("--")])
+        step = f"Did you mean `--{near}`?" if near else error.next_step
         raise UsageError(f"The option {unknown!r} is not known.", next_step=step) from None
 
 

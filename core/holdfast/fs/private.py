@@ -112,7 +112,8 @@ def notice(state: str) -> str:
     shown = f"`{os.path.basename(os.path.dirname(state))}/{os.path.basename(found[-1])}`"
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
     return (
-        f"State of another user or machine was put aside ({shown}{more}); unflushed work may be in it. "
+        f"State of another user or machine, or of a copied project, was put aside ({shown}{more}); unflushed work may "
+        "be in it. "
         "`holdfast trust --adopt-state` shows and adopts it."
     )
 

@@ -113,7 +113,19 @@ def tried(job: Callable[[], Any], plugin: str, distribution: str, hook: str) -> 
     except HoldfastError as error:  # it already has its own message
         return Failure(plugin, distribution, hook, "", error.message, error)
     except BaseException as error:  # noqa: BLE001 - as above
-        return Failure(plugin, distribution, hook, type(error).__name__, str(error), error)
+        return Failure(plugin, distribution, hook, f"{type(error).__name__}{_place(error)}", str(error), error)
+
+
+def _place(error: BaseException) -> str:
+    """The place for the plugin's author: the innermost line in the folder of the hook's own code."""
+    from traceback import walk_tb
+
+    lines = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)][2:]  # after `tried`
+    own = [(path, line) for path, line in lines if os.path.dirname(path) == os.path.dirname(lines[0][0])]
+    if not own:
+        return ""
+    path, line = own[-1]
+    return f" at {os.path.basename(os.path.dirname(path))}/{os.path.basename(path)}:{line}"
 
 
 def are_short(args: tuple[Any, ...]) -> bool:

@@ -117,9 +117,12 @@ class Services:
     def _delivering(self, name: str) -> Any:
         made = self.offered(name)
         if made is None:
+            chosen = name == "spool" and self.keeps_flushes and not self.waits(f"{name}.jsonl")
+            step = "Reinstall holdfast, because its own distribution provides it"
             raise PluginNotFound(
-                f"No installed package provides `services.{name}`, which delivers what waits in {name}.jsonl.",
-                next_step="Install the distribution that provides it.",
+                f"No installed package provides `services.{name}`, which "
+                + ("`[storage] spool = true` needs." if chosen else f"delivers what waits in {name}.jsonl."),
+                next_step=f"{step}, or switch `[storage] spool` off." if chosen else f"{step}.",
             )
         return made
 

@@ -2,6 +2,7 @@
 #
 # Runs its arguments before Claude Code compacts, for at most 55 seconds. Exit 0 lets Claude Code compact; every failure
 # becomes exit 2, which blocks on every version. Claude Code 2.1.197 compacts when its own time-out ends a hook.
+# holdfast allows a compaction with status 10. With 0 a program has ended that was not holdfast, or before it was done.
 without=WITHOUT
 if ! command -v "$1" >/dev/null 2>&1; then
     echo "holdfast keeps the context: the program '$1' is not installed here, or not on Claude Code's PATH. Install it with \`INSTALL\`, then compact again. To work without holdfast, $without." >&2
@@ -12,11 +13,12 @@ if command -v timeout >/dev/null 2>&1; then
 elif command -v perl >/dev/null 2>&1; then
     set -- perl -e 'alarm 55; exec @ARGV; exit 127' "$@" # macOS has no timeout
 fi
-"$@"
+"$@" --allow 10
 status=$?
 case $status in
-0) exit 0 ;;
+10) exit 0 ;;
 2) ;; # holdfast has said why
+0) echo "holdfast keeps the context: the program ended without an answer. Run \`holdfast doctor\`, then compact again." >&2 ;;
 124 | 137 | 142) echo "holdfast keeps the context: it gave no answer in 55 seconds. Run \`holdfast doctor\`, then compact again." >&2 ;;
 *) echo "holdfast keeps the context: it ended with status $status. Run \`holdfast doctor\`, then compact again." >&2 ;;
 esac

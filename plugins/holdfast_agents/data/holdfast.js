@@ -1,7 +1,7 @@
 // Made by `holdfast install`; `holdfast uninstall` takes it out again.
 //
 // holdfast in opencode: context is compacted only after a verified flush. Every event goes to `holdfast hook opencode`,
-// one process an event, JSON on its standard input. At compaction anything but a clean exit throws, and opencode then
+// one process an event, JSON on its standard input. At compaction anything but its permission throws, and opencode then
 // makes no summary. opencode.json switches compaction off and this plugin switches it on, so that a plugin that does
 // not load (a syntax error, `--pure`) leaves it off.
 //
@@ -18,6 +18,8 @@ const MISSING =
   "The program `" + PROGRAM[0] + "` is not installed here, or not on opencode's PATH. Install it with `INSTALL`."
 const WITHOUT =
   "To work without holdfast, delete .opencode/plugins/holdfast.js and take agent.compaction.disable out of opencode.json."
+// The exit code that allows a compaction. With 0 a program has ended that was not holdfast, or before it was done.
+const ALLOWED = 10
 // How long each event may take. The program answers by itself well before.
 const LIMIT_MS = { compacting: 60_000, start: 25_000, compacted: 25_000, dispose: 25_000 }
 const DEFAULT_LIMIT_MS = 12_000
@@ -184,7 +186,7 @@ export const Holdfast = async ({ client, directory, worktree }) => {
       const answer = await queued(input.sessionID, async (session) =>
         tell("compacting", session, { messages: await messagesOf(session.id) }),
       )
-      if (answer.code !== 0) {
+      if (answer.code !== ALLOWED) {
         const reason = problem(answer)
         await toast("compaction blocked", reason, "error")
         throw new Error(`holdfast blocked the compaction: ${reason}`)
@@ -232,7 +234,8 @@ function run(cwd, payload) {
     try {
       // A group of its own on POSIX: a closed terminal does not take it along, and all of it can be ended.
       const detached = process.platform !== "win32"
-      child = spawn(program, [...words, "hook", "opencode", payload.event], { cwd, detached, windowsHide: true, stdio: "pipe" })
+      const allow = payload.event === "compacting" ? ["--allow", String(ALLOWED)] : []
+      child = spawn(program, [...words, "hook", "opencode", payload.event, ...allow], { cwd, detached, windowsHide: true, stdio: "pipe" })
     } catch (error) {
       finish({ error: String(error?.message ?? error) })
       return
@@ -263,6 +266,7 @@ function problem(answer) {
   if (answer.late) return `${PROGRAM.join(" ")} gave no answer in time. Run \`holdfast doctor\`.`
   if (answer.error === "ENOENT") return `${MISSING} ${WITHOUT}`
   if (answer.error) return `${PROGRAM.join(" ")} could not run (${answer.error}). Run \`holdfast doctor\`. ${WITHOUT}`
+  if (answer.code === 0) return `${PROGRAM.join(" ")} ended without an answer. Run \`holdfast doctor\`.`
   return answer.stderr.trim() || `holdfast ended with exit code ${answer.code}. Run \`holdfast doctor\`.`
 }
 

@@ -85,8 +85,19 @@ def hook_problems(client: str, where: Where) -> Iterator[Problem]:
         elif not any(found in ([groups[event]], [_resaved(groups[event])]) for groups in wanted):
             yield Problem(f"{place.shown} has a different hook for {event} from the one installed.", unguarded=gate)
     if client == claude_code_files.CLIENT:
+        yield from _guard_problems(where)
         yield from _switched_off(where)
     yield from _program_problems(settings, client)
+
+
+def _guard_problems(where: Where) -> Iterator[Problem]:
+    """Problems with the script that runs the hook at a compaction. Its content decides what is blocked."""
+    place = needed(claude_code_files.CLIENT, where).places[1]
+    script = _bytes(place.path).replace(b"\r\n", b"\n").decode("utf-8", "replace")
+    if not script:
+        yield Problem(f"{place.shown} is missing or empty, and the hook for PreCompact needs it.")
+    elif script != place.part.show():
+        yield Problem(f"{place.shown} differs from this version's script.")
 
 
 def _groups(client: str, where: Where) -> dict[str, object]:

@@ -13,7 +13,8 @@ _ITEM: Final = re.compile(r"([ \t]*)(?:[-*+•]|[0-9]{1,3}[.)])[ \t]+(?:\[[ xX]\
 _HEADING: Final = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*?)[ \t#]*\Z")
 _COMMENT: Final = re.compile(r"<!--.*?-->")
 _SENTENCE: Final = re.compile(
-    r"(?<=[.!?。！？])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<! [A-Z]\.)(?:\s+|(?<=[。！？]))"
+    r"(?<=[.!?。！？])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!\b[DM]r\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)(?<! [A-Z]\.)"
+    r"(?:\s+|(?<=[。！？]))"
     r"(?=\S)(?!(?:Jan|Feb|M[aä]r|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz]))|;\s+"
 )
 #: Lines of a block joined at a time, because a list of short lines takes many times their bytes.

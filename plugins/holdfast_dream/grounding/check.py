@@ -8,7 +8,7 @@ docs/grounding.md has the limits and error rates.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from attrs import frozen
@@ -22,6 +22,7 @@ from holdfast_dream.grounding.misplaced import misplaced
 from holdfast_dream.grounding.polarity import turned
 from holdfast_dream.grounding.tokens import MAX_CHARS
 from holdfast_dream.grounding.unknown import misquoted, unknown
+from holdfast_dream.grounding.wording import wording
 
 _SUPPORTS: Final = 3
 #: A match below this supports nothing.
@@ -47,14 +48,14 @@ class Invention(NamedTuple):
 @frozen(kw_only=True)
 class Grounded:
     """The result for one line. ``supports`` are at most three source lines, best first. ``coverage`` is the share of
-    the line's content words and claims in them, 0 to 1 (1 for a line without any)."""
+    the line's words and claims that source sentences have, 0 to 1. It is only counted when nothing else is wrong."""
 
     number: int
     text: str
     supports: tuple[Support, ...] = ()
     inventions: tuple[Invention, ...] = ()
     coverage: float = 1.0
-    #: What words cannot prove: hedge, always, roles, cause, opposite, clause or predicate (:mod:`.doubts`).
+    #: What words cannot prove: hedge, always, roles, cause, opposite, clause or wording (:mod:`.doubts`).
     doubts: tuple[Invention, ...] = ()
 
     @property
@@ -94,15 +95,19 @@ def _judge(evidence: Evidence, number: int, text: str) -> Grounded:
     )
     inventions = [*unknown(line), *misquoted(line), *counting.miscounted(line.body, line.matches)]
     unsure: Iterable[tuple[str, str]] = ()
+    coverage = 1.0
     if not inventions and not line.is_heading:
         inventions = [*misplaced(line), *(() if is_rest else turned(line))]
-        unsure = () if inventions or is_rest else doubts(line)
+        if not inventions and not is_rest and not (unsure := doubts(line)):
+            words = wording(line)
+            coverage = words.coverage
+            unsure = (("wording", ", ".join(words.unsaid)),) if words.is_free else ()
     return Grounded(
         number=number,
         text=text,
         supports=_supports(line),
         inventions=tuple(Invention(*found) for found in dict.fromkeys(inventions)),
-        coverage=_coverage(line),
+        coverage=coverage,
         doubts=tuple(Invention(*found) for found in unsure),
     )
 
@@ -111,10 +116,3 @@ def _supports(line: Line) -> tuple[Support, ...]:
     claims = [feature(t) for t in line.tokens if t.is_claim]
     places = supporting([match for match in line.matches if match.score >= _MIN_SCORE], claims)
     return tuple(Support(name, at, score) for (name, at), score in list(places.items())[:_SUPPORTS])
-
-
-def _coverage(line: Line) -> float:
-    units = [m.unit for m in line.matches[:_SUPPORTS]]
-    features: Sequence[tuple[str, tuple[str, ...]]] = list(dict.fromkeys(line.features))
-    known = sum(any(u.says(root, wants) for u in units) for root, wants in features)
-    return round(known / len(features), 3) if features else 1.0

@@ -2,7 +2,8 @@
 
 A doubt does not prove an invention. It keeps a line out until a person accepts it. ``hedge``: the sources only suppose
 it. ``always``: they do not say it of all. ``cause``: they give another cause. ``opposite``: one of the two denies it.
-``clause``: a part of the line is in no source. ``predicate``: so is its verb. ``roles``: they say it of another thing.
+``clause``: a part of the line is in no source. ``roles``: they say it of another thing. A further doubt, ``wording``,
+is that they have other words (:mod:`.wording`).
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from holdfast_dream.grounding.lexicon import GENERIC, PAST, TURNING, has_german, words
+from holdfast_dream.grounding.lexicon import GENERIC, has_german, words
 from holdfast_dream.grounding.line import Line, is_negator
 from holdfast_dream.grounding.polarity import antonym, content_roots, denials, denied, differs
-from holdfast_dream.grounding.relations import clauses, rebound
+from holdfast_dream.grounding.relations import rebound
 from holdfast_dream.grounding.tokens import Reader, Token, is_content, words_of
 
 
@@ -209,6 +210,7 @@ def _cause_and_effect(body: str) -> tuple[str, str]:
 
 # --- additions, opposites and roles ------------------------------------------------------------------------------
 
+
 _ADDED: Final = re.compile(r",\s+(?:which|including|and|as well as|plus|along with)\b|\s+and\s+", re.IGNORECASE)
 
 
@@ -224,38 +226,6 @@ def _added(line: Line) -> str:
             and not any(line.evidence.has_word(t.text.lower()) for t in content)
         ):
             return clause.strip()
-    return ""
-
-
-#: Verbs that turn nouns into sentences and claim little themselves.
-_NEUTRAL: Final = words(
-    """
-    applied became belonged brought caused concerned considered consisted counted covered cut depended described
-    equalled exceeded existed expected fell followed hosted involved lasted learned learnt left lent listed located
-    measured mentioned needed noted occurred opposed owned proposed protected provided received recovered referred
-    related replaced reported resided returned rose sent served spent stated stored suggested supported suspected
-    told tracked treated triggered trusted understood
-    """
-)
-
-
-def _predicate(line: Line) -> str:
-    """A past verb or participle that no unit near the support has, in a line of one clause. Longer lines condense
-    several sentences, and mostly in other words."""
-    beside = (*line.tokens, *line.matches[0].unit.tokens)
-    if len(clauses(line.body)) > 1 or any(map(is_negator, beside)):  # "choked", where it "could not cope"
-        return ""
-    near = set[str]()
-    for match in line.matches[:4]:
-        near |= match.unit.roots.union(match.unit.keys, *match.unit.above, *match.unit.before)
-    for token in line.tokens:
-        text = token.text
-        is_past = text.islower() and (text.endswith("ed") or text in PAST) and is_content(token)
-        if not is_past or token.root in GENERIC or text in _NEUTRAL | TURNING | _LOOSE:
-            continue
-        begins = text[: max(4, len(text) - 4)]  # approved, approval
-        if token.root not in near and not any(key.removeprefix("w:").startswith(begins) for key in near):
-            return text
     return ""
 
 
@@ -277,5 +247,4 @@ _RULES: Final = (
     ("cause", _cause),
     ("opposite", denied),
     ("opposite", differs),
-    ("predicate", _predicate),
 )

@@ -10,8 +10,8 @@ from holdfast_dream.grounding import Grounded, ground
 if TYPE_CHECKING:
     from holdfast.subject import Subject
 
-#: In strict mode at least this share of a line's content words has to be in the lines that support it.
-MIN_COVERAGE: Final = 0.5
+#: In strict mode more than this share of a line's words has to be in its source sentences.
+STRICT: Final = 0.8
 
 _SAID: Final = {
     "misattributed": "the sources say {} of something else",
@@ -28,6 +28,7 @@ _DOUBTED: Final = {
     "cause": "they name another cause than {}",
     "opposite": "one of the two has a {}",
     "clause": "nothing is known of {}",
+    "wording": "they have other words than {}",
 }
 
 
@@ -41,12 +42,14 @@ def check(subject: Subject, *, strict: bool) -> tuple[Finding, ...]:
             more = [t for _, t in line.inventions[1:4]]
             message += f", nor {', '.join(f'`{t[:80]}`' for t in more)}" if more and kind not in _SAID else ""
             found.append(_finding(subject, line, kind, message))
-        elif line.doubts and line.text not in subject.entailed:
+        elif line.text in subject.entailed:
+            continue
+        elif line.doubts:
             kind, token = line.doubts[0]
             message = f"cannot be proved by its sources: {_DOUBTED[kind].format(f'`{token[:80]}`')}"
             found.append(_finding(subject, line, "unproven", message))
-        elif strict and line.coverage < MIN_COVERAGE and not line.text.lstrip().startswith("#"):
-            message = f"only {line.coverage:.0%} of its words are in the lines that support it"
+        elif strict and line.coverage <= STRICT and not line.text.lstrip().startswith("#"):
+            message = f"only {line.coverage:.0%} of its words are in source sentences"
             found.append(_finding(subject, line, "unsupported", message))
     return tuple(found)
 

@@ -10,7 +10,6 @@ judge keeps lines out. Lines that words show to be invented are not asked about.
 
 from __future__ import annotations
 
-import logging
 import random
 import secrets
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.config.layout import Surface
 from holdfast.errors import AnswerUnusable, ConfigError, HoldfastError
+from holdfast.text.lazy import log
 from holdfast_authorship import hostile
 from holdfast_dream.grounding import Grounded, ground
 from holdfast_dream.grounding.blocks import normal
@@ -27,7 +27,7 @@ from holdfast_models.answers import last_object
 if TYPE_CHECKING:
     from holdfast.session.services import Services
 
-logger = logging.getLogger(__name__)
+logger = log("holdfast.dream")
 
 #: Limit of lines for one dream, and for one question.
 MAX_LINES: Final = 40

@@ -25,6 +25,7 @@ class Line:
         self.tokens = Reader().tokens(self.body)
         self.features = [feature(t) for t in self.tokens if t.is_claim or is_content(t)]
         self.matches: list[Match] = []
+        self._near: dict[tuple[Feature, ...], list[Match]] = {}
 
     def compare(self) -> None:
         """Find the units that say most of the line."""
@@ -33,6 +34,13 @@ class Line:
     def best(self, most: int, share: float) -> list[Match]:
         """At most ``most`` matches, with at least this share of the best score."""
         return [match for match in self.matches[:most] if match.score >= share * self.matches[0].score]
+
+    def near(self, tokens: Iterable[Token]) -> list[Match]:
+        """The units that say most of these tokens."""
+        features = tuple(map(feature, tokens))
+        if features not in self._near:
+            self._near[features] = self.evidence.best(features)
+        return self._near[features]
 
     def group(self, token: Token) -> str:
         """The class of tokens that could replace this one; empty for ordinary words."""

@@ -60,7 +60,7 @@ def rebound(line: Line) -> str:
     for number, clause in enumerate(parts):
         if len(clause.tokens) < 2:
             continue
-        near = line.matches if len(parts) == 1 else line.evidence.best([feature(t) for t in clause.tokens])
+        near = line.matches if len(parts) == 1 else line.near(clause.tokens)
         carried = frozenset(root for part in parts[:number] for root in part.roots[:2])
         if found := _out_of_place(line, clause, near[:8], carried):
             return found

@@ -24,7 +24,7 @@ def say_changed(out: Term, changed: Sequence[Changed], *, would: bool) -> None:
     if rows:
         out.say(out.table(rows))
     if len(changed) > _SHOWN:
-        out.say(f"  {out.ellipsis} and {count(len(changed) - _SHOWN, 'place')} more; --json lists them all")
+        out.say(f"  {out.ellipsis} and {count(len(changed) - _SHOWN, 'more place')}; --json lists them all")
 
 
 def say_left(out: Term, left: Sequence[Left]) -> None:

@@ -254,6 +254,7 @@ def test_flush__server_down_then_back__degraded_then_published_once_by_the_next_
     receipt = flushed(memory, changed((WORK, "in review")))
     assert (receipt.pending, receipt.degraded, memory.session("s").unsafe) == (1, True, False)
     assert "cannot be reached" in receipt.warnings[0]
+    assert f"Check the address {gitea.url} and the network" in receipt.warnings[0]
     assert f"{WORK}: in review" in (project / ".holdfast/memory/summaries/2026-11-21.md").read_text()
     gitea.up()
     clock.tick(minutes=1)

@@ -20,9 +20,25 @@ def test_show__a_folder_of_documents__says_so_and_names_one(run):
     assert "Move it away" not in result.err
 
 
-@pytest.mark.parametrize(("word", "meant"), [("edit", "facts edit"), ("undo", "dream undo"), ("sttaus", "status")])
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("edit", "facts edit"), ("undo", "dream undo"), ("sttaus", "status"), ("brief", "load"), ("recall", "search")],
+)
 def test_command__that_is_a_part_of_another__names_it(run, word, meant):
     assert f"Did you mean `holdfast {meant}`?" in run(word).err
+
+
+@pytest.mark.parametrize(
+    ("words", "step"),
+    [
+        (("status", "--jsn"), "Did you mean `--json`?"),
+        (("explain", "--frob"), "See `holdfast explain --help`."),
+        (("report", "--since", "monday"), "See `holdfast report --help`."),
+    ],
+)
+def test_option__unknown__only_a_similar_one_is_proposed(run, words, step):
+    """`--frob` got `--root` proposed, because the dashes counted as common letters."""
+    assert f"next: {step}" in run(*words).err
 
 
 def test_root__that_is_a_file__says_so(run, tmp_path):

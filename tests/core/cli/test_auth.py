@@ -233,6 +233,12 @@ def test_auth_remove__kept_key__gone_and_unknown_told(run, kept):
     assert "no key for 'openai'" in done.err
 
 
+def test_auth__without_an_action__shows_the_status(run, kept):
+    run("auth", "set", "openai", stdin="x")
+    assert run("auth").out == run("auth", "status").out
+    assert run("auth", "--json").json == run("auth", "status", "--json").json
+
+
 @pytest.mark.parametrize(
     ("words", "stdin"), [(["set"], "x"), (["set", "openai"], " \n"), (["set", "../x"], "x"), (["show", "openai"], "")]
 )

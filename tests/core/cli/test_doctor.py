@@ -57,9 +57,10 @@ def test_doctor__damaged_journal__told_and_repaired_without_losing_whole_lines(t
     assert result.code == 1
     assert "damaged at byte" in result.out
     assert "doctor --repair" in result.out
+    assert "none is UNSAFE" not in result.out  # `status` calls it UNSAFE
     repaired = talked("doctor", "--repair")
     assert repaired.code == 0
-    assert "8 damaged bytes" in repaired.out
+    assert "8 damaged or missing bytes" in repaired.out
     assert path.read_bytes().splitlines(keepends=True)[1:] == lines[1:]
     assert damaged in [p.read_bytes() for p in path.parent.iterdir()]
     assert talked("doctor").code == 0

@@ -8,6 +8,7 @@ import plistlib
 import re
 import shlex
 import stat
+import subprocess
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -314,3 +315,16 @@ def test_dream__nightly_run__stores_the_report_on_yesterday_once(project, run):
     assert run("dream", "--if-due").code == 0
     assert path.read_text() == "# Mine\n"
     assert len(list(path.parent.iterdir())) == 1
+
+
+def test_dream__fails__error_is_on_stdout_once_and_no_log_line_on_stderr(run, project):
+    """The log line "a dream failed" came first, because its logger was outside of holdfast's."""
+    (project / "holdfast.toml").write_text("[dream]\nplugin = 'nowhere'\n", encoding="utf-8")
+    trusted(project)
+    run("add", "user", "Remember: staging runs Postgres 15", "--session", "s")
+    run("flush", "--session", "s")
+    command = [sys.executable, "-m", "holdfast", "dream", "--force"]
+    ran = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert "'nowhere'" in ran.stdout
+    assert ran.stderr == ""

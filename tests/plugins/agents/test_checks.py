@@ -82,6 +82,23 @@ def test_checks__guarded_and_running__all_is_well_and_the_ways_around_are_named(
     assert guarded("doctor").code == 0
 
 
+@pytest.mark.req("R184")
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [("exit 0\n", "differs from this version's script"), ("", "is missing or empty"), (None, "is missing")],
+)
+def test_checks__guard_script_was_changed_or_removed__fails_until_it_is_installed_again(
+    guarded: Command, project: Path, script: str | None, told: str
+) -> None:
+    """Only the settings were compared, so a script that allows everything was reported as installed."""
+    path = project / ".claude/hooks/holdfast-guard.sh"
+    path.unlink() if script is None else path.write_text(script)
+    assert outcome(lines(guarded, "claude-code"), told) == "fail"
+    path.unlink(missing_ok=True)
+    assert guarded("install", "claude-code").code == 0
+    assert {result for result, _ in lines(guarded, "claude-code")} == {"ok"}
+
+
 @pytest.mark.parametrize("client", CLIENTS)
 def test_checks__installed_and_never_seen_to_run__is_a_remark(command: Command, client: str) -> None:
     command("install", client)

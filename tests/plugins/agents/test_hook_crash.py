@@ -12,6 +12,8 @@ import pytest
 from tests.plugins.agents.hooking import NOTHING, Client, row
 from tests.support.trusting import trusted
 
+from holdfast.journal.safety import all_unsafe
+
 SLEEPER = """
 import time
 from holdfast.hooks import hookimpl
@@ -128,6 +130,28 @@ def test_compaction__a_plugin_holds_the_interpreter__ends_with_a_status_that_no_
     assert time.monotonic() - began < 20
     assert answer.code != 0  # `|| exit 2` makes a block of it
     assert answer.stdout == ""
+
+
+@pytest.mark.req("R166", "R184")
+@pytest.mark.parametrize("name", ["claude-code", "codex", "opencode"])
+def test_compaction__a_plugin_ends_the_process_with_0__is_not_what_the_guards_take_for_permission(
+    name: str, project: Path, tmp_path: Path
+) -> None:
+    """The guards took it for permission: the client compacted, nothing was flushed, and nothing was reported."""
+    client = Client(project, name)
+    client.say("Fix the flaky login test")
+    env = install(tmp_path, "import os; os._exit(0)")
+    enable(project)
+    asked = (client.payload("PreCompact", trigger="auto"), "PreCompact" if name != "opencode" else "compacting")
+
+    assert client.send(*asked, "--allow", "10", **env) == NOTHING  # 0 and not 10
+    assert [one.session for one in all_unsafe(str(client.state))] == [client.session]
+    (project / "holdfast.toml").unlink()
+    assert client.send(*asked, "--allow", "10") == NOTHING._replace(code=10)
+    assert client.hook("SessionStart", "--allow", "10", source="compact").code == 0
+    client.break_store()
+    client.say("More work")
+    assert client.send(*asked, "--allow", "10").code == (0 if name == "codex" else 2)
 
 
 @pytest.mark.req("R033", "R083")

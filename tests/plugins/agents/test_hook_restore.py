@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.plugins.agents.hooking import NOTHING, Client, row
 
 from holdfast import Holdfast, Payload
 from holdfast.models import CuratedDecision, HandoffFields
+from holdfast_agents import events, restore
 from holdfast_agents.records.heartbeat import beats
 
 STATED = Payload(
@@ -261,3 +265,28 @@ def test_start__earlier_sessions_exist__the_agent_reads_that_it_can_search_befor
     later = Client(project, name, "later").hook("SessionStart", source="startup").context
     assert later.count(search) == 1
     assert later.index(search) < later.index("<recalled-memory>")
+
+
+@pytest.mark.req("R171")
+@pytest.mark.parametrize("source", ["startup", "compact"])
+def test_start__file_system_is_read_only__the_brief_is_given_and_the_user_is_told(
+    source: str, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent was told that memory cannot be read, although only writing failed."""
+    client = Client(project)
+    stated(client)
+    event = events.Event(client="claude-code", kind=events.START, session=client.session, source=source)
+    with Holdfast.open(project) as memory:
+        for call in ("open", "unlink", "replace"):
+            real = getattr(os, call)
+
+            def fail(*args: Any, real: Any = real, **options: Any) -> Any:
+                if real.__name__ == "open" and not args[1] & (os.O_WRONLY | os.O_RDWR):
+                    return real(*args, **options)
+                raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+            monkeypatch.setattr(os, call, fail)
+        reply = restore.start(memory, event)
+    assert "Run migrations/0042_invoices.sql on staging" in reply.context
+    assert "cannot read" not in reply.context
+    assert "Make the file system writable, then try again. Until then compaction is blocked." in reply.notice

@@ -633,7 +633,7 @@ def test_command__program_in_an_odd_folder__is_started_by_the_shell(tmp_path: Pa
         (claude_code_files.hooks(words, program.spelled((str(script),))).groups, "claude-code"),
         (codex_files.hooks(words).groups, "codex"),
     ):
-        for event, told in (("PreCompact", " PreCompact"), ("Stop", "")):
+        for event, told in (("PreCompact", " PreCompact --allow 10"), ("Stop", "")):
             done = sh(groups[event]["hooks"][0]["command"])
             assert done.stdout.strip() == f"-m holdfast hook {client}{told}", (event, done)
 
@@ -671,10 +671,10 @@ def fake(folder: Path, script: str) -> str:
 def test_guard__claude_code_without_holdfast__blocks(command: Command, project: Path, tmp_path: Path) -> None:
     command("install", "claude-code")
     assert sh(guard(project, "claude-code"), project=project).returncode == 2
-    for script, code in (("exit 1", 2), ("kill -9 $$", 2), ("exit 0", 0)):
+    for script, code in (("exit 1", 2), ("kill -9 $$", 2), ("exit 0", 2), ("exit 10", 0)):
         assert sh(guard(project, "claude-code"), fake(tmp_path, script), project=project).returncode == code
     (project / ".claude/hooks/holdfast-guard.sh").unlink()
-    assert sh(guard(project, "claude-code"), fake(tmp_path, "exit 0"), project=project).returncode == 2
+    assert sh(guard(project, "claude-code"), fake(tmp_path, "exit 10"), project=project).returncode == 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
@@ -683,6 +683,7 @@ def test_guard__claude_code_without_holdfast__blocks(command: Command, project: 
     [
         (None, "the program 'holdfast' is not installed here, or not on Claude Code's PATH"),
         ("exit 1", "it ended with status 1"),
+        ("exit 0", "ended without an answer"),
         ("sleep 30", "it gave no answer in 55 seconds"),
         ("echo 'the disk is full' >&2; exit 2", "the disk is full"),
     ],
@@ -709,7 +710,7 @@ def test_guard__system_with_another_way_to_limit_time__holdfast_is_asked_and_a_h
     command: Command, project: Path, tmp_path: Path, client: str, limiter: str
 ) -> None:
     command("install", client)
-    folder = Path(fake(tmp_path, "exit 0").split(":")[0])
+    folder = Path(fake(tmp_path, "exit 10").split(":")[0])
     for name in ("sh", *filter(None, [limiter])):
         (folder / name).symlink_to(shutil.which(name) or pytest.skip(f"{name} is not installed"))
     done = sh(guard(project, client), str(folder), project=project)
@@ -740,7 +741,9 @@ FAILED = {"continue": False, "stopReason": codex_files.FAILED}
         ("echo '{\"continue\": tr'; exit 3", FAILED),
         ("kill -9 $$", FAILED),
         ("sleep 30", FAILED),
-        ("cat > /dev/null; exit 0", None),
+        ("cat > /dev/null; exit 10", None),
+        ("cat > /dev/null; exit 0", FAILED),
+        ("echo '{\"continue\": tr'; exit 10", None),
         (
             'echo \'{"continue":false,"stopReason":"the disk is full"}\'',
             {"continue": False, "stopReason": "the disk is full"},
@@ -762,7 +765,7 @@ def test_guard__codex_on_a_system_without_timeout__still_asks_holdfast(
     command: Command, project: Path, tmp_path: Path
 ) -> None:
     command("install", "codex")
-    path = fake(tmp_path, "exit 0").split(":")[0]
+    path = fake(tmp_path, "exit 10").split(":")[0]
     (Path(path) / "sh").symlink_to("/bin/sh")
     assert sh(guard(project, "codex"), path).stdout == ""
     (Path(path) / "holdfast").unlink()

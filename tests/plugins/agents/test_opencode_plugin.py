@@ -22,6 +22,8 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="the stand-in for holdfast is a shell script"),
 ]
 
+#: The end of a stand-in's script that allows a compaction.
+DONE = '[ "$3" = compacting ] && exit 10; exit 0'
 ID = "ses_1"
 COMPACT = ["experimental.session.compacting", {"sessionID": ID}, {"context": []}]
 SYSTEM = ["experimental.chat.system.transform", {"sessionID": ID}, {"system": []}]
@@ -71,7 +73,7 @@ Play = Callable[..., Played]
 
 @pytest.fixture
 def play(tmp_path: Path) -> Play:
-    """``play(*steps, script="exit 0")``: the plugin with a shell script in the place of holdfast; None for no program.
+    """``play(*steps, script=DONE)``: the plugin with a shell script in the place of holdfast; None for no program.
 
     In the script ``$3`` is the event. Where it sleeps, time-outs are far shorter than they are.
     """
@@ -82,7 +84,7 @@ def play(tmp_path: Path) -> Play:
     tool.parent.mkdir()
     plugin = tmp_path / "holdfast.mjs"
 
-    def run(*steps: list[Any], script: str | None = "exit 0", lifts: bool = True, **more: Any) -> Played:
+    def run(*steps: list[Any], script: str | None = DONE, lifts: bool = True, **more: Any) -> Played:
         if script is not None:
             tool.write_text(f'#!/bin/sh\npayload=$(cat)\nprintf "%s\\n%s\\n" "$*" "$payload" >> "{log}"\n{script}\n')
             tool.chmod(0o755)
@@ -132,6 +134,7 @@ def test_plugin__its_imports__are_of_node_only() -> None:
         (None, f"is not installed here, or not on opencode's PATH. Install it with `{program.INSTALL}`"),
         ("echo 'The disk is full.' >&2; exit 2", "The disk is full."),
         ("exit 1", "ended with exit code 1"),
+        ("exit 0", "ended without an answer"),
         ("kill -9 $$", "SIGKILL"),
         ("sleep 30", "gave no answer in time"),
         ("echo allowed; exit 3", "ended with exit code 3"),
@@ -158,14 +161,16 @@ def test_compacting__clean_exit__goes_on_with_the_whole_conversation_told(play: 
     assert played.error == ""
     assert played.results[0]["output"] == {"context": []}
     words, payload = played.started[0]
-    assert words == ["hook", "opencode", "compacting"]
+    assert words == ["hook", "opencode", "compacting", "--allow", "10"]
     assert payload["sessionID"] == ID
     assert payload["directory"].endswith("my project")
     assert payload["messages"] == MESSAGES
 
 
 def test_compacting__text_of_the_program__goes_into_the_prompt_of_the_summary(play: Play) -> None:
-    assert play(COMPACT, script="echo keep the pointers").results[0]["output"]["context"] == ["keep the pointers"]
+    assert play(COMPACT, script="echo keep the pointers; exit 10").results[0]["output"]["context"] == [
+        "keep the pointers"
+    ]
 
 
 def test_compacting__messages_cannot_be_read__the_program_decides_without_them(play: Play) -> None:
@@ -180,7 +185,7 @@ def test_compacting__a_very_long_conversation__is_handed_over_in_a_private_file_
     long = [{"info": {"role": "user"}, "parts": [{"type": "text", "id": "p", "text": "x" * 9_000_000}]}]
     copy = tmp_path / "copy"
     find = """file=$(printf %s "$payload" | sed 's/.*"messages":"\\([^"]*\\)".*/\\1/')"""
-    keep = f'{find}; ls -l "$file" > "{copy}.mode"; cp "$file" "{copy}"'
+    keep = f'{find}; ls -l "$file" > "{copy}.mode"; cp "$file" "{copy}"; exit 10'
     played = play(COMPACT, script=keep, messages=long)
     assert played.error == ""
     assert json.loads(copy.read_text()) == long
@@ -190,7 +195,7 @@ def test_compacting__a_very_long_conversation__is_handed_over_in_a_private_file_
 
 def test_compacting__events_before_it__are_told_first(play: Play) -> None:
     tool = ["tool.execute.after", {"tool": "bash", "sessionID": ID, "callID": "c1", "args": {}}, {"output": "ok"}]
-    played = play(TURN, tool, tool, COMPACT, script='[ "$3" = tool ] && sleep 0.1; exit 0')
+    played = play(TURN, tool, tool, COMPACT, script=f'[ "$3" = tool ] && sleep 0.1; {DONE}')
     assert played.events == ["start", "message", "tool", "tool", "compacting"]
 
 
@@ -255,7 +260,7 @@ def test_chat_message__second_of_a_session__does_not_start_it_again(play: Play) 
 
 
 def test_system__while_the_summary_is_made__what_was_recalled_is_left_out(play: Play) -> None:
-    script = '[ "$3" = start ] && echo "brief of $(printf %s "$payload" | grep -c compact)"; exit 0'
+    script = '[ "$3" = start ] && echo "brief of $(printf %s "$payload" | grep -c compact)"; ' + DONE
     compacted = ["event", {"event": {"type": "session.compacted", "properties": {"sessionID": ID}}}, None]
     played = play(TURN, SYSTEM, COMPACT, SYSTEM, compacted, SYSTEM, script=script)
     assert [played.results[n]["output"]["system"] for n in (1, 3, 5)] == [["brief of 0"], [], ["brief of 1"]]
@@ -308,7 +313,7 @@ def test_events__a_notice_of_the_program__is_shown(play: Play) -> None:
 
 
 def test_events__one_without_an_answer__the_next_ones_do_not_wait_but_the_gate_does(play: Play) -> None:
-    played = play(TURN, TURN, TURN, COMPACT, script='[ "$3" = compacting ] && exit 0; sleep 30')
+    played = play(TURN, TURN, TURN, COMPACT, script='[ "$3" = compacting ] && exit 10; sleep 30')
     assert played.events == ["start", "compacting"]
     assert played.error == ""
     assert sum(r["ms"] for r in played.results) < 5_000

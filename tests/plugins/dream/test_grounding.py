@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast_dream.grounding import Grounded, ground, indexed
+from holdfast_dream.quoting import quotations
 
 DATA = Path(__file__).parents[2] / "data" / "grounding"
 WORLDS = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(DATA.glob("*.toml"))}
@@ -57,11 +58,11 @@ PAIRS = {
 }
 
 
-def supported(said: str, line: str) -> bool:
-    return (
-        one(f"- {line}", ("memory/2026-11-21.md", f"# Daily Memory: 2026-11-21\n\n- Fact: {said}\n")).answer
-        == "supported"
-    )
+def dropped(lines: list[str], notes: list[tuple[str, str]]) -> list[Grounded]:
+    """The lines that reach no memory: neither supported nor replaced by a quotation."""
+    refused = [line for line in ground(lines, notes) if line.answer != "supported"]
+    quoted = quotations([line.text for line in refused], notes)
+    return [line for line in refused if line.text not in quoted]
 
 
 def test_pairs__size__is_what_the_figures_claim() -> None:
@@ -71,7 +72,11 @@ def test_pairs__size__is_what_the_figures_claim() -> None:
 @pytest.mark.parametrize(("label", "most"), [("true", 0.02), ("false", 0.05)])
 def test_ground__pairs_developed_against__few_are_wrong(label: str, most: float) -> None:
     rows = [row for row in PAIRS["development"] if row[0] == label]
-    wrong = [row for row in rows if supported(row[2], row[3]) != (label == "true")]
+    wrong = []
+    for _, _, said, line in rows:
+        notes = [("memory/2026-11-21.md", f"# Daily Memory: 2026-11-21\n\n- Fact: {said}\n")]
+        bad = dropped([f"- {line}"], notes) if label == "true" else one(f"- {line}", *notes).answer == "supported"
+        wrong += [line] if bad else []
     assert len(wrong) <= most * len(rows), wrong
 
 
@@ -88,8 +93,11 @@ def test_labelled_set__size__is_what_the_figures_claim() -> None:
 @pytest.mark.req("R028", "R029")
 def test_ground__labelled_paraphrases__less_than_two_percent_dropped() -> None:
     lines = [line for world in WORLDS.values() for line in ground(world["grounded"], sources(world))]
-    dropped = [(line.text, line.inventions, line.doubts) for line in lines if line.answer != "supported"]
-    assert len(dropped) < 0.02 * len(lines), dropped
+    lost = [line for world in WORLDS.values() for line in dropped(world["grounded"], sources(world))]
+    assert len(lost) < 0.02 * len(lines), lost
+    invented = [line for line in lines if line.inventions or any(kind != "wording" for kind, _ in line.doubts)]
+    assert len(invented) < 0.02 * len(lines), invented
+    assert sum(line.answer == "supported" for line in lines) > 0.8 * len(lines)
 
 
 @pytest.mark.req("R028", "R029")
@@ -115,6 +123,7 @@ def test_ground__labelled_sly_fabrications__half_of_them_found() -> None:
         ("The timeouts were caused by the route planner", "cause"),
         ("The planner runs on Sundays", "opposite"),
         ("The depot in Porto has 12 docks and a canteen", "clause"),
+        ("The depot in Porto rents out forklifts", "wording"),
     ],
 )
 def test_ground__known_words_that_say_something_else__are_unproven(line: str, kind: str) -> None:
@@ -146,7 +155,7 @@ def test_ground__known_words_that_say_something_else__are_unproven(line: str, ki
         ("Package maps give a path to modules", "May provide a path: package maps give a path to modules.", "hedge"),
         ("Anyone can open the fuel account", "Only Ekholm and Signe can open the fuel account.", "always"),
         ("Odile dismissed Wim", "Odile hired Wim in 2019.", "opposite"),
-        ("Saskia divorced Wim", "Saskia and Wim work at the library.", "predicate"),
+        ("Saskia divorced Wim", "Saskia and Wim work at the library.", "wording"),
         ("Dogs travel free and get water", "Dogs travel free.", "clause"),
         ("The start went from 1.1 s to 2.4 s", "The start went from 2.4 s to 1.1 s.", "roles"),
         ("The pool was cut from 60 to 20", "The pool is now 60 (was 20).", "roles"),
@@ -167,11 +176,8 @@ def test_ground__words_that_the_source_binds_otherwise__are_not_supported(line: 
         ("7/12 scanners upgraded", "7 of 12 scanners have been upgraded."),
         ("Five of the scanners are left to upgrade", "7 of 12 scanners have been upgraded."),
         ("Metal passes 93 % of the tests", "Metal passes 41 of 44 tests."),
-        ("Boarding cards are no longer printed", "We stopped printing boarding cards in March."),
-        ("The ramp sensor cannot be trusted below 2 °C", "The ramp sensor is unreliable below 2 °C."),
         ("The grant must be spent by 30 June", "The grant must be spent by the end of June."),
         ("Backfill: written by Noor, run by Idris", "Noor wrote the backfill, Idris runs it."),
-        ("The Intel flicker was not the driver's fault", "The Intel flicker came from a barrier, not from the driver."),
         ("Bo can approve refunds below 200 EUR", "Bo may approve refunds below 200 EUR."),
         ("The start went from 2,400 ms to 1,100 ms", "The start went from 2.4 s to 1.1 s."),
         ("The switch to mimalloc was reverted", "We rolled back the switch to mimalloc."),
@@ -184,16 +190,35 @@ def test_ground__words_that_the_source_binds_otherwise__are_not_supported(line: 
             "Coupons can be combined with a sale price, but not with each other",
             "A coupon may be combined with a sale price. Two coupons may not be combined.",
         ),
-        ("The builder choked on the extension", "The builder could not cope with the extension."),
+        ("Boarding cards are no longer printed", "We stopped printing boarding cards in March."),
+        ("The ramp sensor cannot be trusted below 2 °C", "The ramp sensor is unreliable below 2 °C."),
+        ("The Intel flicker was not the driver's fault", "The Intel flicker came from a barrier, not from the driver."),
+        ("The ledger is append-only; corrections are posted as entries", "Ledger append-only. Corrections = entries."),
         ("Everything is stored in UTC", "Store all times in UTC."),
         ("Old tables get deleted after 90 days", "Drop old tables after 90 days."),
         ("Legal has approved the texts", "Approval of the texts by legal."),
-        ("The ledger is append-only; corrections are posted as entries", "Ledger append-only. Corrections = entries."),
     ],
 )
 def test_ground__the_same_in_other_words__is_supported(line: str, said: str) -> None:
     (judged,) = ground([f"- {line}"], [("memory/2026-11-21.md", f"- {said}\n")])
     assert judged.answer == "supported", (judged.inventions, judged.doubts)
+
+
+@pytest.mark.req("R028")
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("The builder choked on the extension", "The builder could not cope with the extension."),
+        ("Chapters have to be typed in by hand", "The new host doesn't read chapters. We enter them ourselves."),
+    ],
+)
+def test_ground__the_same_in_mostly_other_words__is_only_doubted_for_its_wording_and_quoted(
+    line: str, said: str
+) -> None:
+    notes = [("memory/2026-11-21.md", f"- {said}\n")]
+    (judged,) = ground([f"- {line}"], notes)
+    assert (judged.inventions, [kind for kind, _ in judged.doubts]) == ((), ["wording"])
+    assert quotations([f"- {line}"], notes) == {f"- {line}": (said,)}
 
 
 @pytest.mark.req("R028", "R029")
@@ -227,14 +252,16 @@ def test_ground__another_count_out_of_the_same_number__is_invented() -> None:
 
 @pytest.mark.req("R028", "R029")
 @pytest.mark.parametrize(
-    ("label", "most"), [("grounded", 0.08), ("hard", 0.03), ("sly", 0.4)], ids=["true", "hard", "sly"]
+    ("label", "most"), [("grounded", 0.02), ("hard", 0.02), ("sly", 0.25)], ids=["true", "hard", "sly"]
 )
 def test_ground__rounds__wrong_answers_stay_within_what_was_measured(label: str, most: float) -> None:
     wrong = total = 0
     for world in ROUNDS.values():
         lines = [row if isinstance(row, str) else row[1] for row in world[label]]
-        answers = [line.answer == "supported" for line in ground(lines, sources(world))]
-        wrong += sum(supported != (label == "grounded") for supported in answers)
+        if label == "grounded":
+            wrong += len(dropped(lines, sources(world)))
+        else:
+            wrong += sum(line.answer == "supported" for line in ground(lines, sources(world)))
         total += len(lines)
     assert wrong <= most * total, (wrong, total)
 

@@ -55,6 +55,24 @@ def test_on_validate__several_inventions_in_a_line__one_finding() -> None:
 
 
 @pytest.mark.req("R028")
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("Omar leaves in May", "Omar may leave in May."),
+        ("Drivers always start at 07:30", "Drivers usually start at 07:30."),
+        ("Jonas reviews what Elif writes", "Elif reviews what Jonas writes."),
+        ("The pool has 40 slots because licence fees fell", "The pool has 40 slots."),
+        ("We print boarding cards", "We stopped printing boarding cards in March."),
+        ("Saskia divorced Wim", "Saskia and Wim work at the library."),
+    ],
+)
+def test_on_validate__a_line_that_words_cannot_prove__one_finding_for_each_kind_of_doubt(line: str, said: str) -> None:
+    (finding,) = check(f"- {line}\n", sources=(("memory/2026-11-20.md", f"- {said}\n"),))
+    assert finding.rule == "grounding/unproven"
+    assert "cannot be proved" in finding.message
+
+
+@pytest.mark.req("R028")
 @pytest.mark.parametrize(("surface", "sources"), [("memory", ()), ("daily", SOURCES), ("diary", SOURCES)])
 def test_on_validate__no_sources_or_another_surface__says_nothing(
     surface: str, sources: tuple[tuple[str, str], ...]
@@ -64,10 +82,16 @@ def test_on_validate__no_sources_or_another_surface__says_nothing(
 
 @pytest.mark.req("R029")
 def test_on_validate__strict__refuses_lines_of_unknown_words() -> None:
-    text = "- Colleagues enjoy quiet mornings\n- The gateway caches 300 entries\n"
+    text = "- The small cache of the gateway holds 300 entries\n- The gateway caches 300 entries\n"
     assert check(text) == []
     (finding,) = check(text, strict=True)
     assert (finding.rule, finding.line) == ("grounding/unsupported", 1)
+
+
+@pytest.mark.req("R029")
+def test_on_validate__no_word_of_a_line_is_known__is_refused() -> None:
+    (finding,) = check("- Colleagues enjoy quiet mornings\n")
+    assert finding.rule == "grounding/unproven"
 
 
 @pytest.mark.parametrize("settings", [{"strict": "yes"}, {"level": 3}])

@@ -79,7 +79,7 @@ CASES = {
     "thinking only": Case(f"<think>{answer(GOOD)}</think>", Status.FAILED, "answer is empty"),
     "thinking that never ends": Case(f"<think>{answer(GOOD)}", Status.FAILED, "answer is empty"),
     "truncated, as it says itself": Case(Reply(text=answer(GOOD)[:200], stop="CUT"), Status.FAILED, "cut off"),
-    "truncated without a word": Case(answer(GOOD)[:150], Status.FAILED, "It would lose"),
+    "truncated without a word": Case(answer(GOOD)[:120], Status.FAILED, "It would lose"),
     "one word": Case(answer("Done."), Status.FAILED, "None of the draft's items"),
     "one word as an item": Case(answer("- Memory"), Status.FAILED, "None of the draft's items"),
     "no tags": Case(GOOD, Status.FAILED, "no [MEMORY] section"),

@@ -434,8 +434,9 @@ def test_extract__plugin_breaks__named_and_told_to_be_fixed(memory: Any, server:
     opened.services.dispatch.register(Broken(), "broken")
     opened.services.dispatch.register(Late(), "late")
     broken, late = sorted(opened.extract(turn("a", "b")).failures)
-    assert "RuntimeError: It came apart. Fix or disable it: set `[plugins.broken] enabled = false`" in broken
-    assert late.endswith(f"TimeoutError: No answer. {_AGAIN}")
+    assert "RuntimeError at models/test_providers.py:" in broken
+    assert ": It came apart. Fix or disable it: set `[plugins.broken] enabled = false`" in broken
+    assert late.endswith(f": No answer. {_AGAIN}")
 
 
 # --- waiting turns

@@ -13,11 +13,14 @@ from datetime import date, timedelta
 import pytest
 from tests.support.forget import BACKENDS, FORMS, SUBJECT, fact, fill, holding, run_killed, snapshot, storage
 
+from holdfast import Holdfast
 from holdfast.errors import BadValue
 from holdfast.fs import durable, private
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import Evidence
+from holdfast.plugin.checks import Outcome
+from holdfast_doctor.examine import examine
 
 WORDS = ("Zoë", "Müller", "Zoe\u0308", "Mu\u0308ller", "ngstr")
 
@@ -89,6 +92,24 @@ def test_purge__twice__the_second_finds_nothing(full):
     assert full.purge(subject=SUBJECT).changed
     report = full.purge(subject=SUBJECT)
     assert (report.changed, report.clean, report.resumed) == ((), True, False)
+
+
+@pytest.mark.req("R245")
+def test_purge__subject_in_a_dreams_record__the_run_stays_done_without_it(project):
+    """The run's end was removed and its beginning was kept, so `doctor` called it killed."""
+    with Holdfast.open(project) as memory:
+        with memory.session("talk") as session:
+            session.add("user", "Remember: the customer Ottokar Veitl pays late. Remember: staging runs Postgres 15.")
+            session.flush()
+        assert memory.deep_dream().status == "done"
+        assert memory.purge(subject="Ottokar Veitl").clean
+        assert holding(project, "Ottokar", "Veitl") == []
+        [run] = memory.dreams()
+    assert (run.status, run.reason) == ("done", "")
+    assert "staging runs Postgres 15" in run.added
+    assert "[purged]" in run.added
+    checks = examine(str(project))
+    assert [check.message for check in checks if check.name == "dreams" and check.outcome is not Outcome.OK] == []
 
 
 @pytest.mark.req("R245")

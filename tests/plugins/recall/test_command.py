@@ -147,16 +147,28 @@ def test_sessions__session_named_by_uuid__listed_by_short_id_and_first_words(unn
     assert listed[_SECOND] == "Paint the pergola"
 
 
+def test_sessions__session_of_a_guarded_client__listed_by_short_id_and_first_words(project: Path, capsys) -> None:
+    """Every session of an installed client had its whole id and no first words."""
+    with Holdfast.open(project) as memory:
+        memory.session(f"claude-code-{_FIRST}").add("user", "Paint the pergola")
+    assert main(("--root", str(project), "sessions")) == 0
+    assert re.search(r"claude-code-5b7e1c2d .*Paint the pergola", capsys.readouterr().out)
+    assert main(("--root", str(project), "sessions", "show", "claude-code-5b7e1c2d")) == 0
+    assert "Paint the pergola" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("session", "shown"),
     [
         (_FIRST, "5b7e1c2d"),
         ("0199a1b2-c3d4-7aaa-8bbb-123456789abc", "0199a1b2-c3d4"),
+        (f"claude-code-{_FIRST}", "claude-code-5b7e1c2d"),
+        ("codex-0199a1b2-c3d4-7aaa-8bbb-123456789abc", "codex-0199a1b2-c3d4"),
         ("fix-login", "fix-login"),
         ("5b7e1c2d-ffff", "5b7e1c2d-ffff"),
     ],
 )
-def test_short__id__only_a_uuid_is_shortened(session: str, shown: str) -> None:
+def test_short__id__only_the_uuid_is_shortened(session: str, shown: str) -> None:
     assert lookup.short(session) == shown
 
 
