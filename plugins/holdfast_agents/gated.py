@@ -13,14 +13,14 @@ from holdfast.flush import handoff, notes
 from holdfast.fs import durable, paths
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
-from holdfast.journal.witness import Witness
 from holdfast.models import CuratedDecision, Payload
 from holdfast.storage import block_marker
-from holdfast.text import hostile
 from holdfast_agents import audit, turns
 from holdfast_agents.events import SILENCE, Event, Reply, refusal
 from holdfast_agents.records.follow import Followed, follow
 from holdfast_agents.records.summaries import last_summary
+from holdfast_authorship import hostile
+from holdfast_authorship.witness import Witness
 from holdfast_rows import summaries
 
 if TYPE_CHECKING:

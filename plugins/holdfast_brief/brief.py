@@ -18,17 +18,18 @@ from attrs import frozen
 from holdfast.config import provenance
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt
-from holdfast.flush import handoff, losses, uncommitted
+from holdfast.flush import handoff, uncommitted
 from holdfast.flush.losses import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
-from holdfast.journal.witness import Witness
 from holdfast.models.value import Value
 from holdfast.text import conflicts
 from holdfast.text.plain import BOM
+from holdfast_authorship.witness import Witness
 from holdfast_brief.fitting import fitted
 from holdfast_brief.resume import artifacts, own_first, resume
+from holdfast_losses import losses
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from holdfast.text import hostile, recall
+from holdfast.text import recall
+from holdfast_authorship import hostile
 
 Section = tuple[str, str]  # name and text
 

@@ -35,10 +35,10 @@ def run(args: Namespace) -> int:
     from holdfast_curated.routing import Horizon, route
 
     surface = route(Horizon[args.horizon.upper()], category=args.category, validated=args.validated)
-    layers = {layer.surface: layer for layer in inforce.load(settings.find_root(args.root)).layout.layers()}
+    name = inforce.load(settings.find_root(args.root)).layout.pattern(surface)
     out = Term()
     if args.json:
-        out.json({"ok": True, "surface": str(surface), "name": layers[surface].name})
+        out.json({"ok": True, "surface": str(surface), "name": name})
     else:
-        out.say(f"{out.bold(str(surface))}  {out.plain(layers[surface].name)}")
+        out.say(f"{out.bold(str(surface))}  {out.plain(name)}")
     return 0

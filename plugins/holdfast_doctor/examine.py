@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, cast
 from holdfast.config import inforce, provenance, settings
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.flush import handoff
+from holdfast.flush import curated, handoff
 from holdfast.fs import durable, gitrun, private, safeopen
 from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
 from holdfast.plugin.checks import Check, Outcome
-from holdfast.session.status import nearly_full, owner
+from holdfast.session.status import owner
+from holdfast_sessions import rewriting
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -175,7 +176,7 @@ def _journals(state: str, *, repair: bool) -> Iterator[Check]:
                 for _ in one.entries():
                     pass
             except Corrupt:
-                left_out = one.repair() if repair else 0
+                left_out = rewriting.repair(one) if repair else 0
                 if not left_out:
                     raise
                 kept = f"{one.shown} continues without {left_out:,} damaged or missing bytes."
@@ -244,10 +245,10 @@ def _provenance(memory: Holdfast) -> Iterator[Check]:
 
 def _stored(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
     """Whether what receipts, journals and the store acknowledged is still there."""
-    from holdfast.flush import losses
     from holdfast_doctor import mending
+    from holdfast_losses import audit
 
-    found = losses.every(memory.services)
+    found = audit.every(memory.services)
     if not found:
         yield _good("stored", "all acknowledged data is present")
     if not repair:
@@ -315,8 +316,12 @@ def _handoff(memory: Holdfast) -> Iterator[Check]:
 
 def _curated(memory: Holdfast) -> Iterator[Check]:
     """Whether curated memory is nearly full. Nothing is said while it is not."""
-    for name, sentence in nearly_full(memory.services):
-        yield _warn("curated", sentence, f"Merge or remove lines of {name}, or `holdfast dream`.")
+    services = memory.services
+    for name in map(services.layout.name, (Surface.MEMORY, Surface.USER)):
+        document = services.store.read(name)
+        items = curated.count(document.text) if document else 0
+        if sentence := curated.warning(items, services.curated_limit, name):
+            yield _warn("curated", sentence, f"Merge or remove lines of {name}, or `holdfast dream`.")
 
 
 def _clock(memory: Holdfast) -> Iterator[Check]:

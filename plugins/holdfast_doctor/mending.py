@@ -15,9 +15,10 @@ from attrs import frozen
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
 from holdfast.flush import closings, curated, handoff, notes
-from holdfast.flush.losses import rebuilt
-from holdfast.fs import durable, private, tally
+from holdfast.fs import durable, private
 from holdfast.journal.journal import Journal, file_stem
+from holdfast_losses import audit, tally
+from holdfast_sessions import rewriting
 
 if TYPE_CHECKING:
     from holdfast.flush.losses import Loss
@@ -38,7 +39,7 @@ class Mended:
 
 
 def mend(services: Services, losses: Sequence[Loss]) -> Iterator[Mended]:
-    """Repair as much as possible. ``losses`` come from :func:`holdfast.flush.losses.every`. Raises only the store's
+    """Repair as much as possible. ``losses`` come from :func:`holdfast_losses.audit.every`. Raises only the store's
     errors. Repairs made until then stay."""
     for loss in losses:
         try:
@@ -79,7 +80,7 @@ def _mended(services: Services, loss: Loss, losses: Sequence[Loss]) -> Mended:
 def _without(services: Services, loss: Loss) -> Mended:
     stem = loss.name.rpartition("/")[2].removesuffix(".jsonl")
     if file_stem(stem) == stem:
-        Journal(services.state, stem).repair()
+        rewriting.repair(Journal(services.state, stem))
     else:  # the session's id is unknown
         durable.remove(services.private("sessions", f"{stem}.hint"))
     message = f"{loss.name} was restarted. Turns since the session's last flush are lost"
@@ -89,30 +90,24 @@ def _without(services: Services, loss: Loss) -> Mended:
 def _facts(services: Services, loss: Loss) -> Mended:
     """Store again the facts stated in payloads since a call last removed or changed a fact. Earlier facts may have been
     removed on purpose, and the fact log does not hold their text."""
-    from holdfast.flush.losses import flushes
-
     backend = services.store.backend
     backend.accept_facts()
     before = backend.count_facts()
-    services.facts.restore(flushes(services))
+    services.facts.restore(audit.flushes(services))
     again = backend.count_facts() - before
     number = f"{again:,} stated fact{' is' if again == 1 else 's are'} stored again"
     return Mended(loss=loss, message=f"{loss.message} {number}; the store is taken as it is")
 
 
 def _waiting(services: Services, loss: Loss) -> Mended:
-    from holdfast.flush.losses import flushes
-
-    put_back = services.outbox.restore(flushes(services))
+    put_back = services.outbox.restore(audit.flushes(services))
     tally.accept(services.private(private.OUTBOX))
     return Mended(loss=loss, message=f"{loss.message} {put_back} handed to the forges again")
 
 
 def _spooled(services: Services, loss: Loss) -> Mended:
     """Keep again the flushes that no server has, from the journals."""
-    from holdfast.flush.losses import unshipped
-
-    again, aside = services.spool.restore(unshipped(services))
+    again, aside = services.spool.restore(audit.unshipped(services))
     tally.accept(services.private(private.SPOOL))
     message = f"{loss.message} Flushes kept again from the journals: {again}"
     if aside:
@@ -123,7 +118,7 @@ def _spooled(services: Services, loss: Loss) -> Mended:
 def _block(services: Services, loss: Loss, receipt: Receipt) -> Mended:
     if not receipt.summary:
         return Mended(loss=loss, message=f"{loss.message} The journal does not hold its text", whole=False)
-    block, header = rebuilt(receipt), notes.header(receipt.at.date())
+    block, header = audit.rebuilt(receipt), notes.header(receipt.at.date())
     block = services.gate.admit(block, surface=Surface.DAILY, name=loss.name)
     services.store.append(Surface.DAILY, loss.name, block, header, receipt.flush_id)
     return Mended(loss=loss, message=f"{receipt.flush_id} of session {receipt.session_id} is in {loss.name} again")
@@ -131,10 +126,8 @@ def _block(services: Services, loss: Loss, receipt: Receipt) -> Mended:
 
 def _handoff(services: Services, loss: Loss) -> Mended:
     """The open work of every session whose last flush left some open."""
-    from holdfast.flush.losses import last_receipts
-
     entries = []
-    for receipt in sorted(last_receipts(services), key=lambda r: r.at, reverse=True):
+    for receipt in sorted(audit.last_receipts(services), key=lambda r: r.at, reverse=True):
         decided = closings.of_flush(services.state, receipt.session_id, receipt.flush_id)
         if decided is not None and decided.open and decided.work is not None:
             entries.append(handoff.reopened(decided.work, decided.because))
@@ -143,7 +136,7 @@ def _handoff(services: Services, loss: Loss) -> Mended:
             continue
         if not any(w.surface == Surface.HANDOFF for w in receipt.written):
             continue
-        [block] = notes.blocks(rebuilt(receipt))
+        [block] = notes.blocks(audit.rebuilt(receipt))
         blockers = block.items("Blocker")
         entries.append(
             handoff.Work(
@@ -170,12 +163,11 @@ def _handoff(services: Services, loss: Loss) -> Mended:
 
 def _curated(services: Services, loss: Loss, surface: str) -> Mended:
     """Curated lines from flushes, in flush order."""
-    from holdfast.flush.losses import receipts
     from holdfast.models import CuratedEntry
 
     entries = []
-    for receipt in sorted(receipts(services), key=lambda r: r.at):
-        for block in notes.blocks(rebuilt(receipt)):
+    for receipt in sorted(audit.receipts(services), key=lambda r: r.at):
+        for block in notes.blocks(audit.rebuilt(receipt)):
             for item in block.items(surface):
                 found = _INSTEAD.fullmatch(item)
                 if found is not None:

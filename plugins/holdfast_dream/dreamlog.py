@@ -17,8 +17,9 @@ from attrs import evolve, field, fields, frozen
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
-from holdfast.fs import durable, private, safeopen, tally
+from holdfast.fs import durable, private, safeopen
 from holdfast.text import untrusted
+from holdfast_losses import tally
 
 LOG: Final = "dreams.jsonl"
 #: When the log is longer than this it is cut to the newest half.

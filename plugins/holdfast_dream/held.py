@@ -16,7 +16,7 @@ from attrs import frozen
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
-from holdfast.fs import durable, private, safeopen
+from holdfast.fs import durable, private
 from holdfast.text import untrusted
 from holdfast_dream.dreamlog import DreamResult
 
@@ -101,13 +101,7 @@ def backups(state: str) -> list[Backup]:
 
 
 def _backups(state: str) -> list[str]:
-    folder = os.path.join(state, FOLDER)
-    try:
-        return sorted(n for n in safeopen.names(folder) if n.endswith(".json"))
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise durable.unavailable(error, folder, "list") from error
+    return [name for name in private.names(os.path.join(state, FOLDER)) if name.endswith(".json")]
 
 
 def proposal(state: str) -> Proposal | None:
@@ -127,13 +121,9 @@ def clear_inbox(state: str) -> None:
 
 def _load(path: str, cls: type[T]) -> T | None:
     name = os.path.basename(path)
-    try:
-        with safeopen.reader(path) as file:
-            data = file.read()
-    except FileNotFoundError:
+    data = private.read(path)
+    if data is None:
         return None
-    except OSError as error:
-        raise durable.unavailable(error, path, "read") from error
     step = f"Move {name} out of the private folder, then try again."
     try:
         return structure(untrusted.from_json(data), cls, what=name, error=Corrupt, next_step=step)

@@ -23,12 +23,11 @@ from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Conflict, HoldfastError, Refused, Unavailable
 from holdfast.facts.factrules import duplicate_key
 from holdfast.fs import paths
-from holdfast.journal import witness
 from holdfast.models import DreamSources
 from holdfast.plugin.progress import report
 from holdfast.storage import ABSENT
-from holdfast.text import hostile
 from holdfast.text.lazy import log
+from holdfast_authorship import hostile, witness
 from holdfast_dream import confirmed, consolidate, dreamlog, held, memorytext, overflow
 from holdfast_dream.comparing import compare
 from holdfast_dream.confirmed import Confirmation

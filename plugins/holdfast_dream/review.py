@@ -9,7 +9,7 @@ from attrs import evolve
 from holdfast.config.layout import Surface
 from holdfast.errors import Refused
 from holdfast.facts.factrules import duplicate_key
-from holdfast.journal import witness
+from holdfast_authorship import witness
 from holdfast_dream import dreamlog, held, memorytext
 from holdfast_dream.dreamlog import DreamResult, Status, Supported
 from holdfast_dream.held import Mark, Proposal

@@ -30,7 +30,7 @@ _DIGITS: Final = 12
 def search(memory: Holdfast, arguments: Arguments) -> str:
     """Hits, one line each, and how to read on. Raises: BadValue; NotFound; Unavailable."""
     from holdfast.cli.humanize import count
-    from holdfast.cli.session_lookup import resolve
+    from holdfast_sessions.lookup import resolve
 
     kind, session = arguments.get("kind"), arguments.get("session")
     hits = memory.search(
@@ -57,7 +57,7 @@ def search(memory: Holdfast, arguments: Arguments) -> str:
 
 
 def _line(hit: SearchHit) -> str:
-    from holdfast.cli.session_lookup import short
+    from holdfast_sessions.lookup import short
 
     timed = hit.kind in ("turn", "fact")  # others have the date of their document
     when = f" {hit.at:{'%Y-%m-%d %H:%M' if timed else '%Y-%m-%d'}}" if hit.at else ""
@@ -111,8 +111,8 @@ def _lines(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
 
 
 def _messages(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
-    from holdfast.cli.session_lookup import messages, resolve, short
-    from holdfast.text.sources import short_id
+    from holdfast_authorship.sources import short_id
+    from holdfast_sessions.lookup import messages, resolve, short
 
     try:
         session = resolve(memory, name)

@@ -146,8 +146,8 @@ def _work(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 
 
 def _remember(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
-    from holdfast.journal.witness import REASON, Witness
     from holdfast.models import AddOutcome
+    from holdfast_authorship.witness import REASON, Witness
 
     if Witness(memory.services).is_hostile(arguments.get("content", "")):
         return f"Not stored: {REASON}."

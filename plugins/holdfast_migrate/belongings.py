@@ -15,10 +15,10 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, structure, unstructure
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, safeopen
-from holdfast.journal import archive as archived
 from holdfast.text import untrusted
 from holdfast_dream import held
 from holdfast_migrate import archive
+from holdfast_sessions import archive as archived
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

@@ -18,9 +18,9 @@ from holdfast.errors import ConfigError, Corrupt
 from holdfast.fs import durable, paths, safeopen
 from holdfast.fs.records import decode
 from holdfast.journal.journal import Journal, session_files, session_id_of
-from holdfast.journal.lines import Change, whole_lines
 from holdfast_migrate import archive
 from holdfast_migrate.belongings import private_rows
+from holdfast_sessions.rewriting import Change, whole_lines
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

@@ -18,7 +18,7 @@ from attrs import frozen
 from holdfast.config.provenance import FACTS
 from holdfast.errors import ConfigError, Conflict, Unavailable
 from holdfast.facts.factrules import duplicate_key
-from holdfast.fs import durable, safeopen
+from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, Fact
 from holdfast.storage import ABSENT, StorageBackend, sha256
 
@@ -54,7 +54,6 @@ def migrate_project(services: Services, to: str, progress: Progress | None = Non
     The configuration still names the old backend afterwards. ``progress`` receives the number of copied documents and
     facts, and the total. Raises: ConfigError when ``to`` is already in use; PluginNotFound; errors of :func:`migrate`.
     """
-    from holdfast.fs import private
     from holdfast.plugin import discovery
     from holdfast.plugin.manager import Dispatch
 
@@ -102,14 +101,8 @@ class _Record:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._known: set[str] = set()
-        try:
-            with safeopen.reader(path) as file:
-                self._known.update(line.decode("utf-8", "replace").strip() for line in file)
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise durable.unavailable(error, path, "read") from error
+        lines = (private.read(path) or b"").split(b"\n")
+        self._known = {line.decode("utf-8", "replace").strip() for line in lines if line}
 
     def promise(self, *what: str | int) -> None:
         """Record the item durably, once."""

@@ -15,7 +15,7 @@ from attrs import evolve
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Category, Extraction, Message, Payload, Turn
 from holdfast.text.lazy import Lazy
-from holdfast.text.sources import short_id
+from holdfast_authorship.sources import short_id
 from holdfast_offline import echoes, quotes, replies
 from holdfast_offline.changes import Changes, changes
 from holdfast_offline.checks import failing

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.models import HandoffFields
 from holdfast.text.openwork import is_none
-from holdfast.text.ownwords import own_words
 from holdfast.text.plain import cut, first_line
+from holdfast_authorship.ownwords import own_words
 from holdfast_offline.conversation import asides, asked, ending
 
 if TYPE_CHECKING:

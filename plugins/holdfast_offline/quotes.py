@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Message
 from holdfast.text.lazy import Lazy
-from holdfast.text.ownwords import own_words
-from holdfast.text.sources import short_id
+from holdfast_authorship.ownwords import own_words
+from holdfast_authorship.sources import short_id
 from holdfast_offline.conversation import asked
 from holdfast_offline.speech import BULLET, clip, own_lines, sentences
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from holdfast.text.lazy import Lazy
-from holdfast.text.ownwords import outside
+from holdfast_authorship.ownwords import outside
 
 _LINE: Final = Lazy(r"[^\r\n]{3,}")  # shorter lines carry no statement, and fences have three characters
 _FENCE: Final = Lazy(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")

@@ -20,9 +20,9 @@ from attrs import evolve, frozen
 
 from holdfast.errors import HoldfastError, NotFound, TryLater, Unavailable
 from holdfast.fs import durable, private
-from holdfast.journal.waiting import Row, WaitingList
 from holdfast.models.value import Value
 from holdfast.text.lazy import log
+from holdfast_losses.waiting import Row, WaitingList
 
 if TYPE_CHECKING:
     from holdfast.models import Evidence

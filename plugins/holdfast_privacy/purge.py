@@ -193,13 +193,7 @@ class _Register:
 
     def __attrs_post_init__(self) -> None:
         path = self._services.private(TOMBSTONE_KEY)
-        try:
-            with safeopen.reader(path) as file:
-                self.key = file.read(32)
-        except FileNotFoundError:
-            self.key = b""
-        except OSError as error:
-            raise durable.unavailable(error, path, "read") from error
+        self.key = (private.read(path) or b"")[:32]
         if len(self.key) != 32:
             self.key = os.urandom(32)
             durable.replace(path, self.key)

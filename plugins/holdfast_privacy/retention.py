@@ -19,16 +19,17 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import handoff
-from holdfast.flush.losses import note_forgotten
 from holdfast.fs import durable, private
-from holdfast.journal import archive, journal
+from holdfast.journal import journal
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.journal.safety import State
 from holdfast.plugin import progress
+from holdfast_losses.losses import note_forgotten
 from holdfast_privacy import text_search
 from holdfast_privacy.selectors import day_of
 from holdfast_privacy.sweep import Walk, forget_derived, last_said
 from holdfast_privacy.transforms import Changed, Edit, Left, is_temporary
+from holdfast_sessions import archive, rewriting
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
@@ -133,7 +134,7 @@ class _Job:
                 if archived:
                     said = (entry.record for entry in session.journal.of_kinds("message"))
                     archive.add(self.services.state, session_id, said, last)
-                session.journal.erase()
+                rewriting.erase(session.journal)
                 durable.retire(lock)
         self._note("archived journals" if archived else "journals", path)
 

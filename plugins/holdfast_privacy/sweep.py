@@ -21,15 +21,16 @@ from holdfast.config import settings
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
-from holdfast.flush.losses import FORGOTTEN, note_forgotten, rewrite
 from holdfast.fs import durable, private, records, safeopen
-from holdfast.journal import archive, journal, safety
+from holdfast.journal import journal, safety
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.plugin import discovery, progress
 from holdfast.storage import Capability
 from holdfast.text import untrusted
+from holdfast_losses.losses import FORGOTTEN, note_forgotten, rewrite
 from holdfast_privacy import text_search
 from holdfast_privacy.transforms import Changed, Edit, Left, is_temporary
+from holdfast_sessions import archive, rewriting
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
@@ -167,12 +168,12 @@ class Walk:
         if gone:
             if not self.dry_run:
                 safety.forget(self.services.state, one.session_id)
-                one.erase()
+                rewriting.erase(one)
             self._note("journals", self._shown(one.path), removed=True)
             return True
         if os.path.exists(marker):
             self.file(marker)
-        count = one.rewrite(self.edit.record, self._keeps_line, dry_run=self.dry_run)
+        count = rewriting.rewrite(one, self.edit.record, self._keeps_line, dry_run=self.dry_run)
         if count:
             self._note("journals", self._shown(one.path), count)
         return False

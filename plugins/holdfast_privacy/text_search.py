@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Final
 
 from holdfast.fs import durable, safeopen
-from holdfast.journal import archive
+from holdfast_sessions import archive
 
 if TYPE_CHECKING:
     from gzip import GzipFile

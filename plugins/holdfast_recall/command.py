@@ -52,8 +52,8 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
     from holdfast.cli import progress
-    from holdfast.cli.session_lookup import resolve, short, titles
     from holdfast_recall import methods
+    from holdfast_sessions.lookup import resolve, short, titles
 
     out, errors = Term(), _stderr()
     question = " ".join(args.words)
@@ -165,7 +165,7 @@ def _also(hit: SearchHit) -> str:
 
 def _where(hit: SearchHit) -> str:
     """The hit's place, with short ids, which `holdfast sessions show` accepts."""
-    from holdfast.cli.session_lookup import short
+    from holdfast_sessions.lookup import short
 
     return f"session {short(hit.name)}, turn {short(hit.place)}" if hit.kind == "turn" else hit.where
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.errors import BadValue
-from holdfast.journal import archive, journal
+from holdfast.journal import journal
 from holdfast.plugin.progress import watched
 from holdfast_recall import dates, index, rank, spelling, texts, vectors, words
 from holdfast_recall.hits import SearchHit, once_each, shown
 from holdfast_recall.served import hits as served_hits
+from holdfast_sessions import archive
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -48,14 +50,19 @@ class Found(NamedTuple):
 
 
 def search(
-    memory: Holdfast, question: str, *, progress: Callable[[int, int], object] | None = None, **options: Any
+    memory: Holdfast,
+    question: str,
+    *,
+    limit: int = 10,
+    kinds: Iterable[str] = (),
+    session: str = "",
+    since: datetime | str | None = None,
+    until: datetime | str | None = None,
+    progress: Callable[[int, int], object] | None = None,
 ) -> Hits:
-    """The hits of :func:`find`, with the options that :class:`holdfast.plugin.features.Features` declares."""
-    if progress is None:
-        found = find(memory, question, **options)
-    else:
-        with watched(lambda done, total, activity: progress(done, total)):
-            found = find(memory, question, **options)
+    """The hits of :func:`find`, reporting its progress to ``progress``."""
+    with watched(lambda done, total, activity: progress(done, total)) if progress else nullcontext():
+        found = find(memory, question, limit=limit, kinds=kinds, session=session, since=since, until=until)
     if found.unread or found.warning:
         _log(found)
     return Hits(found)

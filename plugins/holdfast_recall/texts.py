@@ -18,11 +18,12 @@ from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.fs import durable, paths
-from holdfast.journal import archive, journal
+from holdfast.journal import journal
 from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
 from holdfast.text import untrusted
 from holdfast.text.lazy import Lazy
+from holdfast_sessions import archive
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

@@ -16,8 +16,8 @@ from typing import Any, Final
 from attrs import evolve, field, frozen
 
 from holdfast.fs import durable, private
-from holdfast.journal.waiting import Row, WaitingList
 from holdfast.models import Receipt
+from holdfast_losses.waiting import Row, WaitingList
 
 FILE: Final = private.SPOOL
 _DAMAGED: Final = "damaged-"

@@ -16,9 +16,10 @@ from holdfast.config import provenance
 from holdfast.errors import Unavailable
 from holdfast.fs import durable, private, safeopen
 from holdfast.fs.safeopen import Folder
-from holdfast.journal import journal, lines, reserve
+from holdfast.journal import journal, reserve
 from holdfast.journal.journal import Journal
 from holdfast.plugin import discovery
+from holdfast_sessions import rewriting
 
 _SESSIONS = "sessions"
 #: Not adopted, because they are meaningless elsewhere, rebuilt on demand, or unsafe. An intent to append may name any
@@ -149,14 +150,14 @@ def _add_session(state: str, path: str, data: bytes) -> None:
         if _is_same(state, name, data):
             return
         number += 1
-    durable.replace(Journal(state, name).path, lines.whole_lines(data, name)[0])
+    durable.replace(Journal(state, name).path, rewriting.whole_lines(data, name)[0])
 
 
 def _is_same(state: str, session_id: str, data: bytes) -> bool:
     """Whether the session is :func:`adopt`'s result for ``data``. First lines differ, because they hold a random
     number."""
     own = safeopen.read(Journal(state, session_id).path)
-    return own.partition(b"\n")[2] == lines.whole_lines(data, session_id)[0].partition(b"\n")[2]
+    return own.partition(b"\n")[2] == rewriting.whole_lines(data, session_id)[0].partition(b"\n")[2]
 
 
 def _is_of_its_place(name: str) -> bool:

@@ -16,7 +16,7 @@ from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import proof
 from holdfast.journal import refusals
 from holdfast.journal.journal import Journal
-from holdfast.text.sources import short_id
+from holdfast_authorship.sources import short_id
 
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt

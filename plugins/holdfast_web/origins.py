@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import notes
-from holdfast.text.sources import short_id
+from holdfast_authorship.sources import short_id
 from holdfast_facts.store.origins import of, unsigned
 from holdfast_web.memory_lines import lines_of
 

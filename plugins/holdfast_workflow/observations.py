@@ -25,7 +25,7 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, stamp, structure, unstructure
 from holdfast.errors import Corrupt, Refused
 from holdfast.facts.factrules import duplicate_key
-from holdfast.fs import durable, private, safeopen
+from holdfast.fs import durable, private
 from holdfast.models import CuratedEntry
 from holdfast.text import untrusted
 from holdfast_workflow import sections, update
@@ -224,14 +224,9 @@ def _lock(services: Services) -> durable.Lock:
 
 
 def _load(services: Services) -> _Book:
-    path = services.private(_FILE)
-    try:
-        with safeopen.reader(path) as file:
-            data = file.read()
-    except FileNotFoundError:
+    data = private.read(services.private(_FILE))
+    if data is None:
         return _Book()
-    except OSError as error:
-        raise durable.unavailable(error, path, "read") from error
     try:
         return structure(untrusted.from_json(data), _Book, what=_FILE, error=Corrupt)
     except ValueError as error:

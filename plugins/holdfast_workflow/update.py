@@ -13,8 +13,8 @@ from attrs import evolve, frozen
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.fs import paths
-from holdfast.journal import witness
 from holdfast.models import CuratedEntry, Finding, Written
+from holdfast_authorship import witness
 from holdfast_workflow import sections
 from holdfast_workflow.sections import Limits
 from holdfast_workflow.three import ANCHORS, FILES, TITLES, Deliverable, MemoryUpdate, entries_of, path_of

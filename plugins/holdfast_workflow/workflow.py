@@ -25,7 +25,7 @@ from attrs import evolve, frozen
 from holdfast.config import provenance
 from holdfast.config.serde import moment, stamp, structure, unstructure
 from holdfast.errors import Corrupt, Refused
-from holdfast.fs import durable, private, safeopen
+from holdfast.fs import durable, private
 from holdfast.models import CuratedEntry
 from holdfast.text import recall, untrusted
 from holdfast.text.plain import BOM
@@ -233,13 +233,11 @@ def current(services: Services) -> str:
 
 
 def _read(path: str, name: str) -> Record | None:
-    try:
-        with safeopen.reader(path) as file:
-            data = untrusted.from_json(file.read())
-    except (FileNotFoundError, NotADirectoryError):
+    stored = private.read(path)
+    if stored is None:
         return None
-    except OSError as error:
-        raise durable.unavailable(error, path, "read") from error
+    try:
+        data = untrusted.from_json(stored)
     except ValueError as error:
         raise _damaged(path, name) from error
     try:

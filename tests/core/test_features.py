@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from holdfast import Holdfast
 from holdfast.cli import table
 from holdfast.errors import PluginLoadFailed, PluginNotFound
 from holdfast.plugin import discovery
+from holdfast.plugin.features import Features
 
 Install = Callable[..., None]
 
@@ -106,3 +108,21 @@ def test_defaults__of_another_distribution__do_not_count(install: Install) -> No
     assert any(f.distribution == "pushy" for f in discovery.scan())
     assert discovery.defaults() == before
     assert "redaction" in before
+
+
+def declared() -> dict[str, Callable[..., object]]:
+    """The functions declared in ``Features``, by the name of the method or value."""
+    members = vars(Features).items()
+    found = {name: getattr(one, "fget", None) or getattr(one, "func", one) for name, one in members}
+    return {name: one for name, one in found.items() if hasattr(one, "__wrapped__")}
+
+
+@pytest.mark.parametrize("name", declared())
+def test_method__declared_in_core__takes_what_its_package_takes(name: str) -> None:
+    """Arguments are passed on as they are given, so names, kinds and defaults must be the same."""
+    mine, theirs = (
+        [(p.name, p.kind, p.default) for p in inspect.signature(one).parameters.values()][1:]
+        for one in (declared()[name], discovery.method(name))
+    )
+    assert mine == theirs
+    assert declared()[name].__doc__

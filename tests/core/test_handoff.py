@@ -21,6 +21,7 @@ from holdfast.gate import clean
 from holdfast.models import Message
 from holdfast.plugin import discovery
 from holdfast.text.plain import first_line
+from holdfast_authorship.ownwords import own_words
 
 #: Written out: the doctrine names them, not the code.
 NAMES = ("active_task", "branch", "blocker", "next_action")
@@ -163,7 +164,7 @@ def test_of__every_list_given__is_in_the_entry(payload):
 def test_complete__no_branch_and_no_blocker_known__handoff_says_none(payload):
     said = [Message(id="1", at=datetime(2026, 11, 21, tzinfo=UTC), role="user", text="Paint the shed")]
     given = payload(work_open=True, handoff=None, blockers=["none"])
-    handoff = complete(given, said, []).handoff
+    handoff = complete(given, said, [], own_words).handoff
     assert (handoff.branch, handoff.blocker, handoff.next_action) == ("none", "none", given.next_step)
 
 

@@ -17,6 +17,7 @@ from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal.journal import Journal, decode, encode, file_stem, session_files, session_id_of
 from holdfast.storage import check_name
+from holdfast_sessions import rewriting
 
 
 def message(text: str) -> dict:
@@ -52,7 +53,7 @@ def test_session_id_of__first_line_is_no_session__none(tmp_path):
 
 
 def test_journal__nothing_written__makes_no_file(journal, tmp_path):
-    assert journal.beside() == [str(hint_of(journal))]
+    assert rewriting.beside(journal) == [str(hint_of(journal))]
     assert texts(journal) == []
     assert journal.last_checkpoint() is None
     assert journal.size() == 0
@@ -136,7 +137,7 @@ def test_repair__damage_in_any_line__keeps_the_rest_the_damaged_file_and_what_wa
     }[damage]
     data = b"".join(lines)
     path.write_bytes(data)
-    lost = Journal(str(project / ".holdfast" / "state"), "s").repair()
+    lost = rewriting.repair(Journal(str(project / ".holdfast" / "state"), "s"))
     assert lost > 0
     [copy] = path.parent.glob("s.jsonl.damaged-*")
     assert copy.read_bytes() == data
@@ -150,7 +151,7 @@ def test_repair__damage_in_any_line__keeps_the_rest_the_damaged_file_and_what_wa
     assert note().startswith(before)
     assert "three" in note()
     assert opened().session("s").messages == []
-    assert session.journal.repair() == 0
+    assert rewriting.repair(session.journal) == 0
 
 
 @pytest.mark.parametrize("tail", [b"\0\0todo", b'{"kind":"\0\0todo', b'\0\0todo"}\n', b"\0\0a\0\0", b"todo\0\0"])
@@ -315,14 +316,14 @@ def test_append__many_times__leaves_no_file_open(journal):
 def test_repair__nothing_is_damaged__changes_nothing_and_puts_no_file_aside(journal):
     journal.append(message("said"))
     before = Path(journal.path).read_bytes()
-    assert journal.repair() == 0
+    assert rewriting.repair(journal) == 0
     assert Path(journal.path).read_bytes() == before
-    assert journal.beside() == [str(hint_of(journal))]
+    assert rewriting.beside(journal) == [str(hint_of(journal))]
 
 
 def test_rewrite__no_journal__changes_nothing(journal, tmp_path):
     private.make(str(tmp_path), "sessions")
-    assert journal.rewrite(lambda record: record, lambda line: False) == 0
+    assert rewriting.rewrite(journal, lambda record: record, lambda line: False) == 0
     assert not os.path.exists(journal.path)
 
 
@@ -455,7 +456,7 @@ def test_journal__damaged_after_it_was_acknowledged__is_corrupt_until_repaired(j
     with pytest.raises(Corrupt, match=r"/sessions/s\.jsonl"):
         Journal(state, "s").append(message("four"))
     assert (path.read_bytes() if path.exists() else None) == damaged
-    assert Journal(state, "s").repair() > 0
+    assert rewriting.repair(Journal(state, "s")) > 0
     kept = texts(Journal(state, "s"))
     assert set(kept) <= {"one", "two", "three"}
     Journal(state, "s").append(message("four"))
@@ -476,9 +477,11 @@ def test_entries__rewritten_or_erased_by_another_process_meanwhile__is_no_damage
     for text in ("one", "two", "three"):
         journal.append(message(text))
     other = Journal(os.path.dirname(journal.folder), "s")
-    other.rewrite(lambda record: {**record, "text": ""} if record["kind"] == "message" else record, lambda line: True)
+    rewriting.rewrite(
+        other, lambda record: {**record, "text": ""} if record["kind"] == "message" else record, lambda line: True
+    )
     assert texts(journal) == ["", "", ""]
-    other.erase()
+    rewriting.erase(other)
     assert texts(journal) == []
     journal.append(message("four"))
     assert texts(journal) == ["four"]

@@ -9,9 +9,10 @@ import pytest
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast.config.layout import CURATED, Layout, Surface
+from holdfast.config.layout import Layout, Surface
 from holdfast.errors import ConfigError, FlushRefused
 from holdfast.models import Category
+from holdfast_curated.layers import layers
 from holdfast_curated.routing import Horizon, promotion_target, route
 
 NO_PLUGINS = "[plugins.curated]\nenabled = false\n[plugins.offline]\nenabled = false\n"
@@ -162,7 +163,7 @@ def test_layout__document_outside_of_the_store__is_never_written(project, clock,
     ],
 )
 def test_layers__of_the_doctrine__tell_owner_audience_and_role(surface, owner, audience, word):
-    [layer] = [layer for layer in Layout(preset="timmy").layers() if layer.surface is surface]
+    [layer] = [layer for layer in layers(Layout(preset="timmy")) if layer.surface is surface]
     assert (layer.owner, layer.audience) == (owner, audience)
     assert word in layer.role
     assert layer.name == Layout(preset="timmy").name(surface, DAY).replace("2026-11-21", "YYYY-MM-DD")
@@ -180,7 +181,7 @@ def test_route__a_fact__is_curated_only_when_standing_and_validated(horizon, cat
     wanted = curated if horizon is Horizon.STANDING and validated else Surface.DAILY
     assert route(horizon, category=category, validated=validated) is wanted
     assert promotion_target(category) is curated
-    assert curated in CURATED
+    assert curated in (Surface.MEMORY, Surface.USER)
 
 
 def test_route__unknown_horizon_or_category__is_a_value_error():

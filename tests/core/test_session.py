@@ -18,6 +18,7 @@ from holdfast.models import CuratedDecision
 from holdfast.session.session import Session
 from holdfast.session.status import status
 from holdfast.text.tokens import estimate
+from holdfast_sessions import rewriting
 
 
 def files(project: Path) -> set[str]:
@@ -134,7 +135,9 @@ def test_add__others_add_and_rewrite_in_between__knows_what_the_journal_holds(op
     talk(other, "from the other")
     talk(one, "third")
     assert [m.text for m in one.messages] == ["first", "second", "from the other", "third"]
-    other.journal.rewrite(lambda record: {**record, "text": "FIRST"} if record.get("text") == "first" else record, bool)
+    rewriting.rewrite(
+        other.journal, lambda record: {**record, "text": "FIRST"} if record.get("text") == "first" else record, bool
+    )
     talk(one, "fourth")  # the file has the same length as before
     talk(one, "fifth")
     assert [m.text for m in one.messages] == ["FIRST", "second", "from the other", "third", "fourth", "fifth"]

@@ -13,8 +13,8 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 from holdfast.errors import ConfigError, Conflict, HoldfastError, Refused, Unavailable
-from holdfast.plugin.http import seconds
 from holdfast_keys import origins
+from holdfast_keys.http import seconds
 
 #: Answers that a retry may improve. The request may still have been carried out.
 PASSING: Final = frozenset({408, 425, 429, *range(500, 600)})

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.cli.terminal import Cell, Term
-    from holdfast.flush.delivery import Copy, KeptFlush, Unpublished
+    from holdfast.flush.delivery import Copy, KeptFlush, Waiting
     from holdfast.session.status import SessionStatus, Status
 
 _SHOWN = {
@@ -83,7 +83,7 @@ def flushed(one: SessionStatus, status: Status) -> str:
     return ago(one.last_flush_at, status.at) if one.last_flush_at else "never"
 
 
-def say_pending(out: Term, items: Sequence[Unpublished], now: datetime) -> None:
+def say_pending(out: Term, items: Sequence[Waiting], now: datetime) -> None:
     """Print one line with the reason for waiting; print nothing when the outbox is empty."""
     if not items:
         return

@@ -47,8 +47,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "The three files": {},
     "Look after it": {
         "status": "which sessions are safe; exit code 1 when one is not",
-        "sessions": "list every session that has a journal, or show one conversation",
-        "layers": "where each kind of memory lives, who owns it, who reads it",
     },
 }
 

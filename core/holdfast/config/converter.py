@@ -170,10 +170,10 @@ def problems(error: BaseException, path: str = "") -> list[str]:
         keys = sorted(error.extra_fields)
         return [f"{path + '.' if path else ''}{key}: unknown key{_meant(key, known)}" for key in keys]
     if isinstance(error, BadValue):
-        told = error.message.removesuffix(".")
+        problem = error.message.removesuffix(".")
         if error.next_step.startswith("Use one of"):
-            told += f" (use{error.next_step[3:].removesuffix('.')})"
-        return [f"{path}: {told}" if path and not error.field.startswith(path) else told]
+            problem += f" (use{error.next_step[3:].removesuffix('.')})"
+        return [f"{path}: {problem}" if path and not error.field.startswith(path) else problem]
     if isinstance(error, HoldfastError):
         return [str(error)]
     text = str(error.args[0]) if error.args else type(error).__name__

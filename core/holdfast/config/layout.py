@@ -42,17 +42,6 @@ THREE_FILES = (Surface.ACTIVE_CONTEXT, Surface.PATTERNS, Surface.PROGRESS)
 
 
 SURFACES: Final = tuple(Surface)
-CURATED: Final = (Surface.MEMORY, Surface.USER)
-
-
-class Layer(NamedTuple):
-    """One row of the continuity doctrine, with a surface's owner, first reader and purpose. Source: R089-R095."""
-
-    surface: Surface
-    name: str
-    owner: str
-    audience: str
-    role: str
 
 
 class Preset(NamedTuple):
@@ -133,81 +122,6 @@ PRESETS: Final[Mapping[str, Preset]] = {
     ),
 }
 
-_ROLES: Final[tuple[tuple[Surface, str, str, str], ...]] = (
-    (
-        Surface.MEMORY,
-        "curated",
-        "agent-facing",
-        "Curated durable world-state: stable infrastructure facts, standing rules, long-lived truths",
-    ),
-    (
-        Surface.USER,
-        "curated",
-        "agent-facing",
-        "Curated operator profile, values and durable preferences, standing corrections",
-    ),
-    (
-        Surface.DAILY,
-        "home",
-        "operator-facing first, agent-readable second",
-        "Append-only chronological log: decisions, artifacts, blockers, links, unresolved work",
-    ),
-    (
-        Surface.HEARTBEAT,
-        "home",
-        "agent-facing first, operator-inspectable",
-        "Structured operational continuity made by automation; read for recap and health, never rewritten",
-    ),
-    (
-        Surface.BRIEFING,
-        "home",
-        "agent-facing first, operator-inspectable",
-        "Daily briefings made by automation; read for recap, never rewritten",
-    ),
-    (
-        Surface.MEMORIES,
-        "home",
-        "agent-facing, operator-inspectable",
-        "Files that an agent keeps for itself with the memory tool; only that agent writes them",
-    ),
-    (
-        Surface.HANDOFF,
-        "home",
-        "agent-facing",
-        "Compact current state of unfinished work, for the next agent",
-    ),
-    (
-        Surface.ACTIVE_CONTEXT,
-        "home",
-        "agent-facing",
-        "Current state of the work: focus, decisions, open questions, next steps; read first by every workflow",
-    ),
-    (
-        Surface.PATTERNS,
-        "home",
-        "agent-facing",
-        "What holds in this project: conventions, gotchas, approved practices",
-    ),
-    (
-        Surface.PROGRESS,
-        "home",
-        "agent-facing",
-        "Done and proven work: verified deliverables with their evidence, deferred items",
-    ),
-    (
-        Surface.REPORT,
-        "derived",
-        "operator-facing",
-        "Digest of the day, derived from the files and the forge; never the only place of a fact",
-    ),
-    (
-        Surface.TRAIL,
-        "forge",
-        "operator-facing and agent-facing",
-        "Execution truth: status, review proof, assignment, merge state, visible decisions",
-    ),
-)
-
 
 class Layout(Section):
     """A preset with the user's changes. Names are relative to the store, with ``/``."""
@@ -245,7 +159,7 @@ class Layout(Section):
     def _single(self) -> dict[str, str]:
         """Names of single-document surfaces, built once because every turn needs them."""
         templates = {surface: self._template(surface) for surface in self.base.documents}
-        return {one: text.format(**self._roots) for one, text in templates.items() if "{date}" not in text}
+        return {one: text.format(**self.root_names) for one, text in templates.items() if "{date}" not in text}
 
     @property
     def base(self) -> Preset:
@@ -254,10 +168,11 @@ class Layout(Section):
     @property
     def facts(self) -> str:
         """The facts file's name, for backends that keep one."""
-        return self.base.facts.format(**self._roots)
+        return self.base.facts.format(**self.root_names)
 
     @property
-    def _roots(self) -> dict[str, str]:
+    def root_names(self) -> dict[str, str]:
+        """The names of the logical roots."""
         return {**self.base.roots, **self.roots}
 
     def _template(self, surface: Surface) -> str:
@@ -272,21 +187,25 @@ class Layout(Section):
             raise ConfigError(f"The layout {self.preset!r} has no document for {surface}.")
         if "{date}" in template and day is None:
             raise ValueError(f"{surface} has one document per day: pass the day")
-        return template.format(date=day.isoformat() if day else "", **self._roots)
+        return template.format(date=day.isoformat() if day else "", **self.root_names)
 
     @property
     def archive(self) -> str:
         """The document next to the dream diaries for items that do not fit into MEMORY.md."""
-        return self._template(Surface.DIARY).format(date="archive", **self._roots)
+        return self._template(Surface.DIARY).format(date="archive", **self.root_names)
+
+    def pattern(self, surface: Surface) -> str:
+        """A surface's document for people, with ``YYYY-MM-DD`` for the day."""
+        return self._template(surface).format(date="YYYY-MM-DD", **self.root_names)
 
     def prefix(self, surface: Surface) -> str:
         """The common prefix of a surface's daily documents."""
-        return self._template(surface).split("{date}", 1)[0].format(**self._roots)
+        return self._template(surface).split("{date}", 1)[0].format(**self.root_names)
 
     def day_of(self, surface: Surface, name: str) -> date | None:
         """A daily document's day, or None when ``name`` does not belong to that surface."""
         before, _, after = self._template(surface).partition("{date}")
-        before, after = before.format(**self._roots), after.format(**self._roots)
+        before, after = before.format(**self.root_names), after.format(**self.root_names)
         if not (name.startswith(before) and name.endswith(after)) or len(name) != len(before) + 10 + len(after):
             return None
         try:
@@ -318,17 +237,3 @@ class Layout(Section):
         if self.base.path != ".":
             return [""]
         return sorted({self.prefix(s).split("/", 1)[0] + "/" for s in self.base.documents})
-
-    def layers(self) -> tuple[Layer, ...]:
-        """The doctrine's table of surfaces, with this layout's names."""
-        owners = {"curated": self._roots.get("curated", "curated"), "home": self._roots.get("home", "home")}
-        return tuple(
-            Layer(
-                surface=surface,
-                name=self._template(surface).format(date="YYYY-MM-DD", **self._roots),
-                owner=owners.get(owner, owner),
-                audience=audience,
-                role=role,
-            )
-            for surface, owner, audience, role in _ROLES
-        )

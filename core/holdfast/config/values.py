@@ -149,7 +149,7 @@ class RetentionConfig(Section):
 
     Written or flushed data is kept unless a limit is set here. By default only private leftovers are limited:
     ``journal`` is for messages of ended and flushed sessions, which ``turns = "forever"`` keeps compressed in an
-    archive (:mod:`holdfast.journal.archive`) instead of removing them; ``damaged`` is a journal put aside by a repair;
+    archive (:mod:`holdfast_sessions.archive`) instead of removing them; ``damaged`` is a journal put aside by a repair;
     ``backup`` a copy of overwritten data; ``log`` the lines of private logs. Only ``holdfast retention run`` removes
     data.
     """

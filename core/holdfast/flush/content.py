@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from attrs import evolve, frozen
 
 from holdfast.config.serde import flushed_payload, moment, stamp, unstructure
-from holdfast.flush import notes, stated
+from holdfast.flush import notes, payloads
 from holdfast.models.value import Value
 from holdfast.storage import sha256
 
@@ -94,7 +94,7 @@ class Content(Value):
 
     def flush_id(self, session_id: str) -> str:
         """The time is part of the id, because the same words may be flushed again on another day."""
-        parts = [session_id, self.key, stated.form(self.payload), stamp(self.at.astimezone(UTC))]
+        parts = [session_id, self.key, payloads.form(self.payload), stamp(self.at.astimezone(UTC))]
         return "flush_" + sha256(json.dumps(parts, sort_keys=True))[:16]
 
     def block(self, session_id: str, block_id: str) -> str:

@@ -13,10 +13,10 @@ from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 from holdfast.flush import fallback
 from holdfast.fs import paths
 from holdfast.models import CuratedDecision, HandoffFields, Payload
-from holdfast.text import sources
 from holdfast.text.openwork import is_none, is_open
 
 if TYPE_CHECKING:
+    from holdfast.flush.fallback import OwnWords
     from holdfast.flush.handoff import Work
     from holdfast.models import Message
 
@@ -114,6 +114,7 @@ def complete(
     given: Payload | None,
     messages: Sequence[Message],
     drafts: Sequence[Payload],
+    own_words: OwnWords,
     *,
     before: Payload | None = None,
     branch: str = "",
@@ -141,9 +142,9 @@ def complete(
         elif (drafted := _first(drafts, name)) is not None:
             values[name] = drafted
         elif name == "objective":
-            values[name] = fallback.objective(messages, before)
+            values[name] = fallback.objective(messages, before, own_words)
         else:
-            values[name] = fallback.next_step(messages, before)
+            values[name] = fallback.next_step(messages, before, own_words)
     if payload.needs_operator is None and (needs := _joined(drafts, "needs_operator")):
         values["needs_operator"] = needs
     if "artifacts" in values:
@@ -159,7 +160,7 @@ def complete(
             handoff=_handoff(given, payload, _first(drafts, "handoff"), before.handoff, branch),
             derived=(*payload.derived, "handoff"),
         )
-    return payload.evolve(sources=sources.of(payload, messages))
+    return payload
 
 
 def _first(drafts: Sequence[Payload], name: str) -> Any:

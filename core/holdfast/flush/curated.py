@@ -51,7 +51,7 @@ def count(text: str) -> int:
 def not_found(text: str | None, entries: Iterable[CuratedEntry]) -> list[str]:
     """Lines to be replaced that ``text`` lacks, unless their entry is already in it."""
     wanted = {
-        entry.replaces: {duplicate_key(_bullet(entry.replaces)), duplicate_key(_bullet(entry.text))}
+        entry.replaces: {duplicate_key(item(entry.replaces)), duplicate_key(item(entry.text))}
         for entry in entries
         if entry.replaces
     }
@@ -60,7 +60,8 @@ def not_found(text: str | None, entries: Iterable[CuratedEntry]) -> list[str]:
     return [old for old, either in wanted.items() if not there & either]
 
 
-def _bullet(text: str) -> str:
+def item(text: str) -> str:
+    """An item on one line, without its dash."""
     return " ".join(text.split()).removeprefix("- ").strip()
 
 
@@ -70,7 +71,7 @@ def updating(text: str | None, entries: Iterable[CuratedEntry], keeper: FactKeep
     found = []
     for entry in entries:
         if not entry.replaces:
-            entry = evolve(entry, replaces=keeper.out_of_date(_bullet(entry.text), each_bullet(text or "")))
+            entry = evolve(entry, replaces=keeper.out_of_date(item(entry.text), each_bullet(text or "")))
         found.append(entry)
     return found
 
@@ -85,7 +86,7 @@ def apply(text: str | None, entries: Iterable[CuratedEntry], surface: str) -> st
     text = text.removeprefix(BOM) if text else ""
     body = _with_plain_ends(text if text.strip() else TITLES[surface])
     for entry in entries:
-        wanted = "- " + _bullet(entry.text)
+        wanted = "- " + item(entry.text)
         key = duplicate_key(wanted[2:])
         old = duplicate_key(entry.replaces.strip().removeprefix("- ")) if entry.replaces else None
         there, span = _find(body, key, old)

@@ -1,17 +1,13 @@
 """What a flush could not deliver yet. It waits in the private folder, and a package delivers it later.
 
-A package offers this with an entry point in the group ``holdfast.methods``: ``services.outbox`` or ``services.spool``,
-a function of the project's services that returns an :class:`Outbox` or a :class:`Spool`. It is called only when
-something waits, or when a setting asks for it. If no package then offers it, a flush is refused, because what waits
-would be forgotten.
+A package offers an :class:`Outbox` as ``services.outbox``, or a :class:`Spool` as ``services.spool``
+(:meth:`holdfast.session.services.Services.offered`). It is asked only when something waits, or when a setting says so.
+If no package then offers it, a flush is refused, because what waits would be forgotten.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
-
-from holdfast.errors import PluginNotFound
-from holdfast.plugin import discovery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -21,12 +17,11 @@ if TYPE_CHECKING:
     from holdfast.errors import HoldfastError
     from holdfast.flush.handoff import Work
     from holdfast.models import Payload, Receipt
-    from holdfast.session.services import Services
     from holdfast.session.session import Session
 
 
-class Unpublished(Protocol):
-    """An item to publish that waits. ``error`` and ``next_step`` describe the last failure. A damaged item represents
+class Waiting(Protocol):
+    """An item that waits. ``error`` and ``next_step`` describe the last failure. A damaged item represents
     an unreadable line."""
 
     @property
@@ -42,7 +37,7 @@ class Unpublished(Protocol):
 class Outbox(Protocol):
     """Items that plugins could not publish, in ``outbox.jsonl`` of the private folder: ``services.outbox``."""
 
-    def waiting(self) -> Sequence[Unpublished]:
+    def waiting(self) -> Sequence[Waiting]:
         """The waiting items, oldest first. Raises: Unavailable."""
 
     def send_due(self, *, limit_s: float | None = None) -> int:
@@ -53,24 +48,15 @@ class Outbox(Protocol):
         HoldfastError."""
 
 
-class KeptFlush(Protocol):
-    """A flush that the store's server did not take, of ``session`` for ``server``. ``error`` and ``next_step`` describe
-    the last failure. A damaged item represents an unreadable line."""
+class KeptFlush(Waiting, Protocol):
+    """A flush that the store's server did not take, of ``session`` for ``server``."""
 
     @property
     def id(self) -> str: ...
     @property
     def session(self) -> str: ...
     @property
-    def at(self) -> datetime: ...
-    @property
     def server(self) -> str: ...
-    @property
-    def error(self) -> str: ...
-    @property
-    def next_step(self) -> str: ...
-    @property
-    def is_damaged(self) -> bool: ...
 
 
 class Shipped(Protocol):
@@ -150,19 +136,3 @@ class Spool(Protocol):
     def restore(self, flushes: Iterable[tuple[Receipt, dict[str, Any]]]) -> tuple[int, int]:
         """Keep again those of ``flushes`` that are not kept, and set damaged lines aside; returns the number of both.
         Raises: HoldfastError."""
-
-
-def offered(services: Services, name: str) -> Any:
-    """The value that a package offers as ``services.NAME``. Raises: PluginNotFound, PluginLoadFailed."""
-    try:
-        make = discovery.method(f"services.{name}")
-    except PluginNotFound as error:
-        waits = services.waits(f"{name}.jsonl")
-        chosen = name == "spool" and services.keeps_flushes and not waits
-        step = "Reinstall holdfast, because its own distribution provides it"
-        raise PluginNotFound(
-            f"No installed package provides `services.{name}`, which "
-            + ("`[storage] spool = true` needs." if chosen else f"delivers what waits in {name}.jsonl."),
-            next_step=f"{step}, or switch `[storage] spool` off." if chosen else f"{step}.",
-        ) from error
-    return make(services)

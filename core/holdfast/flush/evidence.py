@@ -44,5 +44,5 @@ def pending(services: Services, found: Iterable[Evidence]) -> int:
 
 def remarks(services: Services, found: Iterable[Evidence]) -> tuple[str, ...]:
     """The plugins' notes, each once."""
-    told = (f"{e.target}: {e.note}" for e in found if e.note)
-    return tuple(dict.fromkeys(paths.rewrite(text, services.root) for text in told))
+    notes = (f"{e.target}: {e.note}" for e in found if e.note)
+    return tuple(dict.fromkeys(paths.rewrite(text, services.root) for text in notes))

@@ -1,17 +1,15 @@
 """The fact keeper: what a flush asks of the package that keeps facts. Core itself stores no fact.
 
-A distribution provides it with an entry ``services.facts`` in the group ``holdfast.methods``: a function of the
-project's services that returns a :class:`FactKeeper` (docs/hooks.md). Without one, a flush works and its receipt
-reports that no facts were stored.
+A package offers it as ``services.facts`` (:meth:`holdfast.session.services.Services.offered`, docs/hooks.md). Without
+one, a flush works and its receipt reports that no facts were stored.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from holdfast.errors import PluginError, PluginNotFound
-from holdfast.plugin import discovery
+from holdfast.errors import PluginError
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
@@ -24,9 +22,6 @@ if TYPE_CHECKING:
     from holdfast.session.session import Session
 
 logger = log(__name__)
-
-#: The entry's name.
-ENTRY: Final = "services.facts"
 
 
 class FactKeeper(ABC):
@@ -86,12 +81,10 @@ class FactKeeper(ABC):
 def keeper(services: Services) -> FactKeeper:
     """The installed fact keeper. If there is none, or it cannot be loaded, one that keeps nothing and reports that."""
     try:
-        made: FactKeeper = discovery.method(ENTRY)(services)
-    except PluginNotFound:
-        return _Absent(services, f"no installed package provides `{ENTRY}`.")
+        made: FactKeeper | None = services.offered("facts")
     except PluginError as error:
         return _Absent(services, str(error))
-    return made
+    return made or _Absent(services, "no installed package provides `services.facts`.")
 
 
 class _Absent(FactKeeper):

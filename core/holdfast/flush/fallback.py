@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from holdfast.text.openwork import is_none
-from holdfast.text.ownwords import own_words
 from holdfast.text.plain import cut, first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
     from holdfast.models import Message, Payload
+
+    #: The user's own words in a message's text, see :meth:`holdfast.flush.authorship.Authorship.own_words`.
+    OwnWords: TypeAlias = Callable[[str], str]
 
 #: Readers of the handoff cut an objective here.
 _OBJECTIVE_CHARS: Final = 200
@@ -19,28 +22,28 @@ _LINE_CHARS: Final = 300
 _DIGEST_LINES: Final = 40
 
 
-def objective(messages: Sequence[Message], before: Payload) -> str:
+def objective(messages: Sequence[Message], before: Payload, own_words: OwnWords) -> str:
     """The stated objective of open work, otherwise the last request, otherwise the known objective or a first line."""
     known = before.objective or ""
     if before.work_open and known and "objective" not in before.derived:
         return known
     said = [m.text for m in messages if m.text.strip()] or ["(the session holds no text)"]
-    return cut(_last_request(messages), _OBJECTIVE_CHARS) or known or first_line(said[0], _LINE_CHARS)
+    return cut(_last_request(messages, own_words), _OBJECTIVE_CHARS) or known or first_line(said[0], _LINE_CHARS)
 
 
-def next_step(messages: Sequence[Message], before: Payload) -> str:
+def next_step(messages: Sequence[Message], before: Payload, own_words: OwnWords) -> str:
     """The stated next step of open work, otherwise the last request."""
     known = "" if is_none(before.next_step) else before.next_step or ""
     if before.work_open and known and "next_step" not in before.derived:
         return known
-    return cut(_last_request(messages), _LINE_CHARS) or known or "not stated"
+    return cut(_last_request(messages, own_words), _LINE_CHARS) or known or "not stated"
 
 
-def _last_request(messages: Sequence[Message]) -> str:
+def _last_request(messages: Sequence[Message], own_words: OwnWords) -> str:
     return next((own for m in reversed(messages) if m.role == "user" and (own := own_words(m.text))), "")
 
 
-def digest(messages: Sequence[Message]) -> str:
+def digest(messages: Sequence[Message], own_words: OwnWords) -> str:
     """The conversation, one clipped line per message, without tool output. A fallback for a summary (reading A22)."""
     lines = []
     for m in messages:

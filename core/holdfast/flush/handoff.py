@@ -61,7 +61,7 @@ class Work(Value):
     the flush, ISO-8601. ``derived`` is true when the next action was derived, not stated; ``short`` when older than
     :data:`MAX_ENTRIES` others, see :func:`shortened`. ``ended`` says how closed work ended: finished, answered (a
     question was answered and nothing changed) or closed (by command, ``because`` of that). ``sources`` are the messages
-    that derived fields quote, as ``FIELD ID`` (:mod:`holdfast.text.sources`).
+    that derived fields quote, as ``FIELD ID`` (:mod:`holdfast_authorship.sources`).
     """
 
     session: str
@@ -130,8 +130,8 @@ def _fields(work: Work) -> dict[str, object]:
 def _for_people(work: Work) -> list[str]:
     if not work.is_open:
         why = f" It was closed by command{f': {one_line(work.because)}' if work.because else ''}."
-        told = f"Nothing is left to do here. Flush {work.flush}, {work.note or 'no note'}."
-        return [f"## Closed: {work.title}", "", told + (why if work.ended == CLOSED else "")]
+        text = f"Nothing is left to do here. Flush {work.flush}, {work.note or 'no note'}."
+        return [f"## Closed: {work.title}", "", text + (why if work.ended == CLOSED else "")]
     lines = [f"## Open: {work.title}", "", f"- **Next action:** {one_line(work.next_action)}"]
     for label, value in (("Branch or review", work.branch), ("Blocker", work.blocker), ("Objective", work.objective)):
         if value:

@@ -1,56 +1,21 @@
-"""Missing acknowledged data (deleted or cut notes, documents, journals and facts).
+"""Stored data that is missing, as a package finds it that compares receipts and journals with the store.
 
-Receipts name the documents that a flush wrote, ``state/stored`` all documents created here (only ``doctor`` reads it).
-Marks record each journal's length and the number of facts. Data removed by a purge, a scrub or retention
-is not missing, because they record the document in ``state/forgotten.json``. Curated documents may be edited, so only
-missing ones count. Notes only grow, so missing blocks count, too.
+A package offers it as ``services.losses`` (:meth:`holdfast.session.services.Services.offered`). Without one, nothing is
+known to be missing.
 """
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Container, Iterable, Iterator, Mapping
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
-
-from attrs import frozen
-
-from holdfast.config.layout import Surface
-from holdfast.config.serde import moment, receipt_from
-from holdfast.errors import ConfigError, Corrupt, HoldfastError
-from holdfast.flush import notes
-from holdfast.fs import durable, paths, private, safeopen, tally
-from holdfast.journal.journal import Journal, session_files, session_id_of
-from holdfast.models.value import Value
-from holdfast.storage import Capability, block_marker, sha256
-from holdfast.text import untrusted
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from holdfast.models import Payload, Receipt, Written
-    from holdfast.session.services import Services
+    from holdfast.models import Receipt, Written
 
-FORGOTTEN = "forgotten.json"
-FIX = "Restore it from a copy or from git, or run `holdfast doctor --fix`: it writes the journals' contents again."
-#: Number of journals whose last receipt a quick look checks, the newest first.
-_NEWEST = 3
-#: The counted lists, with the loss kind and the noun for one line.
-LISTS = {
-    private.OUTBOX: ("waiting", "waiting comment"),
-    private.SPOOL: ("spooled", "kept flush"),
-    "extract.jsonl": ("lines", "waiting turn"),
-    "facts.log.jsonl": ("lines", "line"),
-    "dreams.jsonl": ("lines", "line"),
-}
-_LIST_STEP = (
-    "Restore the file from a copy, or run `holdfast doctor --fix`: it restores the journals' contents and accepts the "
-    "rest as it is."
-)
-_DOCUMENTS = (Surface.DAILY, Surface.HANDOFF, Surface.MEMORY, Surface.USER)  # a trail is derived, so it may go
+_FIX = "Restore it from a copy or from git, or run `holdfast doctor --fix`: it writes the journals' contents again."
 
 
-@frozen(kw_only=True, eq=False, repr=False)
-class Loss(Value):
+class Loss(NamedTuple):
     """Stored data that is missing. ``kind`` is journal, block, document, unproved (a document without a
     receipt), facts, waiting, lines or damaged; ``name`` its document or file. ``receipt`` and ``written`` are the proof
     that it was stored, for blocks and documents."""
@@ -58,278 +23,12 @@ class Loss(Value):
     kind: str
     name: str
     message: str
-    next_step: str = FIX
+    next_step: str = _FIX
     receipt: Receipt | None = None
     written: Written | None = None
 
 
-def newest(
-    services: Services,
-    texts: Mapping[str, str | None] | None = None,
-    receipts: Iterable[Receipt] | None = None,
-) -> list[Loss]:
-    """A quick check at each session start for missing journals and facts, and of the newest receipts' proof.
-
-    ``texts`` maps names to documents that the caller has just read, so they are not reread. ``receipts`` come from
-    :func:`newest_receipts`. The time does not depend on the size of notes and journals. Raises: Corrupt; Unavailable.
-    """
-    last = newest_receipts(services) if receipts is None else receipts
-    gone = sorted(path for path in session_files(services.state, missing=True) if not _changed(path))
-    return [*_journals(services, gone), *_facts(services), *_lists(services), *_unproved(services, last, texts)]
-
-
-def newest_receipts(services: Services) -> list[Receipt]:
-    """The last receipts of the journals changed last."""
-    there = sorted((at, path) for path in session_files(services.state, missing=True) if (at := _changed(path)))
-    return [one for _, path in there[-_NEWEST:] if (one := _last_receipt(services, path)) is not None]
-
-
-def documents(services: Services, receipts: Iterable[Receipt]) -> list[str]:
-    """Names of documents that prove ``receipts``."""
-    return [written.name for receipt in receipts for written in receipt.written if _proves(services, receipt, written)]
-
-
-def every(services: Services) -> list[Loss]:
-    """A full check of every receipt's proof in every journal, and of documents without a receipt. An unreadable journal
-    is skipped."""
-    journals = session_files(services.state, missing=True)
-    unproved = list(_unproved(services, receipts(services)))
-    others = _created(services, {loss.name for loss in unproved})
-    return [*_journals(services, journals), *_facts(services), *_lists(services), *unproved, *others]
-
-
-def receipts(services: Services) -> list[Receipt]:
-    """All receipts that journals hold, each once. Raises: Unavailable."""
-    found = map(receipt_from, (record["receipt"] for record in _checkpoints(services)))
-    return list({receipt.flush_id: receipt for receipt in found}.values())
-
-
-def _checkpoints(services: Services) -> Iterator[dict[str, Any]]:
-    """The checkpoints with a receipt, of every journal as far as it can be read."""
-    for path in session_files(services.state):
-        session_id = session_id_of(path)
-        if session_id is None:
-            continue
-        try:
-            for entry in Journal(services.state, session_id).entries():
-                if entry.record["kind"] in ("checkpoint", "shipped") and entry.record.get("receipt"):
-                    yield entry.record
-        except Corrupt:
-            continue  # the check of journals reports it
-
-
-def flushes(services: Services) -> list[tuple[Receipt, Payload]]:
-    """The flushes whose receipt and payload the journals hold, oldest first. Raises: Unavailable."""
-    from holdfast.config.serde import flushed_payload
-
-    found: dict[str, tuple[Receipt, Payload]] = {}
-    for record in _checkpoints(services):
-        receipt = receipt_from(record["receipt"])
-        if record.get("flush") and receipt.summary != notes.PURGED:
-            found[receipt.flush_id] = receipt, flushed_payload(record["flush"])
-    return sorted(found.values(), key=lambda pair: pair[0].at)
-
-
-def last_receipts(services: Services) -> list[Receipt]:
-    """The last receipt of each session. Raises: Unavailable."""
-    found = (_last_receipt(services, path) for path in session_files(services.state))
-    return [receipt for receipt in found if receipt is not None]
-
-
-def note_forgotten(services: Services, name: str) -> None:
-    """Note that a purge, a scrub or retention has changed the document ``name``, so earlier receipts no longer prove
-    its content. The name itself is not kept. Raises: Unavailable."""
-    private.make(services.state)
-    table = _forgotten(services)
-    table[_key(name)] = services.now().isoformat()
-    durable.replace(services.private(FORGOTTEN), json.dumps(table).encode())
-
-
-def rewrite(path: str, data: bytes | None) -> None:
-    """Write a file changed by a purge, a scrub or retention; None removes it. Counted lines that this removes
-    are not reported as missing. The caller holds the file's lock. Raises: Unavailable."""
-    if tally.is_kept(path):
-        tally.replace(path, data or b"")
-    elif data is None:
-        durable.remove(path)
-    else:
-        durable.replace(path, data)
-
-
-def _forgotten(services: Services) -> dict[str, str]:
-    try:
-        with safeopen.reader(services.private(FORGOTTEN)) as file:
-            table = untrusted.from_json(file.read())
-        return {str(key): str(at) for key, at in table.items()}
-    except (OSError, ValueError, AttributeError):
-        return {}
-
-
-def _key(name: str) -> str:
-    return sha256(name)[:32]
-
-
-def _changed(path: str) -> float:
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0
-
-
-def _last_receipt(services: Services, path: str) -> Receipt | None:
-    """None also for an unreadable journal, which the session's own check reports."""
-    try:
-        session_id = session_id_of(path)
-        found = Journal(services.state, session_id).last_checkpoint() if session_id else None
-        return receipt_from(found.record["receipt"]) if found and found.record.get("receipt") else None
-    except HoldfastError:
-        return None
-
-
-def _journals(services: Services, missing: Iterable[str]) -> Iterator[Loss]:
-    """Missing journals. A truncated journal cannot be read, so its session is UNSAFE anyway."""
-    for path in missing:
-        if not os.path.lexists(path):
-            name = f"state/sessions/{os.path.basename(path)}"
-            step = (
-                "Restore the file from a copy, or run `holdfast doctor --fix` to continue without this session's "
-                "messages since its last flush."
-            )
-            yield Loss(kind="journal", name=name, message=f"{paths.ending(path, 4)} is missing.", next_step=step)
-
-
-def _facts(services: Services) -> Iterator[Loss]:
-    backend = services.store.backend
-    name = services.config.storage.facts if Capability.LOCAL_FILES in backend.capabilities else backend.where("facts")
-    try:
-        count = backend.lost_facts()
-    except Corrupt as error:
-        yield Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
-        return
-    if count:
-        message = f"{count:,} stored fact{' is' if count == 1 else 's are'} missing from {name}."
-        step = (
-            "Restore the file from a copy or from git. If they were removed on purpose, `holdfast doctor --fix` "
-            "accepts the facts as they are."
-        )
-        yield Loss(kind="facts", name=name, message=message, next_step=step)
-
-
-def _lists(services: Services) -> Iterator[Loss]:
-    """Lines missing from lists that only grow, or that only a call shortens."""
-    for file, (kind, what) in LISTS.items():
-        count = tally.missing(services.private(file))
-        if count:
-            number = f"{count:,} {what} is" if count == 1 else f"{count:,} {what}s are"
-            message = f"{number} missing from {paths.ending(services.private(file), 3)}."
-            yield Loss(kind=kind, name=f"state/{file}", message=message, next_step=_LIST_STEP)
-    if not services.waits(private.SPOOL):
-        return
-    for kept in services.spool.items():
-        if kept.is_damaged:
-            yield Loss(kind="spooled", name="state/spool.jsonl", message=kept.error, next_step=kept.next_step)
-
-
-def unshipped(services: Services) -> list[tuple[Receipt, dict[str, Any]]]:
-    """The flushes that a server has not taken, by the journals: receipt and the journal's record, oldest first. Raises:
-    Unavailable."""
-    found: dict[str, tuple[Receipt, dict[str, Any]]] = {}
-    gone: set[str] = set()
-    for record in _checkpoints(services):
-        receipt = receipt_from(record["receipt"])
-        if not receipt.spooled:
-            gone.add(receipt.flush_id.partition("-")[0])
-        elif record.get("flush") and receipt.summary != notes.PURGED:
-            found[receipt.flush_id] = receipt, record["flush"]
-    return sorted((pair for key, pair in found.items() if key not in gone), key=lambda pair: pair[0].at)
-
-
-def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
-    """Missing documents without a receipt that holdfast created here: diaries, reports, summaries."""
-    provenance = services.store.provenance
-    created = provenance.stored() if provenance is not None else []
-    there = set(services.store.names()) if created else ()
-    for name in created:
-        if name not in there and name not in named and services.layout.surface_of(name) is not None:
-            step = "Restore it from a copy or from git. `holdfast doctor --fix` takes it as deleted."
-            yield Loss(kind="unproved", name=name, message=f"{name} is missing.", next_step=step)
-
-
-def _unproved(
-    services: Services, given: Iterable[Receipt], known: Mapping[str, str | None] | None = None
-) -> Iterator[Loss]:
-    """The receipts' missing content, with one loss per document or block."""
-    forgotten = _forgotten(services)
-    texts = dict(known or {})
-    told: set[tuple[str, str]] = set()
-    for receipt in sorted(given, key=lambda r: r.at):
-        for written in receipt.written:
-            name = written.name
-            if not _proves(services, receipt, written):
-                continue
-            if receipt.summary == notes.PURGED or _is_forgotten(forgotten.get(_key(name)), receipt.at):
-                continue
-            if name not in texts:
-                try:
-                    document = services.store.read(name)
-                except Corrupt as error:
-                    if (name, "") not in told:
-                        told.add((name, ""))
-                        yield Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
-                    continue
-                texts[name] = document.text if document else None
-            text = texts[name]
-            if written.surface == Surface.DAILY:
-                if text is not None and _holds(text, receipt.flush_id):
-                    continue
-                what = f"The block {receipt.flush_id} of session {receipt.session_id} is missing from {name}."
-                loss = Loss(kind="block", name=name, message=what, receipt=receipt, written=written)
-            elif text is None:
-                loss = Loss(kind="document", name=name, message=f"{name} is missing.", receipt=receipt, written=written)
-            else:
-                continue
-            key = (name, receipt.flush_id if loss.kind == "block" else "")
-            if key not in told:
-                told.add(key)
-                yield loss
-
-
-def _proves(services: Services, receipt: Receipt, written: Written) -> bool:
-    """Whether the document must still exist. The layout may have been changed since."""
-    return written.surface in _DOCUMENTS and written.name == _present_name(services, written.surface, receipt.at)
-
-
-def _present_name(services: Services, surface: str, at: datetime) -> str:
-    try:
-        return services.layout.name(Surface(surface), at.date() if surface == Surface.DAILY else None)
-    except (ValueError, ConfigError):
-        return ""
-
-
-def _is_forgotten(noted: str | None, at: datetime) -> bool:
-    try:
-        return noted is not None and at <= moment(noted)
-    except ValueError:
-        return False
-
-
-def _holds(text: str, block_id: str) -> bool:
-    """Whether the block exists and is not empty: its text may have been edited."""
-    at = text.find(block_marker(block_id))
-    if at < 0:
-        return False
-    block = next((b for b in notes.blocks(text) if b.id == block_id), None)
-    lines = block.text.split("\n") if block else ["edited"]
-    return any(line.strip() and not line.startswith(("<!--", "## ")) for line in lines)
-
-
-def rebuilt(receipt: Receipt) -> str:
-    """The daily note's block as originally written, from the receipt, without an operator's override."""
-    return notes.framed(
-        receipt.summary,
-        block_id=receipt.flush_id,
-        session=receipt.session_id,
-        reason=receipt.reason,
-        at=receipt.at,
-        by=receipt.by,
-    )
+class Losses(Protocol):
+    def newest(self) -> Sequence[Loss]:
+        """A quick check for missing journals and facts, and of the newest receipts' proof. Raises: Corrupt;
+        Unavailable."""

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from holdfast.config.serde import stamp
 from holdfast.errors import FlushRefused, HoldfastError, Unavailable
-from holdfast.flush import stated as refused_payloads
+from holdfast.flush import payloads
 from holdfast.fs import paths
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
@@ -37,7 +37,7 @@ def begin(services: Services, session: Session, reason: str, stated: Stated | No
         marker = evolve(marker, attempts=old.attempts + 1, blocked=old.blocked, key=old.key, pending=old.pending)
     entries = old.stated if old is not None else ()
     for one in (*session.unwritten, *([stated] if stated else [])):
-        entries = refused_payloads.joined(entries, one)
+        entries = payloads.joined(entries, one)
     try:
         marker = safety.begin(services.state, evolve(marker, stated=entries))
     except HoldfastError as error:
@@ -67,8 +67,8 @@ def refuse(
     if isinstance(error, Unavailable) and step not in VERIFIED:
         explain(services, error)
     if stated is not None and given is not None:
-        mine = refused_payloads.kept(services, stated, given, error)
-        current = evolve(current, stated=refused_payloads.joined(current.stated, mine))
+        mine = payloads.kept(services, stated, given, error)
+        current = evolve(current, stated=payloads.joined(current.stated, mine))
     try:
         safety.failed(
             services.state,

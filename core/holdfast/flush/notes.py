@@ -148,7 +148,7 @@ WHAT_HAPPENED, WHAT_CHANGED, WHAT_IS_BLOCKED, WHAT_IS_NEEDED, WHAT_NEXT, PROOF =
 def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str:
     """A block's text without heading and markers: for people to read, and the input of ``on_summary``.
 
-    ``before`` are lines of refused payloads, see :func:`holdfast.flush.stated.beyond`.
+    ``before`` are lines of refused payloads, see :func:`holdfast.flush.payloads.beyond`.
     """
     carried = [f"- {_plain(line)}" for line in before]
     needed = [n for n in payload.needs_operator or () if not is_none(n)]

@@ -21,15 +21,14 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush, Unavailable
 from holdfast.flush import (
-    attribution,
     contract,
     evidence,
     extraction,
     fallback,
     marking,
     notes,
+    payloads,
     proof,
-    stated,
     uncommitted,
 )
 from holdfast.flush.content import Content
@@ -40,7 +39,7 @@ from holdfast.journal.journal import file_stem
 from holdfast.journal.safety import Marker, Stated
 from holdfast.models import Finding, Payload, Receipt, payload_of, turns_of
 from holdfast.storage import sha256
-from holdfast.text import hostile, lazy
+from holdfast.text import lazy
 
 if TYPE_CHECKING:
     from holdfast.flush.delivery import Spool
@@ -66,7 +65,7 @@ def flush(
     if reason not in REASONS:
         raise ValueError(f"reason must be in {', '.join(REASONS)}, not {reason!r}")
     payload = payload_of(payload)
-    one = Stated(digest=stated.digest(payload), at=stamp(services.now())) if payload is not None else None
+    one = Stated(digest=payloads.digest(payload), at=stamp(services.now())) if payload is not None else None
     documents = Documents(services=services, session_id=session.id)
     work = _Flush(
         services=services, session=session, given=payload, stated=one, reason=reason, agent=agent, documents=documents
@@ -75,19 +74,19 @@ def flush(
         private.make(services.state, "sessions")
         with durable.lock(services.private("sessions", f"{file_stem(session.id)}.flush.lock"), timeout_s=60.0):
             session.catch_up()
-            work.unflushed, work.upto, work.position = session.stretch()
+            work.unflushed, work.upto, work.position = session.span()
             receipt = work.run()
     except NothingToFlush:
         raise
     except FlushRefused as refused:
         session.unmarked = refused.target == "state"
         if session.unmarked and one is not None and payload is not None:
-            session.unwritten.append(stated.kept(services, one, payload, refused))
+            session.unwritten.append(payloads.kept(services, one, payload, refused))
         if work.failed_before != (reason, refused.target):
             refusals.note(session.journal, services.now(), reason, refused.target)
         raise
     except HoldfastError as error:
-        raise stated.not_begun(services, session, reason, work.stated, work.given, error) from error
+        raise payloads.not_begun(services, session, reason, work.stated, work.given, error) from error
     session.unmarked = False
     waits = receipt.repeated or receipt.spooled or background.takes_over(services)
     if not waits:  # all is durable and no lock is held
@@ -257,14 +256,14 @@ class _Flush:
 
     def _unchecked(self, keeper: Spool, receipt: Receipt) -> Receipt:
         """Return an earlier flush that the server cannot confirm now."""
-        told = f"{keeper.server} does not answer, so the earlier flush was not compared with it again."
+        warning = f"{keeper.server} does not answer, so the earlier flush was not compared with it again."
         receipt = self._repeat(receipt)
-        return evolve(receipt, warnings=(*receipt.warnings, told))
+        return evolve(receipt, warnings=(*receipt.warnings, warning))
 
     def _receipt(self, content: Content, flush_id: str) -> Receipt:
         payload = content.payload
         found_in, empty = notes.found_and_not(payload)
-        told = dict.fromkeys((*self.warnings, *self.documents.warnings))
+        warnings = dict.fromkeys((*self.warnings, *self.documents.warnings))
         return Receipt(
             flush_id=flush_id,
             session_id=self.session.id,
@@ -273,7 +272,7 @@ class _Flush:
             written=self.documents.written,
             derived=[n for n in payload.derived if n in (*found_in, "work_open", "handoff")],
             not_found=empty,
-            warnings=[paths.rewrite(w, self.services.root) for w in told],
+            warnings=[paths.rewrite(w, self.services.root) for w in warnings],
             summary=notes.body(payload, content.summary, content.before),
             by=content.by,
         )
@@ -281,7 +280,7 @@ class _Flush:
     def _recorded(self, receipt: Receipt, content: Content) -> Receipt:
         session = self.session
         self.step = "journal"
-        session.record_flush(receipt, content.flushed(), self.upto, self._told(receipt, content.summary))
+        session.record_flush(receipt, content.flushed(), self.upto, self._summary_record(receipt, content.summary))
         self.step = "marker"
         safety.clear(self.services.state, session.id, self.settled)
         logger.info("flushed session %s as %s", session.id, receipt.flush_id)
@@ -331,24 +330,28 @@ class _Flush:
         before = contract.before(work, last)
         messages = self.unflushed or order.as_said(session.messages)
         drafts, summary = self._extract(messages if names else self.unflushed, before)
+        authorship = services.authorship
         payload = contract.complete(
             given,
             messages,
             drafts,
+            authorship.own_words,
             before=before,
             branch=session.branch,
             undecided=self.taken_up and enough,
         )
+        if messages:
+            payload = payload.evolve(sources=authorship.sources(payload, messages))
         if names := contract.missing(payload):
             raise contract.refusal(names)
         self.step = "gate"
         found: list[Finding] = []
-        admitted = stated.admitted(services, payload, summary, found)
+        admitted = payloads.admitted(services, payload, summary, found)
         self.warnings += [f"{f.message} ({f.rule})" for f in found]
         payload, summary = self._attributed(*admitted)
         others = [one for one in marker.stated if self.stated is None or one.digest != self.stated.digest]
-        earlier = stated.beyond(others, payload, at)
-        self.warnings += (line for line in earlier if line.startswith(stated.NOT_KEPT))
+        earlier = payloads.beyond(others, payload, at)
+        self.warnings += (line for line in earlier if line.startswith(payloads.NOT_KEPT))
         content = Content(
             key=key,
             payload=payload,
@@ -363,8 +366,8 @@ class _Flush:
         entries = marker.stated
         if self.stated is not None:
             mine = payload.evolve(**dict.fromkeys(payload.derived), derived=(), sources=())
-            self.stated = evolve(self.stated, payload=stated.form(mine))
-            entries = stated.joined(entries, self.stated)
+            self.stated = evolve(self.stated, payload=payloads.form(mine))
+            entries = payloads.joined(entries, self.stated)
         safety.begin(services.state, evolve(marker, key=key, pending=content.pending(), stated=entries))
         return content
 
@@ -374,10 +377,10 @@ class _Flush:
         self.settled = {one.digest for one in marker.stated}
         if self.stated is not None or self.session.override_reason:
             return False
-        one = stated.newest([one for one in marker.stated if not one.waived])
+        one = payloads.newest([one for one in marker.stated if not one.waived])
         if one is None:
             return False
-        self.stated, self.given = one, stated.payload_of(one)
+        self.stated, self.given = one, payloads.payload_of(one)
         return True
 
     def _nothing_left(self, marker: Marker) -> Receipt:
@@ -410,12 +413,13 @@ class _Flush:
         turns = turns_of(messages)
         found = extraction.at_once(self.services, turns, before)
         self.warnings += found.failed.values()
-        drafts = [hostile.cleared(e.draft, turns) for _, e in found.results]
+        authorship = self.services.authorship
+        drafts = [authorship.cleared(e.draft, turns) for _, e in found.results]
         if not self.unflushed:  # an earlier flush has the lists and the summary of these messages
             return [draft.evolve(**dict.fromkeys(contract.ALL_LISTS)) for draft in drafts], ""
         self.gathered = found
         summary = "\n\n".join(e.summary.strip() for _, e in found.results if e.summary.strip())
-        return drafts, uncommitted.added(self.services, summary or fallback.digest(messages))
+        return drafts, uncommitted.added(self.services, summary or fallback.digest(messages, authorship.own_words))
 
     def _settle(self, payload: Payload, flush_id: str, at: datetime) -> tuple[str, ...]:
         """Store the stated and extracted facts, and queue the turns for extractors that run later. Returns
@@ -433,13 +437,13 @@ class _Flush:
         self.queued += queued
         return warnings
 
-    def _told(self, receipt: Receipt, summary: str) -> dict[str, Any]:
+    def _summary_record(self, receipt: Receipt, summary: str) -> dict[str, Any]:
         """The journal's record of the summary; empty when there is none."""
         derived = self.gathered is not None and not any(e.summary.strip() for _, e in self.gathered.results)
         return summaries.of_flush(receipt.flush_id, summary, stamp(receipt.at), derived=derived)
 
     def _attributed(self, payload: Payload, summary: str) -> tuple[Payload, str]:
-        payload, summary, warnings = attribution.attributed(self.services, payload, summary, self.unflushed)
+        payload, summary, warnings = self.services.authorship.attributed(payload, summary, self.unflushed)
         self.warnings += warnings
         return payload, summary
 

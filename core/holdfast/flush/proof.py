@@ -145,18 +145,15 @@ def missing(
     return [
         entry
         for entry in absent
-        if duplicate_key(_plain(entry.text)) not in gone and not curated.is_archived(_plain(entry.text), there)
+        if duplicate_key(curated.item(entry.text)) not in gone
+        and not curated.is_archived(curated.item(entry.text), there)
     ]
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split()).removeprefix("- ").strip()
 
 
 def _consolidated(services: Services, at: datetime) -> set[str]:
     """Keys of the lines that dreams since ``at`` dropped, merged into others, replaced or archived."""
     found = services.dreams
-    return {duplicate_key(_plain(text)) for text in found.gone_since(at)} if found else set()
+    return {duplicate_key(curated.item(text)) for text in found.gone_since(at)} if found else set()
 
 
 def _replaced(services: Services, at: datetime) -> set[str]:
@@ -173,5 +170,5 @@ def _replaced(services: Services, at: datetime) -> set[str]:
         for line in (document.text if document else "").splitlines():
             _, instead, old = line.partition(" (instead of: ")
             if instead and line.startswith("- "):
-                found.add(duplicate_key(_plain(old.removesuffix(")"))))
+                found.add(duplicate_key(curated.item(old.removesuffix(")"))))
     return found

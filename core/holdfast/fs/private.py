@@ -60,6 +60,26 @@ def lock_path(path: str) -> str:
     return os.path.splitext(path)[0] + ".lock"
 
 
+def read(path: str) -> bytes | None:
+    """The bytes of a file in the private folder; None when it is missing. Raises: Unavailable."""
+    try:
+        return safeopen.read(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise durable.unavailable(error, path, "read") from error
+
+
+def names(folder: str) -> list[str]:
+    """Everything in a folder of the private folder, sorted; empty when it is missing. Raises: Unavailable."""
+    try:
+        return safeopen.names(folder)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise durable.unavailable(error, folder, "list") from error
+
+
 def check(state: str) -> None:
     """Put aside a private folder that this user did not create. Creates nothing, and changes nothing when it is this
     user's or missing.

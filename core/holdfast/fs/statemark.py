@@ -46,8 +46,8 @@ def write(state: str) -> None:
         raise durable.unavailable(error, state, "mark") from error
     # A file system that does not record owners shows another owner from the start.
     owner = "-" if _is_ours(found) else str(found.st_uid)
-    told = f"{_HEAD} {os.urandom(16).hex()} {found.st_ino} {owner}"
-    durable.replace(os.path.join(state, FILE), f"{told} {_hash(key, told)}\n".encode("ascii"))
+    text = f"{_HEAD} {os.urandom(16).hex()} {found.st_ino} {owner}"
+    durable.replace(os.path.join(state, FILE), f"{text} {_hash(key, text)}\n".encode("ascii"))
 
 
 def is_valid(state: str) -> bool:

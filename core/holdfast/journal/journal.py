@@ -5,7 +5,7 @@ and the next writer cuts it. Any other unreadable data is :class:`~holdfast.erro
 missing or shorter than its acknowledged size. The file ``ID.hint`` holds that size. It is written after each append and
 not flushed, so after a power cut it can show less than was acknowledged, never more.
 
-Only a purge or a scrub rewrites messages, through :meth:`Journal.rewrite`. The first line then changes, so processes
+A purge or a scrub rewrites messages (:mod:`holdfast_sessions.rewriting`). The first line then changes, so processes
 that have the session open notice.
 
 Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the state
@@ -17,8 +17,7 @@ running summary is read from these, so checkpoints do not repeat it), ``work`` (
 from __future__ import annotations
 
 import os
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 from holdfast.errors import Conflict, Corrupt, Unavailable
@@ -55,6 +54,11 @@ def file_stem(session_id: str) -> str:
     return f"{slug or 'session'}~{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:12]}"
 
 
+def header(session_id: str) -> bytes:
+    """A first line. Each is unique, see :meth:`Journal.first_line`."""
+    return encode({"kind": "session", "id": session_id, "v": 1, "made": os.urandom(6).hex()})
+
+
 class Hint(NamedTuple):
     """Offset of the last checkpoint (0 when unknown), and the acknowledged size of the journal in bytes."""
 
@@ -80,8 +84,8 @@ class Journal:
         self.folder = os.path.join(state, "sessions")
         stem = os.path.join(self.folder, file_stem(session_id))
         self.path = stem + ".jsonl"
-        self._lock_path = stem + ".lock"
-        self._hint_path = stem + ".hint"
+        self.lock_path = stem + ".lock"
+        self.hint_path = stem + ".hint"
         self._known: _Identity | None = None  # the file after this object's last append, whose tail needs no check
         #: Whether no other object changed the file between this one's last two appends, or before the first.
         self.only_ours = False
@@ -115,11 +119,19 @@ class Journal:
 
         Raises: Unavailable.
         """
+        return next((line for _, line in self._lines()), b"")
+
+    def _lines(self, start: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Each line from offset ``start``, with its offset; none when the file is missing. Raises: Unavailable."""
         try:
             with safeopen.reader(self.path) as file:
-                return file.readline()
+                if start:
+                    file.seek(start)
+                for line in file:
+                    yield start, line
+                    start += len(line)
         except (FileNotFoundError, IsADirectoryError):
-            return b""
+            return
         except OSError as error:
             raise durable.unavailable(error, self.path, "read") from error
 
@@ -131,7 +143,7 @@ class Journal:
         """
         lines = [encode(record) for record in records]
         private.make(self._state, "sessions")
-        with durable.lock(self._lock_path):
+        with durable.lock(self.lock_path):
             if first_line and self.first_line() != first_line:
                 raise Conflict(
                     f"{self.shown} was rewritten by a purge meanwhile.", next_step="Try again. Nothing was dropped."
@@ -147,7 +159,7 @@ class Journal:
             if not size:  # a process killed in its first append may have created `sessions` without making it durable
                 durable.fsync_dir(self._state)
                 self._reserve()
-                first = self._header()
+                first = header(self.session_id)
             start = durable.append(self.path, first + b"".join(lines)) + len(first)
             entries = []
             for line, record in zip(lines, records, strict=True):
@@ -158,11 +170,6 @@ class Journal:
             self._known = self._identity()
             self._leave_hint(start)
         return entries
-
-    def _header(self) -> bytes:
-        from holdfast.journal.lines import header
-
-        return header(self.session_id)
 
     def _reserve(self) -> None:
         """Reserve space for a note that this session is UNSAFE. Without it, only a full disk makes a difference."""
@@ -212,19 +219,10 @@ class Journal:
         Decodes only checkpoints. A caller that reads on from there meets any damage. Raises: Unavailable.
         """
         found: Entry | None = None
-        start = self._hinted()
-        try:
-            with safeopen.reader(self.path) as file:
-                file.seek(start)
-                for line in file:
-                    record = decode(line[:-1]) if line.startswith(_CHECKPOINT) else None
-                    if record is not None:
-                        found = Entry(start, start + len(line), record)
-                    start += len(line)
-        except (FileNotFoundError, IsADirectoryError):
-            return None
-        except OSError as error:
-            raise durable.unavailable(error, self.path, "read") from error
+        for start, line in self._lines(self._hinted()):
+            record = decode(line[:-1]) if line.startswith(_CHECKPOINT) else None
+            if record is not None:
+                found = Entry(start, start + len(line), record)
         return found
 
     def is_unflushed(self) -> bool:
@@ -232,14 +230,8 @@ class Journal:
         last = self.last_checkpoint()
         if last is not None and last.record["last_message"] >= last.record["flushed_to"]:
             return True
-        try:
-            with safeopen.reader(self.path) as file:
-                file.seek(last.end if last else 0)
-                return any(line.startswith(_MESSAGE) and line.endswith(b"\n") for line in file)
-        except (FileNotFoundError, IsADirectoryError):
-            return False
-        except OSError as error:
-            raise durable.unavailable(error, self.path, "read") from error
+        lines = self._lines(last.end if last else 0)
+        return any(line.startswith(_MESSAGE) and line.endswith(b"\n") for _, line in lines)
 
     def of_kinds(self, *kinds: str, until: int | None = None) -> Iterator[Entry]:
         """Records of these kinds that begin before offset ``until``, in order.
@@ -247,102 +239,27 @@ class Journal:
         Only these are decoded; damaged lines are skipped. Raises: Unavailable.
         """
         beginnings = tuple(b'%s%s",' % (_BEGINNING, kind.encode()) for kind in kinds)
-        start = 0
-        try:
-            with safeopen.reader(self.path) as file:
-                for line in file:
-                    if until is not None and start >= until:
-                        return
-                    record = decode(line[:-1]) if line.startswith(beginnings) else None
-                    if record is not None:
-                        yield Entry(start, start + len(line), record)
-                    start += len(line)
-        except (FileNotFoundError, IsADirectoryError):
-            return
-        except OSError as error:
-            raise durable.unavailable(error, self.path, "read") from error
-
-    def repair(self) -> int:
-        """Keep the damaged file next to the journal and continue with the intact lines; returns the number of bytes
-        left out or missing. Nothing is deleted, and checkpoints point to the same messages as before."""
-        from holdfast.journal import lines
-
-        with durable.lock(self._lock_path):
-            data = self._bytes()
-            whole, lost = lines.whole_lines(data, self.session_id)
-            lost = max(lost, self.hint().acknowledged - len(data))
-            if lost <= 0:
-                return 0
-            if data:
-                durable.replace(f"{self.path}.damaged-{zlib.crc32(data):08x}", data)
-            durable.remove(self._hint_path)  # first, because it must never show more than the file has
-            durable.replace(self.path, whole)
-            self._known = None
-            return lost
-
-    def rewrite(
-        self,
-        change: Callable[[dict[str, Any]], dict[str, Any]],
-        keep: Callable[[bytes], bool],
-        *,
-        dry_run: bool = False,
-    ) -> int:
-        """Replace every record with ``change(record)`` and drop damaged lines that ``keep`` rejects.
-
-        Returns the number of affected lines. A crash leaves either the old journal or the new. Checkpoints point to
-        the same messages as before. Nothing is written if nothing changes. Raises: Unavailable.
-        """
-        from holdfast.journal import lines
-
-        if dry_run:
-            return lines.changed(self._bytes(), self.session_id, change, keep)[1]
-        with durable.lock(self._lock_path):
-            data, changed = lines.changed(self._bytes(), self.session_id, change, keep)
-            if changed:
-                durable.remove(self._hint_path)  # first, because it must never show more than the file has
-                durable.replace(self.path, data)
-                self._known = None
-            return changed
-
-    def erase(self) -> None:
-        """Remove the journal and its companion files. Raises: Unavailable."""
-        with durable.lock(self._lock_path):
-            for path in self.beside():
-                durable.remove(path)
-            durable.remove(self.path)
-            self._known = None
-            durable.retire(self._lock_path)
-
-    def beside(self) -> list[str]:
-        """Paths of the hint and of damaged journals put aside by a repair."""
-        damaged = os.path.basename(self.path) + ".damaged-"
-        names = [n for n in safeopen.names(self.folder) if n.startswith(damaged)] if os.path.isdir(self.folder) else []
-        return [*sorted(os.path.join(self.folder, n) for n in names), self._hint_path]
+        for start, line in self._lines():
+            if until is not None and start >= until:
+                return
+            record = decode(line[:-1]) if line.startswith(beginnings) else None
+            if record is not None:
+                yield Entry(start, start + len(line), record)
 
     def hint(self) -> Hint:
         """The hint's contents; empty when it is missing or unreadable."""
         try:
-            with safeopen.reader(self._hint_path) as file:
+            with safeopen.reader(self.hint_path) as file:
                 checkpoint, acknowledged = map(int, file.read(40).split())
         except (OSError, ValueError, OverflowError):
             return Hint()
         return Hint(max(checkpoint, 0), acknowledged)
 
-    def _bytes(self) -> bytes:
-        """The whole file, empty when missing. Raises: Unavailable."""
-        try:
-            with safeopen.reader(self.path) as file:
-                return file.read()
-        except FileNotFoundError:
-            return b""
-        except OSError as error:
-            raise durable.unavailable(error, self.path, "read") from error
-
     def _check_length(self, whole: int) -> None:
         """Raises: Corrupt when more than the first ``whole`` bytes were acknowledged."""
         if self.hint().acknowledged <= whole:
             return
-        with durable.lock(self._lock_path):  # otherwise a purge or another writer may be active right now
+        with durable.lock(self.lock_path):  # otherwise a purge or another writer may be active right now
             acknowledged, size = self.hint().acknowledged, self.size()
             if size:
                 with safeopen.reader(self.path) as file:
@@ -383,7 +300,7 @@ class Journal:
 
     def _leave_hint(self, acknowledged: int) -> None:
         try:
-            fd = safeopen.open_fd(self._hint_path, os.O_WRONLY | os.O_CREAT)
+            fd = safeopen.open_fd(self.hint_path, os.O_WRONLY | os.O_CREAT)
             try:
                 os.write(fd, _HINT % (self._checkpoint, acknowledged))
             finally:
@@ -451,13 +368,9 @@ def session_files(state: str, *, missing: bool = False) -> list[str]:
     Raises: Unavailable.
     """
     folder = os.path.join(state, "sessions")
-    try:
-        names = {name for name in safeopen.names(folder) if name.endswith((".jsonl", ".hint") if missing else ".jsonl")}
-        return sorted(os.path.join(folder, name) for name in {n.replace(".hint", ".jsonl") for n in names})
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise durable.unavailable(error, folder, "list") from error
+    ends = (".jsonl", ".hint") if missing else ".jsonl"
+    names = {name.replace(".hint", ".jsonl") for name in private.names(folder) if name.endswith(ends)}
+    return sorted(os.path.join(folder, name) for name in names)
 
 
 def session_id_of(path: str, *, private: bool = True) -> str | None:

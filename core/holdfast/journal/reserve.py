@@ -48,14 +48,7 @@ def make(state: str) -> None:
 
 def notes(state: str) -> list[Note]:
     """The sessions that are UNSAFE without a marker, oldest first. Raises: Unavailable."""
-    path = os.path.join(state, FILE)
-    try:
-        with safeopen.reader(path) as file:
-            return _parsed(file.read(_LINE * _LINES))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        raise durable.unavailable(error, path, "read") from error
+    return _parsed((private.read(os.path.join(state, FILE)) or b"")[: _LINE * _LINES])
 
 
 def adopt(state: str, data: bytes) -> None:

@@ -173,7 +173,7 @@ def _remove(state: str, session_id: str) -> None:
 
 def _keep_damaged(path: str) -> None:
     """Keep an unreadable marker under another name before it is overwritten or removed."""
-    data = _bytes(path)
+    data = private.read(path)
     if data is not None and _parsed(data) is None:
         durable.replace(_aside(path, data), data)
 
@@ -263,7 +263,7 @@ def _id_of(state: str, stem: str) -> str:
 
 def _found(state: str, stem: str, session_id: str, note: reserve.Note | None) -> Marker | None:
     path = os.path.join(state, "unsafe", f"{stem}.json")
-    data = _bytes(path)
+    data = private.read(path)
     marker = _parsed(data) if data is not None else None
     if marker is None:
         copy = _copy_of(state, stem)
@@ -286,17 +286,6 @@ def _found(state: str, stem: str, session_id: str, note: reserve.Note | None) ->
     return marker
 
 
-def _bytes(path: str) -> bytes | None:
-    """The marker in a file, None when the file is missing. Raises: Unavailable."""
-    try:
-        with safeopen.reader(path) as file:
-            return file.read()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise durable.unavailable(error, path, "read") from error
-
-
 def _parsed(data: bytes) -> Marker | None:
     from holdfast.config.serde import structure
 
@@ -310,12 +299,12 @@ def _copied(path: str) -> tuple[Stated, ...]:
     """The stated payloads in the second copy. An unreadable copy represents a lost payload."""
     from holdfast.config.serde import structure
 
-    data = _bytes(path)
+    data = private.read(path)
     if data is None:
         return ()
     try:
-        told = untrusted.from_json(data)["stated"]
-        return tuple(structure(one, Stated, what="A stated payload", error=Corrupt) for one in told)
+        entries = untrusted.from_json(data)["stated"]
+        return tuple(structure(one, Stated, what="A stated payload", error=Corrupt) for one in entries)
     except (ValueError, Corrupt, KeyError, TypeError):
         digest = f"damaged-{zlib.crc32(data):08x}"
         return (Stated(digest=digest, at=_changed(path), why="the marker and its copy are damaged."),)

@@ -40,14 +40,14 @@ class Summaries:
         if said["kind"] == "summary":
             self._found.setdefault(said["flush"], (entry.start, {}))[1][said["by"]] = said["text"]
         elif "summarised_to" not in said:  # earlier versions repeated the summary so far in each checkpoint
-            told = [(-1, said["summary"]), *((entry.start, text) for text in said["new_summaries"])]
-            self._found = {f"\n{n}": (at, {EXTRACTED: text}) for n, (at, text) in enumerate(told) if text}
+            texts = [(-1, said["summary"]), *((entry.start, text) for text in said["new_summaries"])]
+            self._found = {f"\n{n}": (at, {EXTRACTED: text}) for n, (at, text) in enumerate(texts) if text}
 
     def text(self, until: int) -> str:
         """The summaries of flushes whose first summary starts before offset ``until``."""
         parts: list[str] = []
         for start, by_author in self._found.values():
-            told = [text for author, text in by_author.items() if author != DERIVED and text]
+            texts = [text for author, text in by_author.items() if author != DERIVED and text]
             if start < until:
-                parts += told or by_author.values()
+                parts += texts or by_author.values()
         return "\n\n".join(part for part in parts if part)

@@ -172,9 +172,9 @@ def method(name: str) -> Callable[..., Any]:
 @lru_cache(maxsize=64)
 def _entry(name: str, folders: tuple[str, ...], changed: tuple[int, ...]) -> Found:
     found = _scanned(folders, changed)
-    own = [f for f in found if f.distribution == OWN]
-    offered = own if any(f.group == METHODS and f.name == name for f in own) else found
-    return choose(offered, METHODS, name)
+    offered = [f for f in found if f.name == name and f.group == METHODS]
+    own = [f for f in offered if f.distribution == OWN]
+    return choose(own or offered or found, METHODS, name)
 
 
 def choose(found: Iterable[Found], group: str, name: str) -> Found:

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="empty-body"
 """Methods that packages add to :class:`holdfast.Holdfast`, and values that they add to a session.
 
 A distribution adds a method with an entry point in the group ``holdfast.methods``: the method's name, and a function
@@ -52,6 +53,19 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def _provided(declared: F) -> F:
+    """The method of that name that a package provides. ``declared`` has its signature and its text."""
+    name = declared.__name__
+
+    def call(memory: Features, *args: object, **options: object) -> Any:
+        return discovery.method(name)(memory, *args, **options)
+
+    call.__name__, call.__doc__ = name, declared.__doc__
+    call.__wrapped__ = declared  # type: ignore[attr-defined]
+    return call  # type: ignore[return-value]
 
 
 class Features:
@@ -70,11 +84,9 @@ class Features:
                     pass
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def _call(self, name: str, *args: object, **options: object) -> Any:
-        return discovery.method(name)(self, *args, **options)
-
     # purge, scrub and retention
 
+    @_provided
     def purge(
         self,
         *,
@@ -90,70 +102,60 @@ class Features:
         ``dry_run`` reports the removals and writes nothing. Places that could not be changed are in the report.
         Raises: BadValue; Unavailable.
         """
-        made: PurgeReport = self._call(
-            "purge", subject=subject, session=session, before=before, everything=everything, dry_run=dry_run
-        )
-        return made
 
+    @_provided
     def scrub(self, *, dry_run: bool = False) -> ScrubReport:
         """Check everything stored with the validators, and mask their findings in place. The result is checked
         afterwards; ``dry_run`` writes nothing.
 
         Raises: PluginError when a validator is broken; Unavailable.
         """
-        made: ScrubReport = self._call("scrub", dry_run=dry_run)
-        return made
 
+    @_provided
     def retention(self, *, dry_run: bool = False) -> RetentionReport:
         """Remove data past the limits of ``[retention]``; ``dry_run`` writes nothing. See docs/retention.md."""
-        made: RetentionReport = self._call("retention", dry_run=dry_run)
-        return made
 
     # validation
 
+    @_provided
     def validate(self, names: Iterable[str] = ()) -> Validation:
         """The validators' findings on the stored documents (``names``, by default all). Changes nothing.
 
         An unreadable document is a finding too. Raises: NotFound for an unknown name; PluginError; Unavailable.
         """
-        result: Validation = self._call("validate", names)
-        return result
 
     # work
 
     @property
+    @_provided
     def work(self) -> WorkList:
         """The work of all sessions: list, close, reopen."""
-        made: WorkList = self._call("work")
-        return made
 
     # the brief
 
+    @_provided
     def load(self, *, max_chars: int | None = None, session: str = "") -> Brief:
         """A brief for resuming, from files only: handoff, curated memory, newest notes. Reads no journal or transcript.
 
         ``max_chars`` limits ``str(brief)``. ``session`` is the reading session: its own work comes first, marked.
         Raises: Corrupt when a document cannot be read. It is never treated as empty.
         """
-        brief: Brief = self._call("load", max_chars=max_chars, session=session)
-        return brief
 
     # what waits
 
     @property
+    @_provided
     def outbox(self) -> Deliveries:
         """Items waiting to be published on a forge: list them, send them, drop them with a reason."""
-        made: Deliveries = self._call("outbox")
-        return made
 
     @property
+    @_provided
     def spool(self) -> Spooled:
         """Flushes kept on this machine, because the store's server did not take them: list them, send them."""
-        made: Spooled = self._call("spool")
-        return made
 
     # search
 
+    @_provided
     def search(
         self,
         question: str,
@@ -172,13 +174,10 @@ class Features:
         read and the total. The list's ``unread`` names damaged sources, and
         ``warning`` is a sentence or empty. Raises: BadValue; Unavailable.
         """
-        hits: Hits = self._call(
-            "search", question, limit=limit, kinds=kinds, session=session, since=since, until=until, progress=progress
-        )
-        return hits
 
     # the dream
 
+    @_provided
     def deep_dream(
         self,
         lookback_days: int | EllipsisType = ...,
@@ -195,91 +194,77 @@ class Features:
         ``reason``), and MEMORY.md is then unchanged. Raises: ValueError unless ``lookback_days`` is a non-negative
         integer; Unavailable when even the run's record cannot be written.
         """
-        made: DreamResult = self._call("deep_dream", lookback_days, dry_run=dry_run, force=force, if_due=if_due)
-        return made
 
+    @_provided
     def undo_dream(self, *, force: bool = False) -> DreamResult:
         """Restore MEMORY.md to its text before the last dream or undo; see :func:`holdfast_dream.write.undo`."""
-        made: DreamResult = self._call("undo_dream", force=force)
-        return made
 
+    @_provided
     def dream_due(self) -> bool:
         """Whether ``deep_dream(if_due=True)`` would run now. Raises: Corrupt, Unavailable."""
-        due: bool = self._call("dream_due")
-        return due
 
+    @_provided
     def dreams(self) -> list[DreamResult]:
         """Every run, oldest first, including skipped, failed and interrupted runs. Raises: Unavailable."""
-        runs: list[DreamResult] = self._call("dreams")
-        return runs
 
     # the three-file memory
 
+    @_provided
     def workflow(self, name: str) -> Workflow:
         """A workflow over the three-file memory: ``start()`` loads it, ``end(update)`` updates it. ``name`` is
         discovery, architecture, build, debug or review. Raises: ValueError for another name."""
-        made: Workflow = self._call("workflow", name)
-        return made
 
+    @_provided
     def update(self, given: MemoryUpdate) -> Updated:
         """Update the three-file memory outside any workflow, and write due captured patterns (FR-5).
 
         Raises: NotFound, Corrupt or Refused, with nothing written; Conflict; Unavailable.
         """
-        made: Updated = self._call("update", given)
-        return made
 
+    @_provided
     def capture(self, kind: str, text: str, *, workflow: str = "", critical: bool = False) -> Captured:
         """Count an ``issue`` or ``pattern`` observed during work; see :func:`holdfast_workflow.observations.capture`.
 
         ``workflow`` defaults to the open one, if only one is open.
         """
-        made: Captured = self._call("capture", kind, text, workflow=workflow, critical=critical)
-        return made
 
+    @_provided
     def end_observed(self, session: str, *, final: bool) -> list[str]:
         """End the open workflows whose conditions the hooks of ``session`` observed. Clients' hooks call this when the
         agent stops, with ``final`` when its session ends. Failed checks then go to the deferred items.
 
         Returns a sentence for each, for display. Raises: HoldfastError. The workflow then stays open.
         """
-        told: list[str] = self._call("end_observed", session, final=final)
-        return told
 
+    @_provided
     def create_three_files(self) -> tuple[list[str], list[str]]:
         """Create missing files and add missing anchors. Returns the names of created or changed documents, and of
         complete ones. Raises: Corrupt when a file cannot be read or extended; Refused; Unavailable."""
-        made: tuple[list[str], list[str]] = self._call("create_three_files")
-        return made
 
+    @_provided
     def repairs(self, names: Iterable[str] = ()) -> list[Repair]:
         """Safe repairs for the files ``names``, by default for all three. Writes nothing."""
-        made: list[Repair] = self._call("repairs", names)
-        return made
 
+    @_provided
     def apply_repair(self, repair: Repair) -> None:
         """Write a repair. Raises: Refused; Corrupt; Conflict; Unavailable."""
-        self._call("apply_repair", repair)
 
     # reports
 
+    @_provided
     def report(self, *, days: int = 1) -> Report:
         """The operator's report on the last ``days`` calendar days, derived from files only."""
-        made: Report = self._call("report", days=days)
-        return made
 
+    @_provided
     def morning(self) -> Morning:
         """The report on yesterday and the night, from files and from the enabled forges."""
-        made: Morning = self._call("morning")
-        return made
 
+    @_provided
     def store_report(self) -> Written | None:
         """Store yesterday's report, once. None when it already exists, or when there is nothing to report.
 
         Raises: Refused, PluginError; Conflict; Corrupt; Unavailable.
         """
-        made: Written | None = self._call("store_report")
-        return made
 
     # Python agent loops
 
@@ -305,6 +290,7 @@ class Features:
         kept: Callable[[Any], Iterable[object]] | None = None,
     ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
+    @_provided
     def guard(
         self,
         compact: Callable[..., Any] | None = None,
@@ -326,30 +312,27 @@ class Features:
         a list, or the rows that ``messages`` returns then.
         Raises: TypeError for a generator function.
         """
-        return self._call("guard", compact, session=session, messages=messages, kept=kept)
 
     # facts
 
     @cached_property
+    @_provided
     def facts(self) -> Facts:
         """Facts: create, get, update, delete, list, import and export."""
-        made: Facts = self._call("facts")
-        return made
 
     @property
+    @_provided
     def profile(self) -> Profile:
         """The stored user profile and recent activity. Raises: Corrupt, Unavailable."""
-        made: Profile = self._call("profile")
-        return made
 
+    @_provided
     def update_profile(self, **sections: str) -> Profile:
         """Set sections (work, personal, top_of_mind, recent, earlier, background); empty strings clear a section.
 
         Returns the profile. Raises: BadValue for another name; Refused and PluginError from the gate.
         """
-        made: Profile = self._call("update_profile", **sections)
-        return made
 
+    @_provided
     def prompt(
         self, max_tokens: int | None = None, *, counter: Callable[[str], int] | None = None, fenced: bool = False
     ) -> str:
@@ -359,9 +342,8 @@ class Features:
         as recalled data, so it is never extracted again. Empty when nothing is stored or nothing fits.
         Raises: BadValue for a negative budget; ConfigError for an unusable counter; PluginError; Corrupt.
         """
-        block: str = self._call("prompt", max_tokens, counter=counter, fenced=fenced)
-        return block
 
+    @_provided
     def extract(self, messages: Said | Iterable[Said], *, source: str = "") -> ExtractResult:
         """Extract facts from a conversation and store the accepted ones. Nothing is journalled.
 
@@ -373,38 +355,32 @@ class Features:
         Raises: BadValue for any other value, and for a ``source`` that is not a string; Refused, PluginError; Corrupt,
         Unavailable.
         """
-        made: ExtractResult = self._call("extract", messages, source=source)
-        return made
 
+    @_provided
     def extract_queued(self, *, due: int | None = None) -> ExtractResult:
         """Try every waiting item once, due or not. With turn-by-turn extraction that includes turns that just ended.
 
         ``due`` limits this to that many items, and only to those due for their next try.
         """
-        made: ExtractResult = self._call("extract_queued", due=due)
-        return made
 
+    @_provided
     def extract_turns(self) -> ExtractResult:
         """Extract every ended turn not extracted yet, and retry due items in the queue. Returns an empty result
         while another process does it. Raises: Unavailable."""
-        made: ExtractResult = self._call("extract_turns")
-        return made
 
+    @_provided
     def turns_given_up(self) -> list[GivenUp]:
         """Turns whose extraction failed too often, oldest first. They are not tried again. Raises: Unavailable."""
-        lost: list[GivenUp] = self._call("turns_given_up")
-        return lost
 
     # transcripts
 
+    @_provided
     def read_transcript(self, path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> Transcript:
         """Read the conversation that an agent's client recorded in the file at ``path``, from byte ``offset``.
 
         ``agent`` reads the sub-agent with that id instead. Raises: ConfigError for an unusable path; Corrupt for an
         empty file or an unknown format.
         """
-        made: Transcript = self._call("read_transcript", path, offset=offset, agent=agent)
-        return made
 
 
 class SessionFeatures:

@@ -36,7 +36,7 @@ class Failure(NamedTuple):
     cause: BaseException | None
 
 
-class _Guard:
+class Guard:
     """One implementation of a hook with its time limit. An exception becomes a :class:`Failure`."""
 
     def __init__(
@@ -47,17 +47,18 @@ class _Guard:
         hook: str,
         deadline_s: float | None,
         deadlines: Deadlines,
-        at_once: bool,
+        *,
+        at_once: bool = False,
     ) -> None:
         self._function = function
-        self._plugin, self._distribution, self._hook = plugin, distribution, hook
+        self.plugin, self.distribution, self.hook = plugin, distribution, hook
         self._limit_s = deadline_s if deadline_s is not None else DEADLINES_S.get(hook)
         self._deadlines = deadlines
         self._at_once = at_once
 
     def __call__(self, *args: Any) -> Any:
         if self._at_once and are_short(args):
-            got = tried(lambda: self._function(*args), self._plugin, self._distribution, self._hook)
+            got = tried(lambda: self._function(*args), self.plugin, self.distribution, self.hook)
         else:
             got = self._call(lambda: self._function(*args), self._limit_s and self._limit_s * _portions(args))
         if isinstance(got, Portions):
@@ -65,17 +66,17 @@ class _Guard:
         if isinstance(got, Failure):
             return got
         # None is valid for hooks where it means "no result"; elsewhere it is a wrong type.
-        return None if got is None and self._hook != "on_validate" else Answer(self._plugin, self._distribution, got)
+        return None if got is None and self.hook != "on_validate" else Answer(self.plugin, self.distribution, got)
 
     def _call(self, job: Callable[[], Any], limit_s: float | None) -> Any:
         box: list[Any] = []
 
         def run() -> None:
-            box.append(tried(job, self._plugin, self._distribution, self._hook))
+            box.append(tried(job, self.plugin, self.distribution, self.hook))
 
         def late() -> Failure:
             reason = f"it took longer than {limit_s:g} s"
-            return Failure(self._plugin, self._distribution, self._hook, reason, "", TimeoutError())
+            return Failure(self.plugin, self.distribution, self.hook, reason, "", TimeoutError())
 
         if limit_s is not None and (shared := steps()) is not None:
             shared.run(late, run, limit_s)
@@ -96,22 +97,13 @@ class _Guard:
         return found
 
 
-def guarded(
-    function: Callable[..., Any],
-    plugin: str,
-    distribution: str,
-    hook: str,
-    deadline_s: float | None,
-    deadlines: Deadlines,
-    *,
-    at_once: bool = False,
-) -> Callable[..., Any]:
-    guard = _Guard(function, plugin, distribution, hook, deadline_s, deadlines, at_once)
-    if os.environ.get("HOLDFAST_TRACE") == "hooks":
-        from holdfast.plugin.trace import traced
+def guarded(guard: Guard) -> Callable[..., Any]:
+    """``guard``, with a line on stderr after each call if ``HOLDFAST_TRACE=hooks`` is set."""
+    if os.environ.get("HOLDFAST_TRACE") != "hooks":
+        return guard
+    from holdfast.plugin.trace import traced
 
-        return traced(guard, plugin, distribution, hook)
-    return guard
+    return traced(guard, guard.plugin, guard.distribution, guard.hook)
 
 
 def tried(job: Callable[[], Any], plugin: str, distribution: str, hook: str) -> Any:

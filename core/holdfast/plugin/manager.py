@@ -18,7 +18,7 @@ from holdfast.errors import HoldfastError, HookFailed, PluginError, PluginLoadFa
 from holdfast.plugin import ToStderr, discovery
 from holdfast.plugin.deadline import Deadlines
 from holdfast.plugin.discovery import PLUGINS, Found, PluginContext, Status, choose, import_object
-from holdfast.plugin.guarded import DEADLINES_S, Answer, Failure, are_short, guarded, place, tried
+from holdfast.plugin.guarded import DEADLINES_S, Answer, Failure, Guard, are_short, guarded, place, tried
 from holdfast.subject import Subject
 
 if TYPE_CHECKING:
@@ -128,9 +128,10 @@ class Dispatch:
                         at_once = getattr(plugin, "VALIDATES_AT_ONCE", False) is True and deadline_s is None
                         if caller.name == "on_validate":
                             self._validate_at_once = self._validate_at_once and at_once
-                        impl.function = guarded(  # type: ignore[misc]
+                        guard = Guard(
                             impl.function, name, distribution, caller.name, limit_s, self._deadlines, at_once=at_once
                         )
+                        impl.function = guarded(guard)  # type: ignore[misc]
         except (pluggy.PluginValidationError, ValueError) as error:
             problem = str(error).replace(f" in plugin {plugin!r}", "").replace("\n", " ")
         if problem:
@@ -260,7 +261,7 @@ class Dispatch:
             got = self._value(answer)
             several = got if isinstance(got, list | tuple) else [got]
             _expect(answer, all(isinstance(one, Kind) for one in several), "on_flush")
-            evidence += (evolve(one, note=self._told(one.note)) if one.note else one for one in several)
+            evidence += (evolve(one, note=self._safe(one.note)) if one.note else one for one in several)
         return evidence
 
     def offering(self, interface: type[T]) -> dict[str, T]:
@@ -308,7 +309,7 @@ class Dispatch:
         plugin: Any = self._manager.get_plugin(name)
         status = next((one for one in self.statuses if one.name == name), None)
         distribution = status.distribution if status else "this process"
-        guard = guarded(plugin.judge, name, distribution, "judge", JUDGE_S, self._deadlines)
+        guard = guarded(Guard(plugin.judge, name, distribution, "judge", JUDGE_S, self._deadlines))
         answer = guard(system, question)
         got = self._value(answer) if answer is not None else None
         _expect(Answer(name, distribution, got), isinstance(got, str), "judge")
@@ -317,10 +318,10 @@ class Dispatch:
     def _value(self, answer: Any) -> Any:
         if isinstance(answer, Failure):
             step = answer.cause.next_step if isinstance(answer.cause, HoldfastError) else ""
-            raise _hook_failed(answer, self._told(answer.detail), self._told(step))
+            raise _hook_failed(answer, self._safe(answer.detail), self._safe(step))
         return answer.value
 
-    def _told(self, detail: str) -> str:
+    def _safe(self, detail: str) -> str:
         """A plugin's own failure message in a form safe to show and store: masked, and left out when a validator cannot
         check it."""
         from holdfast.gate import clean, mask

@@ -5,22 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.config import identity
 from holdfast.config.layout import Surface
 from holdfast.config.values import Config
+from holdfast.errors import PluginNotFound
 from holdfast.gate import Gate
 from holdfast.hooks import LimitsItems
+from holdfast.plugin import discovery
 from holdfast.plugin.manager import Dispatch
 from holdfast.session.store import Store
 from holdfast.storage import Capability, Document
 from holdfast.text import tokens
 
 if TYPE_CHECKING:
+    from holdfast.flush.authorship import Authorship
     from holdfast.flush.delivery import Outbox, Spool
     from holdfast.flush.dreams import Dreams
     from holdfast.flush.facts import FactKeeper
+    from holdfast.flush.losses import Losses
     from holdfast.session.together import Together
 
 
@@ -82,6 +86,15 @@ class Services:
 
         return Together(self.store)
 
+    def offered(self, name: str) -> Any:
+        """The value of the entry ``services.NAME`` in the group ``holdfast.methods``: a package's function of these
+        services. None when no package is installed that offers one. Raises: PluginLoadFailed."""
+        try:
+            make = discovery.method(f"services.{name}")
+        except PluginNotFound:
+            return None
+        return make(self)
+
     @property
     def facts(self) -> FactKeeper:
         """Stores and extracts facts for flushes. Without a package for that, it reports that nothing was stored."""
@@ -92,25 +105,48 @@ class Services:
     @property
     def outbox(self) -> Outbox:
         """Items that plugins could not publish yet. Raises: PluginNotFound when no package keeps them."""
-        from holdfast.flush.delivery import offered
-
-        made: Outbox = offered(self, "outbox")
+        made: Outbox = self._delivering("outbox")
         return made
 
     @property
     def spool(self) -> Spool:
         """Flushes that the store's server did not take. Raises: PluginNotFound when no package keeps them."""
-        from holdfast.flush.delivery import offered
+        made: Spool = self._delivering("spool")
+        return made
 
-        made: Spool = offered(self, "spool")
+    def _delivering(self, name: str) -> Any:
+        made = self.offered(name)
+        if made is None:
+            chosen = name == "spool" and self.keeps_flushes and not self.waits(f"{name}.jsonl")
+            step = "Reinstall holdfast, because its own distribution provides it"
+            raise PluginNotFound(
+                f"No installed package provides `services.{name}`, which "
+                + ("`[storage] spool = true` needs." if chosen else f"delivers what waits in {name}.jsonl."),
+                next_step=f"{step}, or switch `[storage] spool` off." if chosen else f"{step}.",
+            )
         return made
 
     @property
     def dreams(self) -> Dreams | None:
         """The lines that dreams consolidated or confirmed. None without a package for that."""
-        from holdfast.flush.dreams import offered
+        made: Dreams | None = self.offered("dreams")
+        return made
 
-        return offered(self)
+    @property
+    def losses(self) -> Losses | None:
+        """Finds missing data. None without a package for that."""
+        made: Losses | None = self.offered("losses")
+        return made
+
+    @property
+    def authorship(self) -> Authorship:
+        """Who said a text. Without a package for that, all text counts as the user's own."""
+        made: Authorship | None = self.offered("authorship")
+        if made is None:
+            from holdfast.flush.authorship import Unknown
+
+            return Unknown()
+        return made
 
     @property
     def keeps_flushes(self) -> bool:

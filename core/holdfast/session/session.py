@@ -353,7 +353,7 @@ class Session(SessionFeatures):
             for entry in self.journal.entries(self._read_to):
                 self._apply(entry)
 
-    def stretch(self) -> tuple[list[Message], int, int]:
+    def span(self) -> tuple[list[Message], int, int]:
         """The messages that a flush must cover now, as they were said, the journal offset of their end, and the newest
         message's."""
         with self._lock:

@@ -7,16 +7,13 @@ the journal changes. Markers are read every time. Nothing else is written.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, stamp
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.flush import losses
 from holdfast.flush.losses import Loss
 from holdfast.fs import paths, private
 from holdfast.journal import journal, safety
@@ -25,7 +22,7 @@ from holdfast.journal.statusindex import StatusIndex
 from holdfast.models.value import Value
 
 if TYPE_CHECKING:
-    from holdfast.flush.delivery import KeptFlush, Unpublished
+    from holdfast.flush.delivery import KeptFlush, Waiting
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 
@@ -65,7 +62,7 @@ class Status(Value):
     layout: str
     backend: str
     sessions: tuple[SessionStatus, ...]
-    waiting: tuple[Unpublished, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
     notices: tuple[str, ...] = ()
     lost: tuple[Loss, ...] = ()
     spooled: tuple[KeptFlush, ...] = ()
@@ -124,7 +121,8 @@ def _masked(services: Services, found: list[SessionStatus]) -> list[SessionStatu
 def _lost(services: Services) -> list[Loss]:
     """Name an unreadable store here. The call that needs it raises the error."""
     try:
-        return losses.newest(services)
+        found = services.losses
+        return list(found.newest()) if found else []
     except HoldfastError as error:
         return [Loss(kind="store", name="", message=error.message, next_step=error.next_step)]
 
@@ -177,7 +175,7 @@ def all_flushed(path: str, index: StatusIndex) -> SessionStatus | None:
     row = index.get(path)
     one = _from_row(row, path) if row is not None else None
     if one is None:
-        one = ended_session(path)
+        one = _ended(path)
         if one is not None:
             index.learn(path, _row(one))
     return one
@@ -223,7 +221,7 @@ def _from_row(row: dict[str, Any], path: str) -> SessionStatus | None:
         return None
 
 
-def ended_session(path: str) -> SessionStatus | None:
+def _ended(path: str) -> SessionStatus | None:
     """The session, if its journal's last record shows that it ended with everything flushed; None if all must be read.
 
     Projects have many such sessions, and nothing else of their journals is read.
@@ -247,18 +245,6 @@ def ended_session(path: str) -> SessionStatus | None:
         last_flush_id=receipt["flush_id"],
         provider=record["provider"],
     )
-
-
-def nearly_full(services: Services) -> Iterator[tuple[str, str]]:
-    """Curated documents close to their limit: name, and a sentence about it. Raises: Corrupt, Unavailable."""
-    from holdfast.flush import curated
-
-    for surface in (Surface.MEMORY, Surface.USER):
-        name = services.layout.name(surface)
-        document = services.store.read(name)
-        said = curated.warning(curated.count(document.text), services.curated_limit, name) if document else ""
-        if said:
-            yield name, said
 
 
 def owner(path: str) -> str:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.config.layout import Surface
 from holdfast.errors import AnswerUnusable, ConfigError, HoldfastError
-from holdfast.text import hostile
 from holdfast.text.lazy import log
+from holdfast_authorship import hostile
 from holdfast_dream.grounding import Grounded, ground
 from holdfast_dream.grounding.blocks import normal
 from holdfast_dream.grounding.tokens import words_of

@@ -17,8 +17,9 @@ from holdfast.fs import paths, private
 from holdfast.journal import background
 from holdfast.journal.journal import Journal
 from holdfast.models import turns_of
-from holdfast.text import hostile, recall
+from holdfast.text import recall
 from holdfast.text.lazy import log
+from holdfast_authorship import hostile
 from holdfast_facts.extraction import extract, extracted
 from holdfast_facts.extraction.extract import ExtractResult
 from holdfast_facts.extraction.extracted import Extracted

@@ -16,11 +16,12 @@ from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, HoldfastError, NotFound, Refused
 from holdfast.flush import extraction as extractors
 from holdfast.fs import paths
-from holdfast.journal.witness import REASON
 from holdfast.models import AddOutcome, AddResult, FactCandidate, Profile, Turn
 from holdfast.models.value import Value
-from holdfast.text import hostile, recall
+from holdfast.text import recall
 from holdfast.text.lazy import log
+from holdfast_authorship import hostile
+from holdfast_authorship.witness import REASON
 
 if TYPE_CHECKING:
     from holdfast.flush.extraction import Gathered, Trouble

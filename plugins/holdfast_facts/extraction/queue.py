@@ -20,12 +20,12 @@ from attrs import evolve, field, frozen
 from holdfast.config.serde import structure, unstructure
 from holdfast.config.values import ExtractConfig
 from holdfast.errors import Corrupt
-from holdfast.fs import durable, private, safeopen
-from holdfast.journal.waiting import Row, WaitingList
+from holdfast.fs import durable, private
 from holdfast.models import Turn
 from holdfast.storage import sha256
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
+from holdfast_losses.waiting import Row, WaitingList
 
 logger = log("holdfast.facts")
 
@@ -274,13 +274,7 @@ class Queue:
         logger.warning("turns of %d pieces were given up: %s", len(gone), why)
 
     def _logged(self) -> list[bytes]:
-        try:
-            with safeopen.reader(self._log) as file:
-                return [line for line in file.read().split(b"\n") if line]
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise durable.unavailable(error, self._log, "read") from error
+        return [line for line in (private.read(self._log) or b"").split(b"\n") if line]
 
     def _later(self, item: Waiting, now: datetime) -> Waiting:
         return evolve(item, due=now + timedelta(minutes=self._rules.backoff_minutes * 2 ** (item.attempts - 1)))

@@ -16,9 +16,10 @@ from typing import Any
 from attrs import asdict, frozen
 
 from holdfast.config.serde import moment, stamp
-from holdfast.fs import durable, private, safeopen, tally
+from holdfast.fs import durable, private, safeopen
 from holdfast.models import Fact
 from holdfast.text import untrusted
+from holdfast_losses import tally
 
 _FILE = "facts.log.jsonl"
 

@@ -12,10 +12,10 @@ from attrs import define, field, frozen
 
 from holdfast.config.serde import moment
 from holdfast.errors import BadValue, ConfigError, Refused
-from holdfast.journal.witness import REASON, Witness
 from holdfast.models import AddOutcome
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
+from holdfast_authorship.witness import REASON, Witness
 from holdfast_facts.store import eviction
 from holdfast_facts.store.checks import SURFACE, check_category, check_confidence, check_content, is_id
 

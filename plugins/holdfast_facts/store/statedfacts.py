@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import BadValue, Refused
 from holdfast.models import Category
-from holdfast.text import hostile
 from holdfast.text.lazy import Lazy, log
 from holdfast.text.openwork import is_none
+from holdfast_authorship import hostile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from holdfast.text.ownwords import own_words
+from holdfast_authorship.ownwords import own_words
 from holdfast_offline.conversation import asked, ending
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from holdfast.text.lazy import Lazy
-from holdfast.text.ownwords import MAX_CHARS, own_words
 from holdfast.text.plain import cut
+from holdfast_authorship.ownwords import MAX_CHARS, own_words
 from holdfast_offline.conversation import courtesy
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def kind(text: str) -> Kind:
 
 
 def kind_of_words(own: str) -> Kind:
-    """The same for a string returned by :func:`~holdfast.text.ownwords.own_words`."""
+    """The same for a string returned by :func:`~holdfast_authorship.ownwords.own_words`."""
     if not own or not any(c.isalnum() for c in own) or _CONTROL.fullmatch(own):
         return Kind.NOTHING
     if len(own) > 600:

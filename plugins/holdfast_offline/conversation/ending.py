@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
-from holdfast.text.ownwords import own_words
 from holdfast.text.plain import cut
-from holdfast.text.sources import short_id
+from holdfast_authorship.ownwords import own_words
+from holdfast_authorship.sources import short_id
 from holdfast_offline.conversation import asked, tasks
 from holdfast_offline.conversation.asked import Kind
 
@@ -129,7 +129,7 @@ _ENDINGS: Final = Lazy(r"^(?:let me know|feel free|happy to|enjoy|hope this)", r
 
 class Ending(NamedTuple):
     """``open`` is None without messages. ``next_step`` is ``none`` when nothing is left to do. ``why`` is the rule that
-    decided. ``source`` is the quoted message (:func:`holdfast.text.sources.short_id`), or empty."""
+    decided. ``source`` is the quoted message (:func:`holdfast_authorship.sources.short_id`), or empty."""
 
     open: bool | None = None
     next_step: str = ""

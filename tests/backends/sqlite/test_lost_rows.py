@@ -8,9 +8,9 @@ import attrs
 import pytest
 
 from holdfast import Holdfast
-from holdfast.flush import losses
 from holdfast.plugin.checks import Outcome
 from holdfast_doctor import examine as doctor
+from holdfast_losses import audit, losses
 from holdfast_migrate.migrate import migrate_project
 
 
@@ -45,7 +45,7 @@ def lost(root):
 
 def named(root):
     with Holdfast.open(root) as memory:
-        quick, full = losses.newest(memory.services), losses.every(memory.services)
+        quick, full = losses.newest(memory.services), audit.every(memory.services)
         assert [one.message for one in quick] == [one.message for one in full]
         assert not quick or "MISSING" in str(memory.load()) or "missing" in str(memory.load())
         return "\n".join(one.message for one in quick)
@@ -104,7 +104,7 @@ def test_documents__rows_deleted_in_the_database__named_and_written_again(root):
     assert "is missing" in named(root)
     doctor.examine(str(root), repair=True)
     with Holdfast.open(root) as memory:
-        assert losses.every(memory.services) == []
+        assert audit.every(memory.services) == []
         assert any("Fix the login test" in memory.services.store.read(n).text for n in memory.services.store.names())
 
 

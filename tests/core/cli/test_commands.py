@@ -168,12 +168,12 @@ def test_backend__not_installed__exit_3_names_what_there_is(run, project):
 
 
 def test_unforeseen_error__one_line_and_a_way_on__and_a_traceback_with_debug(run, monkeypatch):
-    from holdfast.cli.commands import layers
+    from holdfast_curated import layers_command
 
     def broken(args):
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(layers, "run", broken)
+    monkeypatch.setattr(layers_command, "run", broken)
     result = run("layers")
     assert result.code == 1
     assert "RuntimeError: boom" in result.err
@@ -183,12 +183,12 @@ def test_unforeseen_error__one_line_and_a_way_on__and_a_traceback_with_debug(run
 
 
 def test_interrupt__exit_130(run, monkeypatch):
-    from holdfast.cli.commands import layers
+    from holdfast_curated import layers_command
 
     def interrupted(args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(layers, "run", interrupted)
+    monkeypatch.setattr(layers_command, "run", interrupted)
     assert run("layers").code == 130
 
 

@@ -18,6 +18,7 @@ from holdfast.fs import durable
 from holdfast.journal.journal import Journal
 from holdfast.journal.safety import read
 from holdfast_agents.records import hooklog
+from holdfast_sessions import rewriting
 
 CLIENTS = ("claude-code", "codex", "opencode")
 
@@ -499,7 +500,7 @@ def test_compaction__journal_is_damaged__is_blocked_until_it_is_repaired(project
     journal.write_bytes(data)
 
     assert "holdfast doctor --repair" in blocked(client.compact(), client)
-    Journal(str(client.state), client.session).repair()
+    rewriting.repair(Journal(str(client.state), client.session))
     assert client.compact() == NOTHING
 
 

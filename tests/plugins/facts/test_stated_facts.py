@@ -11,7 +11,7 @@ import pytest
 from holdfast.errors import FlushRefused
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, FactCandidate, Message, Payload, Turn, turns_of
-from holdfast.text import hostile
+from holdfast_authorship import hostile
 from holdfast_facts.store import factsubject
 
 

@@ -306,9 +306,9 @@ def test_commands__export_then_import__report_in_json(tmp_path: Path, capsys: py
 def test_export__settings_outbox_dream_copies_and_archived_messages__are_in_it_and_come_back(tmp_path: Path) -> None:
     from datetime import UTC, datetime
 
-    from holdfast.journal import archive as archived
     from holdfast_dream.held import Backup, back_up, backups
     from holdfast_outbox.outbox import Item, Outbox
+    from holdfast_sessions import archive as archived
 
     root, at = fill(project(tmp_path / "a")), datetime(2026, 10, 1, 12, tzinfo=UTC)
     message = {"id": "m1", "role": "user", "at": at.isoformat(), "text": f"Old words {SECRET}"}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from holdfast.models import Message
-from holdfast.text.ownwords import own_words
+from holdfast_authorship.ownwords import own_words
 from holdfast_offline.conversation import asked, ending, tasks
 from holdfast_offline.conversation.asked import Kind
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from holdfast.flush.contract import complete
 from holdfast.models import Payload, turns_of
+from holdfast_authorship.ownwords import own_words
 from holdfast_offline import on_extract
 from holdfast_offline.conversation import ending
 from holdfast_transcripts import read
@@ -126,7 +127,7 @@ def test_transcript__changed_as_clients_and_people_change_them__keeps_the_last_r
         path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
         messages = read(path).messages
         extraction = on_extract(turns_of(messages), Payload())
-        payload = complete(None, messages, [extraction.draft])
+        payload = complete(None, messages, [extraction.draft], own_words)
         request, answer = end
         assert request.rstrip(".。") in (payload.objective or "")
         assert answer.split("` ")[0] in extraction.summary

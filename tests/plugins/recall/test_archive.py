@@ -15,7 +15,7 @@ from holdfast import Holdfast
 from holdfast.cli import main
 from holdfast.config.values import RetentionConfig
 from holdfast.errors import Corrupt
-from holdfast.journal import archive
+from holdfast_sessions import archive
 
 FOREVER = RetentionConfig(turns="forever")
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -82,7 +82,7 @@ def test_sessions_show__archived_session__read_like_any_other(memory, project: P
 
 
 def test_sessions_show__archived_session_goes_on__old_and_new_messages_once_each(memory) -> None:
-    from holdfast.cli.session_lookup import messages
+    from holdfast_sessions.lookup import messages
 
     memory.session("old").add("user", "Again", message_id="o4")
     assert [one["id"] for one in messages(memory, "old")] == ["o1", "o2", "o3", "o4"]

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.cli import main, session_lookup
+from holdfast.cli import main
 from holdfast_recall.excerpts import excerpt
+from holdfast_sessions import lookup
 
 
 @pytest.fixture
@@ -168,7 +169,7 @@ def test_sessions__session_of_a_guarded_client__listed_by_short_id_and_first_wor
     ],
 )
 def test_short__id__only_the_uuid_is_shortened(session: str, shown: str) -> None:
-    assert session_lookup.short(session) == shown
+    assert lookup.short(session) == shown
 
 
 def test_search__damaged_journal__named_once(project: Path) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from holdfast import Holdfast
 from holdfast.config.values import DreamConfig
+from holdfast.errors import FlushRefused
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, Extraction, Payload, Profile, turns_of
-from holdfast.text import hostile
+from holdfast_authorship import hostile
 from holdfast_dream import review
 from holdfast_dream.dreamlog import Status
 
@@ -49,6 +51,18 @@ class Copying:
         lines = [line.removeprefix("- ") for line in self.read.splitlines() if line.startswith("- ")]
         said = [line.partition(": ")[2] for line in lines if line.startswith(("Fact: ", "Decision: "))]
         return DreamDraft(memory="\n".join(f"- {s}" for s in [*said, *HOSTILE, "The build runs on Linux"]), diary="ok")
+
+
+# --- the package -----------------------------------------------------------------------------------------------
+
+
+def test_flush__the_package_cannot_be_imported__is_refused(opened, payload, monkeypatch: pytest.MonkeyPatch):
+    """The protection cannot fail silently. No setting switches it off: the projects of these tests have no plugin."""
+    monkeypatch.setitem(sys.modules, "holdfast_authorship.flushing", None)
+    session = read_page(opened(), HOSTILE[0])
+    with pytest.raises(FlushRefused, match="holdfast_authorship"):
+        session.flush(payload())
+    assert session.unsafe
 
 
 # --- curated lines -------------------------------------------------------------------------------------------

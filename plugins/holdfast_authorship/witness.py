@@ -13,7 +13,7 @@ from holdfast.config.serde import moment
 from holdfast.errors import HoldfastError, Refused
 from holdfast.journal import journal
 from holdfast.models import Message, Turn
-from holdfast.text import hostile
+from holdfast_authorship import hostile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,7 +46,7 @@ class Witness:
         return any(form and hostile.instructs(form) and hostile.by_user(form, self._all()) for form in forms)
 
     def source_of(self, text: str) -> str:
-        """See :func:`holdfast.text.hostile.source_of`; empty for the user's own words."""
+        """See :func:`holdfast_authorship.hostile.source_of`; empty for the user's own words."""
         return "" if self.is_own(text) else hostile.source_of(text.partition(": ")[2] or text, self._all())
 
     def _all(self) -> list[Turn]:

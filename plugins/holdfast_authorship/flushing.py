@@ -1,32 +1,44 @@
-"""Sentences in a flush that instruct an agent: marked with the tool that they came from, and kept out of
-curated memory."""
+"""What a flush asks about authors: the entry ``services.authorship``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from holdfast.flush import contract
-from holdfast.journal.witness import NEXT_STEP, REASON, Witness
 from holdfast.models import CuratedDecision
-from holdfast.text import hostile
 from holdfast.text.openwork import is_none
+from holdfast_authorship import hostile, ownwords, sources
+from holdfast_authorship.witness import NEXT_STEP, REASON, Witness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from holdfast.models import CuratedEntry, Message, Payload
+    from holdfast.models import CuratedEntry, Message, Payload, Turn
     from holdfast.session.services import Services
 
 
-def attributed(
-    services: Services, payload: Payload, summary: str, said: Iterable[Message]
-) -> tuple[Payload, str, list[str]]:
-    """A payload and a summary as a flush of the messages ``said`` may write them, and warnings.
+class Authorship:
+    """See :class:`holdfast.flush.authorship.Authorship`."""
 
-    Content that instructs an agent is marked with its source, where known. Such curated lines become facts of
-    the note.
-    """
-    witness = Witness(services, said)
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def own_words(self, text: str) -> str:
+        return ownwords.own_words(text)
+
+    def cleared(self, draft: Payload, turns: Sequence[Turn]) -> Payload:
+        return hostile.cleared(draft, turns)
+
+    def sources(self, payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
+        return sources.of(payload, messages)
+
+    def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, list[str]]:
+        return _attributed(Witness(self._services, said), payload, summary)
+
+
+def _attributed(witness: Witness, payload: Payload, summary: str) -> tuple[Payload, str, list[str]]:
+    """Content that instructs an agent is marked with its source, where known. Such curated lines become facts of the
+    note."""
     withheld: list[str] = []
     if payload.curated is not None and not payload.curated.is_none:
         kept = {name: _curated(getattr(payload.curated, name), witness, withheld) for name in ("memory", "user")}

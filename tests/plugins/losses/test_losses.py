@@ -10,12 +10,12 @@ import pytest
 from holdfast.config.layout import Layout
 from holdfast.config.values import StorageConfig
 from holdfast.errors import Corrupt
-from holdfast.flush import losses
 from holdfast.models import CuratedDecision
 from holdfast.plugin.checks import Outcome
 from holdfast.session.status import status
 from holdfast_doctor import examine as doctor
 from holdfast_doctor import mending
+from holdfast_losses import audit, losses
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def stored(home) -> dict[str, str]:
 
 def test_newest__nothing_missing__finds_nothing(flushed, opened):
     services = opened().services
-    assert losses.newest(services) == losses.every(services) == []
+    assert losses.newest(services) == audit.every(services) == []
     assert status(services).lost == ()
     assert status(services).ok
     assert "MISSING" not in str(opened().load())
@@ -51,7 +51,7 @@ def test_losses__notes_and_handoff_removed__named_everywhere_and_written_again(f
     for name in before:
         (flushed / name).unlink()
     services = opened().services
-    for found in (losses.newest(services), losses.every(services)):
+    for found in (losses.newest(services), audit.every(services)):
         told = messages(found)
         for name in before:
             assert name in told
@@ -62,7 +62,7 @@ def test_losses__notes_and_handoff_removed__named_everywhere_and_written_again(f
     assert not now.ok
     assert messages(now.lost) == messages(losses.newest(services))
     assert "**MISSING:**" in str(opened().load())
-    assert all(done.whole for done in mending.mend(services, losses.every(services)))
+    assert all(done.whole for done in mending.mend(services, audit.every(services)))
     after = stored(flushed)
     assert after.keys() >= before.keys()
     for name in before:
@@ -71,7 +71,7 @@ def test_losses__notes_and_handoff_removed__named_everywhere_and_written_again(f
     assert {w.session for w in opened().load().work} == {"one", "two"}
     assert "Ship it" in after["continuity/active.md"]
     assert "Run the tests" in after["continuity/active.md"]
-    assert losses.every(services) == []
+    assert audit.every(services) == []
 
 
 def test_losses__block_removed_from_a_note__named_and_appended_again(flushed, opened):
@@ -97,21 +97,21 @@ def test_losses__documents_edited_by_hand__is_no_loss(flushed, opened):
     [path] = flushed.glob("memory/*.md")
     path.write_text(path.read_text().replace("60 s", "90 s") + "\nA line of mine.\n")
     (flushed / "MEMORY.md").write_text("# Memory\n")
-    assert losses.every(opened().services) == []
+    assert audit.every(opened().services) == []
 
 
 def test_losses__what_retention_purge_and_layout_do__is_no_loss(flushed, opened, clock):
     memory = opened()
     memory.purge(subject="The token expires")
-    assert losses.every(opened().services) == []
+    assert audit.every(opened().services) == []
     memory.purge(session="two")
-    assert losses.every(opened().services) == []
+    assert audit.every(opened().services) == []
     memory.purge(before=date(2027, 1, 1))
-    assert losses.every(opened().services) == []
+    assert audit.every(opened().services) == []
     memory.session("three").add("user", "hello")
     memory.session("three").flush()
     moved = opened(layout=Layout(preset="timmy"))
-    assert losses.every(moved.services) == losses.every(opened().services) == []
+    assert audit.every(moved.services) == audit.every(opened().services) == []
 
 
 @pytest.mark.parametrize("backend", ["file", "sqlite"])
@@ -121,39 +121,39 @@ def test_losses__document_without_a_receipt_removed__doctor_names_it_until_it_is
     for name in written:
         memory.store.change("diary", name, lambda _: "# A day\n\n- said\n")
     memory.store.change("diary", "outside-of-the-layout.md", lambda _: "- x\n")
-    assert losses.every(memory.services) == []
+    assert audit.every(memory.services) == []
     for name in [*written, "outside-of-the-layout.md"]:
         memory.store.backend.delete(name)
-    found = losses.every(opened(storage=StorageConfig(backend=backend)).services)
+    found = audit.every(opened(storage=StorageConfig(backend=backend)).services)
     assert [loss.message for loss in found] == [f"{name} is missing." for name in written]
     assert all(done.whole for done in mending.mend(memory.services, found))
-    assert losses.every(memory.services) == []
+    assert audit.every(memory.services) == []
     memory.store.change("diary", written[0], lambda _: "# Again\n")
     memory.store.backend.delete(written[0])
-    assert [loss.name for loss in losses.every(memory.services)] == written[:1]
+    assert [loss.name for loss in audit.every(memory.services)] == written[:1]
 
 
 def test_losses__document_deleted_by_a_call__is_no_loss(opened, clock):
     memory = opened()
     memory.store.change("diary", "memory/dreams/2026-11-20.md", lambda _: "# A day\n\n- said\n")
     memory.store.delete("memory/dreams/2026-11-20.md")
-    assert losses.every(memory.services) == []
+    assert audit.every(memory.services) == []
     memory.store.change("diary", "memory/dreams/2026-11-20.md", lambda _: "# A day\n\n- said by Jane\n")
     memory.purge(before=date(2027, 1, 1))
     assert memory.store.read("memory/dreams/2026-11-20.md") is None
-    assert losses.every(memory.services) == []
+    assert audit.every(memory.services) == []
 
 
 def test_losses__killed_before_a_new_document_was_written__is_no_loss(opened):
     memory = opened()
     memory.store.provenance.register(["memory/dreams/2026-11-20.md"])
-    assert losses.every(memory.services) == []
+    assert audit.every(memory.services) == []
 
 
 def test_losses__curated_document_removed__decided_lines_come_back(flushed, opened):
     (flushed / "MEMORY.md").write_text("# Memory\n\n- typed by hand\n- Use UTC\n")
     (flushed / "MEMORY.md").unlink()
-    [loss] = losses.every(opened().services)
+    [loss] = audit.every(opened().services)
     assert loss.message == "MEMORY.md is missing."
     [done] = mending.mend(opened().services, [loss])
     assert "1 decided line. Other lines are lost" in done.message
@@ -178,7 +178,7 @@ def test_losses__journal_removed__named_and_begun_anew(flushed, opened, project)
     assert ".holdfast/state/sessions/two.jsonl is missing." in messages(losses.newest(opened().services))
     with pytest.raises(Corrupt, match=r"^\.holdfast/state/sessions/two\.jsonl is missing or empty"):
         opened().session("two")
-    list(mending.mend(opened().services, losses.every(opened().services)))
+    list(mending.mend(opened().services, audit.every(opened().services)))
     assert losses.newest(opened().services) == []
     opened().session("two").add("user", "hello")
 
@@ -206,6 +206,6 @@ def test_mend__facts_file_removed__facts_stated_since_none_left_are_stored_again
     memory.close()
     (project / ".holdfast" / "facts.jsonl").unlink()
     services = opened().services
-    assert all(done.whole for done in mending.mend(services, losses.every(services)))
+    assert all(done.whole for done in mending.mend(services, audit.every(services)))
     assert [fact.content for fact in opened().facts.list()] == ([] if deleted else ["The build needs Go"])
-    assert losses.every(opened().services) == []
+    assert audit.every(opened().services) == []

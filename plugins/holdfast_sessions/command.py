@@ -9,13 +9,15 @@ from holdfast.cli import state
 from holdfast.cli.args import add_json, examples, session_id
 from holdfast.cli.humanize import ago, count
 from holdfast.cli.problem import UsageError
-from holdfast.cli.session_lookup import messages, resolve, short, titles
 from holdfast.cli.terminal import Term
 from holdfast.config.serde import moment
+from holdfast_sessions.lookup import messages, resolve, short, titles
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
 
+HEADING = "Look after it"
+SUMMARY = "list every session that has a journal, or show one conversation"
 #: Number of newest UUID-named sessions to list with their first words. Each costs a read of its journal.
 _TITLED = 40
 #: Messages shown before and after the message that --around names.

@@ -195,7 +195,7 @@ def instructs(text: str) -> bool:
 def by_user(text: str, turns: Iterable[Turn]) -> bool:
     """Whether the user's own words contain ``text``, ignoring blanks and case. A client's blocks in the user's message
     are not the user's words."""
-    from holdfast.text.ownwords import own_words
+    from holdfast_authorship.ownwords import own_words
 
     wanted = _squeezed(text)
     return any(

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.errors import Corrupt
-from holdfast.fs import durable, paths, private, safeopen
+from holdfast.fs import durable, paths, private
 from holdfast.journal.journal import file_stem
 from holdfast.text import untrusted
 
@@ -29,7 +29,7 @@ def add(state: str, session: str, records: Iterable[dict[str, Any]], last: datet
     folder = private.make(state, FOLDER, f"{last:%Y-%m}")
     path = os.path.join(folder, file_stem(session) + SUFFIX)
     with private.lock(path):
-        old = _bytes(path)
+        old = private.read(path) or b""
         known = {one["id"] for one in _parsed(path, unpacked(path, old))}
         new = [_line(session, record) for record in records if record["id"] not in known]
         if new:
@@ -39,19 +39,13 @@ def add(state: str, session: str, records: Iterable[dict[str, Any]], last: datet
 def files(state: str) -> list[str]:
     """Paths of all archive files, by month and name. Raises: Unavailable."""
     folder = os.path.join(state, FOLDER)
-    try:
-        months = sorted(safeopen.names(folder))
-        found = [os.path.join(folder, month, name) for month in months for name in _names(os.path.join(folder, month))]
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise durable.unavailable(error, folder, "list") from error
-    return found
+    months = (os.path.join(folder, month) for month in private.names(folder))
+    return [os.path.join(month, name) for month in months for name in _names(month)]
 
 
 def read(path: str) -> list[dict[str, Any]]:
     """One file's messages, in order; empty when it is missing. Raises: Corrupt; Unavailable."""
-    return _parsed(path, unpacked(path, _bytes(path)))
+    return _parsed(path, unpacked(path, private.read(path) or b""))
 
 
 def messages(state: str, session: str) -> list[dict[str, Any]]:
@@ -94,16 +88,7 @@ def _parsed(path: str, lines: bytes) -> list[dict[str, Any]]:
 
 
 def _names(folder: str) -> list[str]:
-    return [name for name in sorted(safeopen.names(folder)) if name.endswith(SUFFIX)] if os.path.isdir(folder) else []
-
-
-def _bytes(path: str) -> bytes:
-    try:
-        return safeopen.read(path)
-    except FileNotFoundError:
-        return b""
-    except OSError as error:
-        raise durable.unavailable(error, path, "read") from error
+    return [name for name in private.names(folder) if name.endswith(SUFFIX)] if os.path.isdir(folder) else []
 
 
 def _shown(path: str) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.errors import Conflict
 from holdfast.journal.journal import Journal, encode
+from holdfast_sessions import rewriting
 
 
 def stored(journal):
@@ -32,7 +33,7 @@ def test_rewrite__a_long_text_replaced__every_offset_points_to_the_same_messages
     session.compact(3, payload())
     session.add("assistant", "unflushed secret", message_id="m6")
     kept, unflushed = [m.id for m in session.messages], [m.id for m in session.unflushed]
-    assert session.journal.rewrite(masked, keep) == 4  # three messages, and the summary that quotes them
+    assert rewriting.rewrite(session.journal, masked, keep) == 4  # three messages, and the summary that quotes them
     again = opened().session("s")
     assert ([m.id for m in again.messages], [m.id for m in again.unflushed]) == (kept, unflushed)
     assert again.messages[-1].text == "gone"
@@ -46,7 +47,7 @@ def test_rewrite__offsets_of_zero_and_of_none__stay_offsets(tmp_path):
     journal.append({"kind": "message", "id": "a", "text": "secret " * 9})
     offsets = {"kept_from": 0, "flushed_to": 0, "last_message": -1}
     journal.append({"kind": "checkpoint", **offsets})
-    assert journal.rewrite(masked, keep) == 1
+    assert rewriting.rewrite(journal, masked, keep) == 1
     first = len(journal.first_line())
     record = journal.last_checkpoint().record
     assert record["last_message"] == -1
@@ -66,7 +67,7 @@ def test_session__journal_rewritten_by_another_process__nothing_comes_back_from_
             return {**record, "receipt": None, "flush": None, "new_summaries": [], "flushed_to": record["kept_from"]}
         return masked(record)
 
-    assert there.rewrite(forget, keep) == 3
+    assert rewriting.rewrite(there, forget, keep) == 3
     here.add("user", "and on")
     assert [m.text for m in here.messages] == ["gone", "and on"]
     here.compact(0, payload(objective="go on"))
@@ -77,7 +78,7 @@ def test_append__journal_rewritten_since_it_was_read__conflict_and_nothing_added
     journal = Journal(str(tmp_path), "s")
     journal.append({"kind": "message", "id": "1", "text": "a secret"})
     first = journal.first_line()
-    journal.rewrite(masked, keep)
+    rewriting.rewrite(journal, masked, keep)
     before = stored(journal)
     with pytest.raises(Conflict, match="rewritten"):
         journal.append({"kind": "message", "id": "2", "text": "b"}, first_line=first)
@@ -88,8 +89,8 @@ def test_rewrite__nothing_to_change_or_dry_run__not_a_byte_changes(tmp_path):
     journal = Journal(str(tmp_path), "s")
     journal.append({"kind": "message", "id": "1", "text": "a secret"})
     before = stored(journal)
-    assert journal.rewrite(lambda record: record, keep) == 0
-    assert journal.rewrite(masked, keep, dry_run=True) == 1
+    assert rewriting.rewrite(journal, lambda record: record, keep) == 0
+    assert rewriting.rewrite(journal, masked, keep, dry_run=True) == 1
     assert stored(journal) == before
 
 
@@ -98,7 +99,7 @@ def test_rewrite__damaged_lines__only_those_that_are_wanted_stay(tmp_path):
     journal.append({"kind": "message", "id": "1", "text": "a"})
     with open(journal.path, "ab") as file:
         file.write(b"half of a secret\nhalf of a line\n" + encode({"kind": "message", "id": "2", "text": "b"}))
-    assert journal.rewrite(masked, keep) == 1
+    assert rewriting.rewrite(journal, masked, keep) == 1
     data = stored(journal)
     assert b"secret" not in data
     assert b"half of a line" in data
@@ -109,6 +110,6 @@ def test_erase__journal_with_all_that_lies_beside_it__nothing_is_left(tmp_path):
     journal.append({"kind": "checkpoint", "id": "1"}, {"kind": "message", "id": "2", "text": "b"})
     with open(journal.path, "ab") as file:
         file.write(b"damage\n")
-    assert journal.repair() == 7
-    journal.erase()
+    assert rewriting.repair(journal) == 7
+    rewriting.erase(journal)
     assert [p.name for p in (tmp_path / "sessions").iterdir()] == []

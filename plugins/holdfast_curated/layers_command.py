@@ -7,6 +7,9 @@ from argparse import ArgumentParser, Namespace
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.terminal import Term
 
+HEADING = "Look after it"
+SUMMARY = "where each kind of memory lives, who owns it, who reads it"
+
 
 def configure(parser: ArgumentParser) -> None:
     add_json(parser)
@@ -15,14 +18,15 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast.config import inforce, settings
+    from holdfast_curated.layers import layers
 
-    layers = inforce.load(settings.find_root(args.root)).layout.layers()
+    rows = layers(inforce.load(settings.find_root(args.root)).layout)
     out = Term()
     if args.json:
-        out.json({"ok": True, "layers": [layer._asdict() for layer in layers]})
+        out.json({"ok": True, "layers": [layer._asdict() for layer in rows]})
         return 0
-    width = max(len(layer.surface) for layer in layers) + 4
-    for at, layer in enumerate(layers):
+    width = max(len(layer.surface) for layer in rows) + 4
+    for at, layer in enumerate(rows):
         if at:
             out.say()
         out.say(f"  {out.style(layer.surface.ljust(width - 2), 'bold', 'cyan')}{out.plain(layer.name)}")

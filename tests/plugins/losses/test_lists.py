@@ -9,11 +9,11 @@ import pytest
 from tests.plugins.outbox.test_outbox import Board
 
 from holdfast.config.values import FactsConfig, RetentionConfig
-from holdfast.flush import losses
-from holdfast.fs import private, tally
+from holdfast.fs import private
 from holdfast_doctor import mending
 from holdfast_dream import dreamlog
 from holdfast_dream.dreamlog import DreamResult, Status
+from holdfast_losses import audit, losses, tally
 from holdfast_outbox.outbox import Item, Outbox
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -47,7 +47,7 @@ FILES = ("outbox.jsonl", "facts.log.jsonl", "dreams.jsonl")
 
 def told(opened) -> str:
     services = opened().services
-    quick, full = losses.newest(services), losses.every(services)
+    quick, full = losses.newest(services), audit.every(services)
     assert quick == full
     return "\n".join(one.message for one in quick)
 
@@ -69,7 +69,7 @@ def test_lines__removed__named_until_accepted_and_later_ones_hide_nothing(filled
     opened(facts=FactsConfig(max_facts=3)).facts.create(content="Later", category="knowledge", confidence=0.9)
     assert told(opened).startswith(f"{len(numbers)} ")
     services = opened().services
-    assert all(done.whole for done in mending.mend(services, losses.every(services)))
+    assert all(done.whole for done in mending.mend(services, audit.every(services)))
     assert told(opened) == ""
     dreamt(filled, 10)
     put(filled, "last")
@@ -166,8 +166,8 @@ def test_mend__comment_removed_from_the_outbox__waits_again_unless_it_was_droppe
     services = opened(board).services
     found = losses.newest(services)
     assert [one.message for one in found] == ["1 waiting comment is missing from .holdfast/state/outbox.jsonl."]
-    assert all(done.whole for done in mending.mend(services, losses.every(services)))
-    assert losses.every(services) == []
+    assert all(done.whole for done in mending.mend(services, audit.every(services)))
+    assert audit.every(services) == []
     assert [item.target for item in opened(board).outbox.items()] == ["o/r#1"]
     board.trouble = lambda item: None
     opened(board).outbox.send()

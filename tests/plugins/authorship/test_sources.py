@@ -11,7 +11,7 @@ from holdfast.config.values import Config
 from holdfast.engine import Holdfast
 from holdfast.flush import handoff
 from holdfast.models import Message, Payload
-from holdfast.text import sources
+from holdfast_authorship import sources
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
 

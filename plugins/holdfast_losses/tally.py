@@ -37,7 +37,7 @@ def append(path: str, data: bytes, *, flush: bool = True) -> None:
     before = read(path)
     tail = _goes_on(path, before)
     if tail is None:
-        whole = _bytes(path)
+        whole = private.read(path) or b""
         lines, short = _count(whole), _short(before, whole)
     else:
         lines, short = before.lines + _count(tail), before.short
@@ -48,7 +48,7 @@ def append(path: str, data: bytes, *, flush: bool = True) -> None:
 def replace(path: str, data: bytes) -> None:
     """Replace the list with ``data``; an empty list has no file. The caller holds the lock. Raises: Unavailable."""
     before = read(path)
-    whole = _bytes(path)
+    whole = private.read(path) or b""
     short, lines = _short(before, whole), _count(data)
     if lines < before.lines:
         durable.replace(path_of(path), _line(Mark(short=short)))
@@ -68,13 +68,13 @@ def missing(path: str) -> int:
     if _goes_on(path, mark) is not None:
         return mark.short
     with private.lock(path):  # otherwise another process may be rewriting it right now
-        return _short(read(path), _bytes(path))
+        return _short(read(path), private.read(path) or b"")
 
 
 def accept(path: str) -> None:
     """Accept the list as it is, so that nothing counts as missing from here on. Raises: Unavailable."""
     with private.lock(path):
-        whole = _bytes(path)
+        whole = private.read(path) or b""
         durable.replace(path_of(path), _line(Mark(len(whole), _last(whole), _count(whole))))
 
 
@@ -122,16 +122,6 @@ def _last(data: bytes) -> int:
     """The CRC-32 of the last line, or of its part within the bytes read."""
     data = data[-_LONGEST:].rstrip(b"\n")
     return zlib.crc32(data[data.rfind(b"\n") + 1 :]) if data else 0
-
-
-def _bytes(path: str) -> bytes:
-    try:
-        with safeopen.reader(path) as file:
-            return file.read()
-    except FileNotFoundError:
-        return b""
-    except OSError as error:
-        raise durable.unavailable(error, path, "read") from error
 
 
 def _line(mark: Mark) -> bytes:

@@ -1,8 +1,8 @@
 """A durable list of waiting items, in a private file with one checksummed line each, in order.
 
-It holds items to publish, ship to a server or extract. A change replaces the file under its
-lock, and :mod:`holdfast.fs.tally` counts its lines, so that removed lines are noticed. A line that cannot be read is
-kept byte for byte by every change.
+It holds items to publish, ship to a server or extract. A change replaces the file under its lock, and
+:mod:`holdfast_losses.tally` counts its lines, so that removed lines are noticed. A line that cannot be read is kept
+byte for byte by every change.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
-from holdfast.fs import durable, private, records, safeopen, tally
+from holdfast.fs import private, records
+from holdfast_losses import tally
 
 T = TypeVar("T")
 
@@ -58,13 +59,7 @@ class WaitingList(Generic[T]):
         return Row(records.encode(unstructure(item)), item)
 
     def _lines(self) -> list[bytes]:
-        try:
-            with safeopen.reader(self.path) as file:
-                return file.read().splitlines(keepends=True)
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise durable.unavailable(error, self.path, "read") from error
+        return (private.read(self.path) or b"").splitlines(keepends=True)
 
     def _parsed(self, line: bytes) -> T:
         try:

@@ -1,0 +1,110 @@
+"""The continuity doctrine's table: who owns each surface, who reads it first, and its purpose. Source: R089-R095."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.config.layout import Surface
+
+if TYPE_CHECKING:
+    from holdfast.config.layout import Layout
+
+
+class Layer(NamedTuple):
+    """One row, with a layout's names."""
+
+    surface: Surface
+    name: str
+    owner: str
+    audience: str
+    role: str
+
+
+_ROLES: Final[tuple[tuple[Surface, str, str, str], ...]] = (
+    (
+        Surface.MEMORY,
+        "curated",
+        "agent-facing",
+        "Curated durable world-state: stable infrastructure facts, standing rules, long-lived truths",
+    ),
+    (
+        Surface.USER,
+        "curated",
+        "agent-facing",
+        "Curated operator profile, values and durable preferences, standing corrections",
+    ),
+    (
+        Surface.DAILY,
+        "home",
+        "operator-facing first, agent-readable second",
+        "Append-only chronological log: decisions, artifacts, blockers, links, unresolved work",
+    ),
+    (
+        Surface.HEARTBEAT,
+        "home",
+        "agent-facing first, operator-inspectable",
+        "Structured operational continuity made by automation; read for recap and health, never rewritten",
+    ),
+    (
+        Surface.BRIEFING,
+        "home",
+        "agent-facing first, operator-inspectable",
+        "Daily briefings made by automation; read for recap, never rewritten",
+    ),
+    (
+        Surface.MEMORIES,
+        "home",
+        "agent-facing, operator-inspectable",
+        "Files that an agent keeps for itself with the memory tool; only that agent writes them",
+    ),
+    (
+        Surface.HANDOFF,
+        "home",
+        "agent-facing",
+        "Compact current state of unfinished work, for the next agent",
+    ),
+    (
+        Surface.ACTIVE_CONTEXT,
+        "home",
+        "agent-facing",
+        "Current state of the work: focus, decisions, open questions, next steps; read first by every workflow",
+    ),
+    (
+        Surface.PATTERNS,
+        "home",
+        "agent-facing",
+        "What holds in this project: conventions, gotchas, approved practices",
+    ),
+    (
+        Surface.PROGRESS,
+        "home",
+        "agent-facing",
+        "Done and proven work: verified deliverables with their evidence, deferred items",
+    ),
+    (
+        Surface.REPORT,
+        "derived",
+        "operator-facing",
+        "Digest of the day, derived from the files and the forge; never the only place of a fact",
+    ),
+    (
+        Surface.TRAIL,
+        "forge",
+        "operator-facing and agent-facing",
+        "Execution truth: status, review proof, assignment, merge state, visible decisions",
+    ),
+)
+
+
+def layers(layout: Layout) -> tuple[Layer, ...]:
+    """The table, with the names of ``layout``."""
+    return tuple(
+        Layer(
+            surface=surface,
+            name=layout.pattern(surface),
+            owner=layout.root_names.get(owner, owner),
+            audience=audience,
+            role=role,
+        )
+        for surface, owner, audience, role in _ROLES
+    )

@@ -1,0 +1,131 @@
+"""Rewrite a journal, which otherwise only grows: repair it, change or remove its messages, or erase it.
+
+Checkpoints then point to the same messages as before, and a crash leaves either the old journal or the new.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import Any
+
+from holdfast.fs import durable, private
+from holdfast.fs.records import decode, encode
+from holdfast.journal.journal import Journal, header
+
+#: Offsets that a checkpoint points to.
+_OFFSETS = ("kept_from", "flushed_to", "last_message", "summarised_to")
+
+Change = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def repair(journal: Journal) -> int:
+    """Keep the damaged file next to the journal and continue with the intact lines; returns the number of bytes left
+    out or missing. Nothing is deleted. Raises: Unavailable."""
+    with durable.lock(journal.lock_path):
+        data = private.read(journal.path) or b""
+        whole, lost = whole_lines(data, journal.session_id)
+        lost = max(lost, journal.hint().acknowledged - len(data))
+        if lost <= 0:
+            return 0
+        if data:
+            durable.replace(f"{journal.path}.damaged-{zlib.crc32(data):08x}", data)
+        _replace(journal, whole)
+        return lost
+
+
+def rewrite(journal: Journal, change: Change, keep: Callable[[bytes], bool], *, dry_run: bool = False) -> int:
+    """Replace every record with ``change(record)`` and drop damaged lines that ``keep`` rejects.
+
+    Returns the number of affected lines. Nothing is written if nothing changes. Raises: Unavailable.
+    """
+    if dry_run:
+        return _changed(private.read(journal.path) or b"", journal.session_id, change, keep)[1]
+    with durable.lock(journal.lock_path):
+        data, affected = _changed(private.read(journal.path) or b"", journal.session_id, change, keep)
+        if affected:
+            _replace(journal, data)
+        return affected
+
+
+def erase(journal: Journal) -> None:
+    """Remove the journal and its companion files. Raises: Unavailable."""
+    with durable.lock(journal.lock_path):
+        for path in beside(journal):
+            durable.remove(path)
+        durable.remove(journal.path)
+        durable.retire(journal.lock_path)
+
+
+def beside(journal: Journal) -> list[str]:
+    """Paths of the hint and of damaged journals put aside by a repair. Raises: Unavailable."""
+    damaged = os.path.basename(journal.path) + ".damaged-"
+    names = [name for name in private.names(journal.folder) if name.startswith(damaged)]
+    return [*(os.path.join(journal.folder, name) for name in names), journal.hint_path]
+
+
+def _replace(journal: Journal, data: bytes) -> None:
+    durable.remove(journal.hint_path)  # first, because it must never show more than the file has
+    durable.replace(journal.path, data)
+
+
+# --- lines -----------------------------------------------------------------------------------------------------------
+
+
+def whole_lines(data: bytes, session_id: str, change: Change = lambda record: record) -> tuple[bytes, int]:
+    """A journal's intact lines with ``change`` applied to each record, and the number of bytes left out."""
+    lost = 0
+
+    def choose(line: bytes, record: dict[str, Any] | None) -> dict[str, Any] | bytes:
+        nonlocal lost
+        if record is None:
+            lost += len(line)
+            return b""
+        return _line_or_record(line, record, change(record))
+
+    return _rebuilt(data, session_id, choose), lost
+
+
+def _changed(data: bytes, session_id: str, change: Change, keep: Callable[[bytes], bool]) -> tuple[bytes, int]:
+    """A journal with ``change`` applied to each record, without the damaged lines that ``keep`` rejects; and the number
+    of affected lines."""
+    affected = 0
+
+    def choose(line: bytes, record: dict[str, Any] | None) -> dict[str, Any] | bytes:
+        nonlocal affected
+        if record is None:
+            affected += not keep(line)
+            return line if keep(line) else b""
+        new = change(record)
+        affected += new != record
+        return _line_or_record(line, record, new)
+
+    rewritten = _rebuilt(data, session_id, choose)
+    return rewritten, affected
+
+
+def _line_or_record(line: bytes, record: dict[str, Any], new: dict[str, Any]) -> dict[str, Any] | bytes:
+    """An unchanged line stays as it is, unless its offsets have to move."""
+    return line if new == record and record["kind"] != "checkpoint" else new
+
+
+def _rebuilt(
+    data: bytes, session_id: str, choose: Callable[[bytes, dict[str, Any] | None], dict[str, Any] | bytes]
+) -> bytes:
+    """A journal of the lines or records that ``choose`` returns for each line, after a new first line, with checkpoint
+    offsets adjusted to the lines' new positions."""
+    out = bytearray(header(session_id))
+    old, new = [0], [len(out)]
+    for line in data.splitlines(keepends=True):
+        record = decode(line[:-1]) if line.endswith(b"\n") else None
+        old.append(old[-1] + len(line))
+        if record is None or record["kind"] != "session":
+            chosen = choose(line, record)
+            if isinstance(chosen, dict):
+                moved = {k: new[bisect_right(old, chosen[k]) - 1] for k in _OFFSETS if chosen.get(k, -1) >= 0}
+                chosen = encode({**chosen, **moved})
+            out += chosen
+        new.append(len(out))
+    return bytes(out)
