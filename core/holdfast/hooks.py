@@ -1,7 +1,7 @@
 """The five hooks, in order of an agent's lifecycle. Hooks return facts; core acts on them.
 
 An implementation may take any subset of the arguments, by name, without defaults. It must not depend on order:
-no ``tryfirst``, no wrappers (they are refused when a plugin is registered). Only ``dispatch.py`` calls a hook.
+no ``tryfirst``, no wrappers (they are refused when a plugin is registered). Only ``plugin/manager.py`` calls a hook.
 """
 
 from __future__ import annotations

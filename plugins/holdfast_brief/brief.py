@@ -19,7 +19,7 @@ from holdfast.config import provenance
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt
 from holdfast.flush import handoff, uncommitted
-from holdfast.flush.losses import Loss
+from holdfast.flush.interfaces.losses import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker

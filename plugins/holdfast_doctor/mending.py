@@ -21,7 +21,7 @@ from holdfast_losses import audit, tally
 from holdfast_sessions import rewriting
 
 if TYPE_CHECKING:
-    from holdfast.flush.losses import Loss
+    from holdfast.flush.interfaces.losses import Loss
     from holdfast.models import Receipt
     from holdfast.session.services import Services
 

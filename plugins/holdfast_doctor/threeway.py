@@ -1,8 +1,8 @@
 """Three-way merge of a memory file, for git. The result does not depend on which side is ours.
 
 Facts are merged by id, notes by block, the handoff by session, and other documents by line. An item that only one side
-changed or removed is taken from that side. If both sides changed it, both versions stay, except that removing a fact or
-of a note's block wins. Equal facts are one fact with the origins of both.
+changed or removed is taken from that side. If both sides changed it, both versions stay. If one side removed a fact or
+a note's block, it is removed. Equal facts are one fact with the origins of both.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.flush.facts import FactKeeper
+from holdfast.flush.interfaces.facts import FactKeeper
 from holdfast_facts.extraction import backlog
 from holdfast_facts.store import factsubject, statedfacts
 

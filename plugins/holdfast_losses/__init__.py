@@ -1,4 +1,4 @@
-"""Acknowledged data that is missing: journals, documents, blocks and facts, and lines of lists, which are counted.
+"""Acknowledged data that is missing: journals, documents, blocks, facts, and lines of lists.
 
 Core asks for the losses that are quick to find through ``services.losses``.
 """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.config.serde import flushed_payload, receipt_from
 from holdfast.errors import Corrupt
 from holdfast.flush import notes
-from holdfast.flush.losses import Loss
+from holdfast.flush.interfaces.losses import Loss
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast_losses import losses
 

@@ -18,7 +18,7 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, receipt_from
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import notes
-from holdfast.flush.losses import Loss
+from holdfast.flush.interfaces.losses import Loss
 from holdfast.fs import durable, paths, private, safeopen
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
@@ -48,7 +48,7 @@ _DOCUMENTS = (Surface.DAILY, Surface.HANDOFF, Surface.MEMORY, Surface.USER)  # a
 
 
 class Losses:
-    """The entry ``services.losses``, see :class:`holdfast.flush.losses.Losses`."""
+    """The entry ``services.losses``, see :class:`holdfast.flush.interfaces.losses.Losses`."""
 
     def __init__(self, services: Services) -> None:
         self._services = services

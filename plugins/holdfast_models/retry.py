@@ -15,7 +15,7 @@ from attrs import field, frozen, validators
 
 from holdfast.errors import ConfigError, HoldfastError, ModelFailed
 from holdfast.fs import durable, private
-from holdfast_keys.http import seconds
+from holdfast_keys.retry_after import seconds
 
 logger = logging.getLogger(__name__)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @frozen
 class Spooled:
     """Flushes that are durable on this machine alone: :attr:`holdfast.Holdfast.spool`, and for core ``services.spool``
-    (:class:`holdfast.flush.delivery.Spool`). See docs/spool.md."""
+    (:class:`holdfast.flush.interfaces.delivery.Spool`). See docs/spool.md."""
 
     _services: Services
 

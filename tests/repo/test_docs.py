@@ -298,3 +298,16 @@ def test_trust_page__settings__are_those_of_the_table_in_its_order(root: Path) -
         key for cell in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE) for key in re.findall(r"`([\w.]+)`", cell)
     ]
     assert named == list(harmless.CORE)
+
+
+def test_contributing__table_of_packages__lists_each_with_its_commands(root: Path) -> None:
+    page = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(holdfast_\w+)` \| .+ \| (.*) ?\|$", page, re.MULTILINE)
+    listed = {name: set(re.findall(r"`([\w-]+)`", commands)) for name, commands in rows}
+    declared: dict[str, set[str]] = {path.parent.name: set() for path in root.glob("plugins/*/__init__.py")}
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for command, module in project["entry-points"]["holdfast.commands"].items():
+        if (package := module.partition(".")[0]) in declared:
+            declared[package].add(command)
+    assert listed == declared
+    assert list(listed) == sorted(listed)

@@ -200,7 +200,7 @@ with Holdfast.open() as memory:
 """
 
 KEEPER = """
-from holdfast.flush.facts import FactKeeper
+from holdfast.flush.interfaces.facts import FactKeeper
 
 
 class Keeper(FactKeeper):

@@ -14,7 +14,7 @@ from typing import Final
 
 from holdfast.errors import ConfigError, Conflict, HoldfastError, Refused, Unavailable
 from holdfast_keys import origins
-from holdfast_keys.http import seconds
+from holdfast_keys.retry_after import seconds
 
 #: Answers that a retry may improve. The request may still have been carried out.
 PASSING: Final = frozenset({408, 425, 429, *range(500, 600)})

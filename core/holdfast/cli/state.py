@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.cli.terminal import Cell, Term
-    from holdfast.flush.delivery import Copy, KeptFlush, Waiting
+    from holdfast.flush.interfaces.delivery import Copy, KeptFlush, Waiting
     from holdfast.session.status import SessionStatus, Status
 
 _SHOWN = {

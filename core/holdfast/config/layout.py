@@ -1,4 +1,7 @@
-"""Map each surface to its logical name, from a preset and the user's own settings."""
+"""Map each surface to its logical name, from a preset and the user's own settings.
+
+A surface is a kind of document: daily note, handoff, curated memory, report and so on.
+"""
 
 from __future__ import annotations
 

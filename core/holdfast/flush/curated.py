@@ -20,7 +20,7 @@ from holdfast.text.lazy import Lazy
 from holdfast.text.plain import BOM, lines, one_line
 
 if TYPE_CHECKING:
-    from holdfast.flush.facts import FactKeeper
+    from holdfast.flush.interfaces.facts import FactKeeper
 
 #: A line end of ``str.splitlines`` other than a newline.
 _OTHER_END = Lazy("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -67,7 +67,7 @@ def item(text: str) -> str:
 
 def updating(text: str | None, entries: Iterable[CuratedEntry], keeper: FactKeeper) -> list[CuratedEntry]:
     """The entries. An entry that names no line to replace gets the line of ``text`` that it makes out of date, if there
-    is one (:meth:`holdfast.flush.facts.FactKeeper.out_of_date`)."""
+    is one (:meth:`holdfast.flush.interfaces.facts.FactKeeper.out_of_date`)."""
     found = []
     for entry in entries:
         if not entry.replaces:

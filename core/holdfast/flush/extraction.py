@@ -1,7 +1,7 @@
 """Calls the extractors, and describes their failures for a person.
 
-A flush uses the payload fields and summaries itself. The fact keeper (:mod:`holdfast.flush.facts`) stores the candidate
-facts, and calls the extractors that run later.
+A flush uses the payload fields and summaries itself. The fact keeper (:mod:`holdfast.flush.interfaces.facts`) stores
+the candidate facts, and calls the extractors that run later.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from holdfast.models import Message, Payload
 
-    #: The user's own words in a message's text, see :meth:`holdfast.flush.authorship.Authorship.own_words`.
+    #: The user's own words in a message's text, see :meth:`holdfast.flush.interfaces.authorship.Authorship.own_words`.
     OwnWords: TypeAlias = Callable[[str], str]
 
 #: Readers of the handoff cut an objective here.

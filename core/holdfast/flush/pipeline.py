@@ -42,7 +42,7 @@ from holdfast.storage import sha256
 from holdfast.text import lazy
 
 if TYPE_CHECKING:
-    from holdfast.flush.delivery import Spool
+    from holdfast.flush.interfaces.delivery import Spool
     from holdfast.models import Message
     from holdfast.session.services import Services
     from holdfast.session.session import Session

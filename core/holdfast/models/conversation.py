@@ -1,4 +1,4 @@
-"""The conversation, which is the context tier."""
+"""The conversation: messages and turns."""
 
 from __future__ import annotations
 

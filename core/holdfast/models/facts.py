@@ -1,4 +1,4 @@
-"""The core tier: stored facts."""
+"""Stored facts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The base of values on the paths where importing costs most: equality, hash and repr by fields, written once.
+"""The base of values that commands import at their start: equality, hash and repr.
 
-attrs generates the three for each class by default, which is two fifths of the time it takes to make the class. So such
-a class is declared as ``@frozen(kw_only=True, eq=False, repr=False) class Name(Value)``, and behaves as it did.
+attrs generates these three for each class by default, which takes two fifths of the time to make the class. So such a
+class is declared as ``@frozen(kw_only=True, eq=False, repr=False) class Name(Value)``, and behaves as it did.
 """
 
 from __future__ import annotations

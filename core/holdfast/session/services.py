@@ -20,11 +20,11 @@ from holdfast.storage import Capability, Document
 from holdfast.text import tokens
 
 if TYPE_CHECKING:
-    from holdfast.flush.authorship import Authorship
-    from holdfast.flush.delivery import Outbox, Spool
-    from holdfast.flush.dreams import Dreams
-    from holdfast.flush.facts import FactKeeper
-    from holdfast.flush.losses import Losses
+    from holdfast.flush.interfaces.authorship import Authorship
+    from holdfast.flush.interfaces.delivery import Outbox, Spool
+    from holdfast.flush.interfaces.dreams import Dreams
+    from holdfast.flush.interfaces.facts import FactKeeper
+    from holdfast.flush.interfaces.losses import Losses
     from holdfast.session.together import Together
 
 
@@ -98,7 +98,7 @@ class Services:
     @property
     def facts(self) -> FactKeeper:
         """Stores and extracts facts for flushes. Without a package for that, it reports that nothing was stored."""
-        from holdfast.flush.facts import keeper
+        from holdfast.flush.interfaces.facts import keeper
 
         return keeper(self)
 
@@ -143,7 +143,7 @@ class Services:
         """Who said a text. Without a package for that, all text counts as the user's own."""
         made: Authorship | None = self.offered("authorship")
         if made is None:
-            from holdfast.flush.authorship import Unknown
+            from holdfast.flush.interfaces.authorship import Unknown
 
             return Unknown()
         return made

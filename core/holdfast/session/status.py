@@ -14,7 +14,7 @@ from attrs import frozen
 
 from holdfast.config.serde import moment, stamp
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.flush.losses import Loss
+from holdfast.flush.interfaces.losses import Loss
 from holdfast.fs import paths, private
 from holdfast.journal import journal, safety
 from holdfast.journal.safety import Marker, State
@@ -22,7 +22,7 @@ from holdfast.journal.statusindex import StatusIndex
 from holdfast.models.value import Value
 
 if TYPE_CHECKING:
-    from holdfast.flush.delivery import KeptFlush, Waiting
+    from holdfast.flush.interfaces.delivery import KeptFlush, Waiting
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 

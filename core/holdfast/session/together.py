@@ -1,7 +1,7 @@
 """Several documents changed in one step, for a backend on a server.
 
 A flush writes up to six documents. One by one, each costs three round trips: read, write, read back. Here one reads
-them, and another writes all of them in one transaction and reads them back after it.
+all of them, and another writes them in one transaction and reads them back.
 """
 
 from __future__ import annotations

@@ -344,7 +344,7 @@ def test_extract__retry_after_beyond_the_budget__given_up_at_once(memory: Any, s
 
 
 def test_extract__retry_after_as_a_date__understood() -> None:
-    from holdfast_keys.http import seconds
+    from holdfast_keys.retry_after import seconds
 
     at = datetime.now(UTC) + timedelta(seconds=30)
     wait = seconds(format_datetime(at, usegmt=True))

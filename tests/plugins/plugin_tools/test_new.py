@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.cli import main
-from holdfast_author.scaffold import KINDS
+from holdfast_plugin_tools.scaffold import KINDS
 
 
 def run(*words: str, cwd: Path, path: Path | None = None) -> subprocess.CompletedProcess[str]:

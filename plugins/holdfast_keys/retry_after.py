@@ -1,4 +1,4 @@
-"""Parse HTTP response headers for all HTTP clients."""
+"""The Retry-After header, for all HTTP clients."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def _names(entry: Found, every: list[Found]) -> list[Row]:
 
 
 def _probed(entry: Found, settings: dict[str, Any]) -> list[tuple[str, Outcome, str]]:
-    """Rows from :mod:`holdfast_author.probe`, run in a process of its own."""
+    """Rows from :mod:`holdfast_plugin_tools.probe`, run in a process of its own."""
     if entry.group in (discovery.DEFAULTS, discovery.DECLARED):  # data, not objects
         return []
     keep = {k: v for k, v in os.environ.items() if not k.startswith("HOLDFAST_")}
@@ -144,7 +144,7 @@ def _probed(entry: Found, settings: dict[str, Any]) -> list[tuple[str, Outcome, 
         question = json.dumps({"entry": list(entry), "settings": settings, "answer": answer}, default=str)
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "holdfast_author.probe"],
+                [sys.executable, "-m", "holdfast_plugin_tools.probe"],
                 input=question,
                 cwd=project,
                 env={**keep, **alone, "PYTHONPATH": paths, "HOME": folder, "USERPROFILE": folder},

@@ -14,7 +14,7 @@ SUMMARY = "for authors: write a new plugin, or check an installed one"
 
 
 def configure(parser: ArgumentParser) -> None:
-    from holdfast_author.scaffold import KINDS
+    from holdfast_plugin_tools.scaffold import KINDS
 
     parser.add_argument("action", choices=("new", "check"), help="new writes a distribution, check examines one")
     parser.add_argument("name", metavar="NAME", help="new: name of the plugin; check: name of the distribution")
@@ -41,7 +41,7 @@ def run(args: Namespace) -> int:
 
 
 def _new(args: Namespace) -> int:
-    from holdfast_author.scaffold import KINDS, create
+    from holdfast_plugin_tools.scaffold import KINDS, create
 
     if args.kind is None:
         raise UsageError(
@@ -62,7 +62,7 @@ def _new(args: Namespace) -> int:
 
 
 def _check(args: Namespace) -> int:
-    from holdfast_author.inspection import Outcome, inspect
+    from holdfast_plugin_tools.inspection import Outcome, inspect
 
     rows = inspect(args.name, settings_file=args.settings)
     failed = [row for row in rows if row.outcome == Outcome.FAIL]

@@ -1,7 +1,7 @@
 """What a flush asks about the authors of text: the user, or a tool, page or client that the agent read.
 
 A package offers it as ``services.authorship`` (:meth:`holdfast.session.services.Services.offered`). Without one, all
-text counts as the user's own. A flush is refused when it cannot be imported.
+text counts as the user's own. If the package cannot be imported, a flush is refused.
 """
 
 from __future__ import annotations

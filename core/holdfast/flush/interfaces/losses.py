@@ -1,4 +1,4 @@
-"""Stored data that is missing, as a package finds it that compares receipts and journals with the store.
+"""Stored data that is missing. A package finds it by comparing receipts and journals with the store.
 
 A package offers it as ``services.losses`` (:meth:`holdfast.session.services.Services.offered`). Without one, nothing is
 known to be missing.

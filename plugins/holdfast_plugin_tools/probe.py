@@ -1,4 +1,4 @@
-"""Examines one entry point. :mod:`holdfast_author.inspection` runs it in its own process.
+"""Examines one entry point. :mod:`holdfast_plugin_tools.inspection` runs it in its own process.
 
 Reads ``{"entry", "settings", "answer"}`` as JSON on stdin and writes a list of ``[check, outcome, message]`` to the
 file ``answer``.
@@ -20,7 +20,7 @@ from holdfast.errors import ConfigError, HoldfastError, PluginError
 from holdfast.plugin import discovery
 from holdfast.plugin.discovery import Found, PluginContext
 from holdfast.subject import Subject
-from holdfast_author import backends
+from holdfast_plugin_tools import backends
 
 if TYPE_CHECKING:
     from holdfast.plugin.manager import Dispatch
