@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define
 
-from holdfast_web.events import events
+from holdfast_view.events import events
 
 if TYPE_CHECKING:
-    from holdfast_web.project import Project
+    from holdfast_view.project import Project
 
 #: Events of a fact's trail after which it is no longer stored.
 _LEFT: Final = frozenset({"evicted", "deleted", "replaced"})

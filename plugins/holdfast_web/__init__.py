@@ -6,10 +6,10 @@
 - ``site``: a path to a response: routes, error pages, response headers
 - ``rendering``: Jinja2 with escaping, visible control characters, dates and numbers
 - ``markdown``: Markdown to a safe subset of HTML
-- ``project``, ``journals``, ``events``, ``memory_lines``: read-only queries on the opened project
 - ``timeline``: days and their events as an SVG
+- ``searching``: searches that run next to the pages
 - ``paging``: one page of a long list
 - ``pages``: one module per view; ``templates`` and ``static`` hold the HTML, the stylesheet and the script
 
-The queries need no extra, so other packages may use them.
+What the pages show is prepared by :mod:`holdfast_view`.
 """

@@ -17,7 +17,7 @@ from holdfast.text.plain import in_one_line, printable
 from holdfast_web.markdown import to_html
 
 if TYPE_CHECKING:
-    from holdfast_web.project import Project
+    from holdfast_view.project import Project
 
 #: The menu: path and label, in order.
 MENU: Final = (

@@ -14,10 +14,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from attrs import frozen
 
 from holdfast.errors import BadValue, ConfigError, HoldfastError, NotFound, Refused
+from holdfast_view.project import Project
 from holdfast_web import pages
 from holdfast_web.access import Access
-from holdfast_web.project import Project
 from holdfast_web.rendering import Renderer
+from holdfast_web.searching import Searches
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -59,6 +60,7 @@ class Site:
     def __init__(self, memory: Holdfast, *, port: int) -> None:
         self.access = Access(port)
         self._project = Project(memory)
+        self._searches = Searches()
         self._renderer = Renderer(self._project, self.access.prefix)
         self._static = _static_files()
         self._lock = threading.Lock()
@@ -109,7 +111,8 @@ class Site:
         if view is None:
             return self.refusal(HTTPStatus.NOT_FOUND, home=prefix)
         with self._lock:
-            text = view(self._project, self._renderer, pages.Request(argument=argument, query=query))
+            request = pages.Request(argument=argument, query=query, searches=self._searches)
+            text = view(self._project, self._renderer, request)
         return _response(HTTPStatus.OK, _HTML, text.encode("utf-8", "replace"))
 
     def _static_file(self, name: str) -> Response:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import date, timedelta
 from math import sqrt
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from attrs import define, frozen
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from holdfast_view.events import Day
 
 #: The picture's rows, top to bottom: attribute, label.
 LANES: Final = (
@@ -27,26 +29,6 @@ _LEAST: Final = 0.3
 _GUTTER: Final = 88
 #: Minimum number of days to show.
 _FEWEST: Final = 21
-
-
-@define(kw_only=True)
-class Day:
-    """One day's events. ``saved`` counts all flushes, and ``compactions`` the flushes made for a compaction.
-    ``overridden`` counts operators' overrides, ``failed`` failed dreams."""
-
-    day: date
-    saved: int = 0
-    blocked: int = 0
-    overridden: int = 0
-    compactions: int = 0
-    sessions: int = 0
-    dreams: int = 0
-    failed: int = 0
-    note: str = ""
-
-    @property
-    def is_quiet(self) -> bool:
-        return not (self.saved or self.blocked or self.overridden or self.sessions or self.dreams or self.failed)
 
 
 @frozen(kw_only=True)
@@ -74,12 +56,6 @@ class Picture:
     bars: Sequence[Bar]
     ticks: Sequence[Tick]
     lanes: Sequence[tuple[str, float]]
-
-
-def days(last: date, number: int) -> dict[date, Day]:
-    """``number`` empty days up to ``last``, oldest first."""
-    span = [last - timedelta(days=back) for back in range(number - 1, -1, -1)]
-    return {day: Day(day=day) for day in span}
 
 
 def picture(shown: Sequence[Day], *, width: int, label_every: int) -> Picture:

@@ -98,7 +98,7 @@ def _chosen(changed: Sequence[DreamResult], night: str | None, memory: Holdfast)
 
 def _masked(memory: Holdfast, one: DreamResult) -> DreamResult:
     """The run as it may leave the store."""
-    from holdfast_web.project import Project
+    from holdfast_view.project import Project
 
     project = Project(memory)
 

@@ -12,7 +12,7 @@ from holdfast.text import recall
 
 if TYPE_CHECKING:
     from holdfast.cli.terminal import Cell
-    from holdfast_web.loaded import Loaded, Part, Start
+    from holdfast_view.loaded import Loaded, Part, Start
 
 #: The help section that lists the command, and its line there.
 HEADING = "See it"
@@ -34,8 +34,8 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast_web.loaded import start
-    from holdfast_web.project import Project
+    from holdfast_view.loaded import start
+    from holdfast_view.project import Project
 
     out = Term()
     with Holdfast.open(args.root) as memory:

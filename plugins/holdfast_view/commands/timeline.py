@@ -13,8 +13,8 @@ from holdfast.cli.terminal import Term
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from holdfast_view.events import Interruption
     from holdfast_view.history import DayEvents
-    from holdfast_web.events import Interruption
 
 #: The help section that lists the command, and its line there.
 HEADING = "See it"
@@ -62,7 +62,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
     from holdfast_view.history import COUNTS, history, since_first, total
-    from holdfast_web.project import Project
+    from holdfast_view.project import Project
 
     out = Term()
     with Holdfast.open(args.root) as memory:

@@ -13,7 +13,7 @@ from holdfast.cli.terminal import Term
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
-    from holdfast_web.origins import Source, Trace
+    from holdfast_view.origins import Source, Trace
 
 #: The help section that lists the command, and its line there.
 HEADING = "See it"
@@ -41,8 +41,8 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast_web.origins import find
-    from holdfast_web.project import Project
+    from holdfast_view.origins import find
+    from holdfast_view.project import Project
 
     out = Term()
     what = " ".join(args.what).strip()

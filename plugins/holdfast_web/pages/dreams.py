@@ -9,8 +9,8 @@ from holdfast_web.paging import page
 
 if TYPE_CHECKING:
     from holdfast_dream.dreamlog import DreamResult
+    from holdfast_view.project import Project
     from holdfast_web.pages.request import Request
-    from holdfast_web.project import Project
     from holdfast_web.rendering import Renderer
 
 _FILTERS: Final = ("changes", "all")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 from attrs import evolve
 
 from holdfast.models import Category
-from holdfast_web import origins
+from holdfast_view import origins
 from holdfast_web.paging import page
 
 if TYPE_CHECKING:
+    from holdfast_view.project import Project
     from holdfast_web.pages.request import Request
-    from holdfast_web.project import Project
     from holdfast_web.rendering import Renderer
 
 _ORDERS: Final = ("newest", "confidence", "oldest")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from holdfast_recall.hits import SearchHit
+    from holdfast_view.project import Project
     from holdfast_web.pages.request import Request
-    from holdfast_web.project import Project
     from holdfast_web.rendering import Renderer
 
 _KINDS: Final = ("", "turn", "note", "decision", "memory", "fact", "document")
@@ -33,7 +33,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     if question:
         kinds = (kind,) if kind else ()
         try:
-            found = project.searches.result(
+            found = request.searches.result(
                 (question, kind), lambda: project.memory.search(question, limit=_HITS, kinds=kinds)
             )
             pending, hits = (found, ()) if isinstance(found, Pending) else (None, found)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from holdfast.config.layout import Surface
 from holdfast.errors import Unavailable
 from holdfast.text import recall
-from holdfast_web import loaded
+from holdfast_view import loaded
 
 if TYPE_CHECKING:
+    from holdfast_view.project import Project
     from holdfast_web.pages.request import Request
-    from holdfast_web.project import Project
     from holdfast_web.rendering import Renderer
 
 #: Lines around the recalled text, which are part of the brief but not of the memory.

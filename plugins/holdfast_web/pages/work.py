@@ -10,8 +10,8 @@ from holdfast.config.layout import Surface
 from holdfast_web.paging import page
 
 if TYPE_CHECKING:
+    from holdfast_view.project import Project
     from holdfast_web.pages.request import Request
-    from holdfast_web.project import Project
     from holdfast_web.rendering import Renderer
 
 _SHOWN: Final = ("open", "all")

@@ -26,6 +26,16 @@ __all__ = ["run"]
 
 ALL = ("timeline", "diff", "explain", "why outbox")
 EVER = ("--days", "3660")
+MODULES = ("project", "journals", "events", "history", "memory_lines", "origins", "loaded")
+SCRIPT = """
+import contextlib, io, json, sys
+from holdfast.cli import main
+with contextlib.redirect_stdout(io.StringIO()):
+    assert main(sys.argv[1:]) == 0
+print(json.dumps(sorted(sys.modules)))
+"""
+#: Of the page in the browser, which no command in the terminal needs.
+OF_THE_PAGE = {"holdfast_web", "http", "http.server", "jinja2", "markupsafe", "markdown_it"}
 RAW = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -290,6 +300,26 @@ def test_damaged_facts__why__names_the_file_and_a_next_step(run: Run, project: P
 def test_help__of_each_command__has_an_example_and_completion_knows_it(run: Run, command: str):
     assert f"  holdfast {command}" in run(command, "--help").out
     assert re.search(rf"\b{command}\b", run("completion", "bash").out)
+
+
+def test_queries__without_the_packages_of_the_extra__can_be_imported(tmp_path: Path) -> None:
+    for name in ("jinja2", "markupsafe", "markdown_it"):
+        (tmp_path / f"{name}.py").write_text("raise ModuleNotFoundError(__name__)\n")
+    code = "import " + ", ".join(f"holdfast_view.{name}" for name in MODULES)
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", ALL)
+def test_command__of_the_terminal__imports_nothing_of_the_page(week: Path, command: str) -> None:
+    env = {**os.environ, "HOME": str(week.parent / "home"), "USERPROFILE": str(week.parent / "home")}
+    env.pop("XDG_CONFIG_HOME", None)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *command.split()],
+        cwd=week, env=env, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert sorted(OF_THE_PAGE & set(json.loads(done.stdout))) == []
 
 
 def test_commands__of_a_read_only_look__change_no_document(look: Callable[..., Result], week: Path):

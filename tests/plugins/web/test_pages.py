@@ -21,7 +21,7 @@ from holdfast.fs import private
 from holdfast_dream.dreamlog import Status
 from holdfast_outbox.outbox import Item, Outbox
 from holdfast_recall.index import FILE
-from holdfast_web.memory_lines import lines_of
+from holdfast_view.memory_lines import lines_of
 
 HOSTILE = (
     "<script>alert(1)</script> <img src=x onerror=alert(2)> \x1b[31mred\x1b]52;c;aGk=\x07 a\u202eb \u2066c {{ 7*7 }}"

@@ -17,10 +17,9 @@ from holdfast.flush import notes
 from holdfast.journal import safety
 from holdfast.session.status import status
 from holdfast.text.plain import in_one_line
-from holdfast_web.events import Interruption, by_day, incidents
-from holdfast_web.journals import Journals
-from holdfast_web.memory_lines import Origins
-from holdfast_web.searching import Searches
+from holdfast_view.events import Interruption, by_day, incidents
+from holdfast_view.journals import Journals
+from holdfast_view.memory_lines import Origins
 
 if TYPE_CHECKING:
     from holdfast import Fact, Holdfast
@@ -71,7 +70,7 @@ class Shown:
 
 
 class Project:
-    """One opened project. Not safe for threads, because the site makes one page at a time."""
+    """One opened project. Not safe for threads."""
 
     def __init__(self, memory: Holdfast) -> None:
         self.memory = memory
@@ -79,7 +78,6 @@ class Project:
         self.root = memory.services.root
         self.name = os.path.basename(self.root) or self.root
         self.journals = Journals(memory.services)
-        self.searches = Searches()
         self._texts: dict[tuple[str, str], str] = {}
         self._days: dict[str, _Known] = {}
 

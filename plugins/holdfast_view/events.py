@@ -7,18 +7,39 @@ from contextlib import suppress
 from datetime import date, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from attrs import define
+
 from holdfast.errors import HoldfastError
 from holdfast.journal import safety
 from holdfast_dream.dreamlog import Status as DreamStatus
-from holdfast_web.journals import Incident
-from holdfast_web.timeline import Day, days
+from holdfast_view.journals import Incident
 
 if TYPE_CHECKING:
     from holdfast.session.status import Status
-    from holdfast_web.project import Flushed, Project
+    from holdfast_view.project import Flushed, Project
 
 #: The reason of flushes made for a compaction.
 _COMPACTION: Final = "compaction"
+
+
+@define(kw_only=True)
+class Day:
+    """One day's events. ``saved`` counts all flushes, and ``compactions`` the flushes made for a compaction.
+    ``overridden`` counts operators' overrides, ``failed`` failed dreams."""
+
+    day: date
+    saved: int = 0
+    blocked: int = 0
+    overridden: int = 0
+    compactions: int = 0
+    sessions: int = 0
+    dreams: int = 0
+    failed: int = 0
+    note: str = ""
+
+    @property
+    def is_quiet(self) -> bool:
+        return not (self.saved or self.blocked or self.overridden or self.sessions or self.dreams or self.failed)
 
 
 class Interruption(NamedTuple):
@@ -30,6 +51,12 @@ class Interruption(NamedTuple):
     times: int
     reason: str
     why: str
+
+
+def days(last: date, number: int) -> dict[date, Day]:
+    """``number`` empty days up to ``last``, oldest first."""
+    span = [last - timedelta(days=back) for back in range(number - 1, -1, -1)]
+    return {day: Day(day=day) for day in span}
 
 
 def totals(shown: Iterable[Day]) -> Day:

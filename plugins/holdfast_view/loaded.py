@@ -12,11 +12,11 @@ from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.text import recall
 from holdfast_agents.events import START, Event
 from holdfast_agents.restore import opening
-from holdfast_web.memory_lines import Origins, lines_of
+from holdfast_view.memory_lines import Origins, lines_of
 
 if TYPE_CHECKING:
     from holdfast_brief.brief import Brief
-    from holdfast_web.project import Project
+    from holdfast_view.project import Project
 
 #: A placeholder for the next session's id, as long as Claude Code's ids, because the brief
 #: is cut to a fixed size that includes it.

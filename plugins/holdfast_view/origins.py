@@ -14,11 +14,11 @@ from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import notes
 from holdfast_authorship.sources import short_id
 from holdfast_facts.store.origins import of, unsigned
-from holdfast_web.memory_lines import lines_of
+from holdfast_view.memory_lines import lines_of
 
 if TYPE_CHECKING:
     from holdfast import Fact
-    from holdfast_web.project import Project
+    from holdfast_view.project import Project
 
 _PLACE: Final = re.compile(r"(?P<name>[^\s:][^:\n]{0,300}):(?P<line>[1-9]\d{0,8})")
 _FACT: Final = re.compile(r"fact_[0-9a-f]{1,8}")
