@@ -133,7 +133,7 @@ def _dialect(client: str) -> Dialect:
 class _Call:
     """One run of the hook. ``kind`` is the event's kind as far as known. An unknown event counts as a compaction."""
 
-    def __init__(self, dialect: Dialect, expected: str, root: str | None, allow: int) -> None:
+    def __init__(self, dialect: Dialect, expected: str, root: str | None, allow: int = 0) -> None:
         self.dialect = dialect
         self.root = root
         self.allow = allow
