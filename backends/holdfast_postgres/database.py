@@ -330,7 +330,7 @@ class NoTables(Exception):
     def is_denied(self) -> bool:
         return self.error.sqlstate == _DENIED
 
-    def told(self) -> HoldfastError:
+    def user_error(self) -> HoldfastError:
         """The error for a user."""
         if self.error.sqlstate != _NO_ROW:
             return faults.translated(self.error, self.database.server)
@@ -346,7 +346,7 @@ def writing(database: Database, call: Callable[[], T]) -> T:
     try:
         return call()
     except NoTables as missing:
-        raise missing.told() from missing
+        raise missing.user_error() from missing
 
 
 def reading(call: Callable[[], T]) -> T | None:
@@ -355,5 +355,5 @@ def reading(call: Callable[[], T]) -> T | None:
         return call()
     except NoTables as missing:
         if missing.is_denied:
-            raise missing.told() from missing
+            raise missing.user_error() from missing
         return None

@@ -164,7 +164,7 @@ class _Call:
             reply = self._reply(event)
         except HoldfastError as error:
             self._missed()
-            reply = self._told(error)
+            reply = self._failure(error)
         except BaseException as error:  # noqa: BLE001 - a gate: whatever went wrong, the context stays
             self._log(_place(error))
             self._missed()
@@ -258,7 +258,7 @@ class _Call:
             return SILENCE
         self._beat(event)
         if broken is not None:
-            return self._told(broken)
+            return self._failure(broken)
         if event.kind == events.STOP:
             from holdfast.journal import background
 
@@ -315,7 +315,7 @@ class _Call:
             if event.kind == events.STOP:
                 from holdfast.journal import background
 
-                gated.told(memory, event)
+                gated.turn_ended(memory, event)
                 background.after_turn(root)
                 return Reply(notice=" ".join(filter(None, (self._held_back(event), self._workflows(memory, event)))))
             if event.kind == events.COMPACTED:
@@ -371,7 +371,7 @@ class _Call:
             else ""
         )
 
-    def _told(self, error: HoldfastError) -> Reply:
+    def _failure(self, error: HoldfastError) -> Reply:
         self._log(f"{type(error).__name__}: {error.message}")
         if self.kind == events.COMPACTING:
             return Reply(block=f"holdfast keeps the context: {error.message} {error.next_step}".rstrip())

@@ -35,7 +35,7 @@ from holdfast_dream.dreamlog import DreamResult, Gone, Status
 from holdfast_dream.grounding import indexed
 from holdfast_dream.held import Mark, Proposal
 from holdfast_dream.notes import Note, content, digest_of, window
-from holdfast_dream.write import apply, diff, lock, new_id, told, told_all
+from holdfast_dream.write import admitted, admitted_all, apply, diff, lock, new_id
 
 if TYPE_CHECKING:
     from types import EllipsisType
@@ -149,7 +149,7 @@ class _Run:
         self.result = evolve(self.result, **changes)  # type: ignore[arg-type]
 
     def end(self, status: Status, reason: str = "", next_step: str = "") -> None:
-        self.note(status=status, reason=told(self.services, reason), next_step=told(self.services, next_step))
+        self.note(status=status, reason=admitted(self.services, reason), next_step=admitted(self.services, next_step))
 
     def go(self) -> None:
         try:
@@ -401,7 +401,7 @@ class _Run:
 
         opinion = judging.consult(self.services, plugin, unproven, sources)
         if opinion.problem:
-            self.note(warnings=(*self.result.warnings, told(self.services, opinion.problem)))
+            self.note(warnings=(*self.result.warnings, admitted(self.services, opinion.problem)))
         if opinion.said:
             left, gone = sift(tuple(opinion.said))
         kept = set(left.splitlines())
@@ -480,5 +480,5 @@ class _Run:
 
     def _admitted(self, gone: Sequence[Gone]) -> list[Gone]:
         """Refused text in a form safe to record, because it may be a secret."""
-        said = told_all(self.services, [text for one in gone for text in (one.text, one.reason)])
+        said = admitted_all(self.services, [text for one in gone for text in (one.text, one.reason)])
         return [Gone(text=text, reason=reason) for text, reason in zip(said[::2], said[1::2], strict=True)]

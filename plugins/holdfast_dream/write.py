@@ -38,7 +38,7 @@ def new_id() -> str:
     return f"dream_{secrets.token_hex(6)}"
 
 
-def told(services: Services, text: str) -> str:
+def admitted(services: Services, text: str) -> str:
     """``text`` as it may be shown and recorded. If the gate refuses it or is broken, a notice replaces it."""
     if not text:
         return ""
@@ -50,13 +50,13 @@ def told(services: Services, text: str) -> str:
         return "Withheld, because it may not be stored."
 
 
-def told_all(services: Services, texts: list[str]) -> list[str]:
+def admitted_all(services: Services, texts: list[str]) -> list[str]:
     """:func:`told` for many strings, with few calls to the validators."""
     rewritten = list(map(paths.rewriter(services.root), texts))
     if all(rewritten):
         with contextlib.suppress(HoldfastError):
             return services.gate.admit_all(rewritten, surface=Surface.DIARY)
-    return [told(services, text) for text in texts]
+    return [admitted(services, text) for text in texts]
 
 
 def apply(services: Services, proposal: Proposal) -> DreamResult:
@@ -84,7 +84,7 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
             services.store.replace(Surface.MEMORY, name, proposal.text, proposal.base)
         except HoldfastError as error:
             with contextlib.suppress(HoldfastError):
-                why = told(services, error.message)
+                why = admitted(services, error.message)
                 _tell(services, page, result, lambda block_id: diary.not_applied(result, block_id, why))
             raise
     _confirm(services, proposal)

@@ -96,10 +96,10 @@ class Desk:
             known = ", ".join(tools.TOOLS)
             raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name[:60]!r}. Known tools: {known}.")
         caller = tools.Caller(client=_client(context), started=self._started, session=self._session)
-        text, failed = await self._aside(self._told, params.name, params.arguments or {}, caller)
+        text, failed = await self._aside(self._reply, params.name, params.arguments or {}, caller)
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
 
-    def _told(self, name: str, arguments: Mapping[str, Any], caller: tools.Caller) -> tuple[str, bool]:
+    def _reply(self, name: str, arguments: Mapping[str, Any], caller: tools.Caller) -> tuple[str, bool]:
         """The reply and whether it is an error, with the notice when no hook guards this client."""
         try:
             text, failed = tools.call(self._root, name, arguments, caller), False

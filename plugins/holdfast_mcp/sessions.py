@@ -42,7 +42,7 @@ def choose(memory: Holdfast, *, given: str, configured: str, client: str, beat: 
     others = _active(memory) - {beat.session}
     if not others:
         return beat.session
-    shown = "; ".join(_told(memory, one) for one in sorted({beat.session, *others})[:_SHOWN])
+    shown = "; ".join(_described(memory, one) for one in sorted({beat.session, *others})[:_SHOWN])
     raise BadValue(
         "`session`",
         "is needed: several sessions are active in this project",
@@ -51,7 +51,7 @@ def choose(memory: Holdfast, *, given: str, configured: str, client: str, beat: 
 
 
 def _known(memory: Holdfast) -> str:
-    shown = "; ".join(_told(memory, one) for one in sorted(_active(memory))[:_SHOWN])
+    shown = "; ".join(_described(memory, one) for one in sorted(_active(memory))[:_SHOWN])
     leave = "Leave it out, or start the server with `--session`"
     return f"{leave}, or give the one whose last request is this conversation's: {shown}." if shown else f"{leave}."
 
@@ -65,7 +65,7 @@ def _active(memory: Holdfast) -> set[str]:
     }
 
 
-def _told(memory: Holdfast, session_id: str) -> str:
+def _described(memory: Holdfast, session_id: str) -> str:
     said = [m.text for m in memory.session(session_id).messages if m.role == "user" and m.text.strip()]
     last = " ".join(defuse(said[-1]).split()) if said else "nothing yet"
     return f"{session_id!r} ({last if len(last) <= _CLIP else last[: _CLIP - 1] + '…'})"

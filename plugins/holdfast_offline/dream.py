@@ -40,7 +40,7 @@ def dream(sources: DreamSources) -> DreamDraft:
         memory.hear(said, at)
     return DreamDraft(
         memory=Memory(title=old.title, items=_grouped(memory.items())).render(),
-        diary=_told(len(sources.notes), memory.added, memory.repeated, memory.replaced),
+        diary=_notice(len(sources.notes), memory.added, memory.repeated, memory.replaced),
     )
 
 
@@ -140,7 +140,7 @@ def _grouped(items: Iterable[Item]) -> list[Item]:
     return [item for group in groups.values() for item in group]
 
 
-def _told(read_notes: int, added: int, repeated: int, replaced: int) -> str:
+def _notice(read_notes: int, added: int, repeated: int, replaced: int) -> str:
     counts = [_count(added, "new item")]
     if repeated:
         counts.append(f"{_count(repeated, 'repetition')} in MEMORY.md merged")

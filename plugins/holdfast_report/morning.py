@@ -92,7 +92,7 @@ def _of(services: Services, forge: Forge, since: datetime, now: datetime) -> tup
     """A forge's activity with its lines, and an error message when it could not be reached."""
     try:
         activity = forge.activity(since, now)
-        texts = _masked(services, [_told(one, now) for one in activity])
+        texts = _masked(services, [_line(one, now) for one in activity])
     except HoldfastError as error:
         return [], f"{forge.title} could not be reached, so this report uses files alone: {error}"
     except Exception as error:  # noqa: BLE001 - a plugin's fault must not cost the report
@@ -101,7 +101,7 @@ def _of(services: Services, forge: Forge, since: datetime, now: datetime) -> tup
     return list(zip(activity, lines, strict=True)), ""
 
 
-def _told(one: Activity, now: datetime) -> str:
+def _line(one: Activity, now: datetime) -> str:
     by = f" by {one.author}" if one.author else ""
     return " ".join(f"{one.at.astimezone(now.tzinfo):%Y-%m-%d %H:%M} {one.target} {one.kind}{by}: {one.text}".split())
 

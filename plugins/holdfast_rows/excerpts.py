@@ -93,7 +93,7 @@ def background_result(text: str) -> str | None:
 
 def call_line(tool: str, arguments: object, cwd: str = "") -> str:
     """A tool call as one line, like ``Bash: pytest -q``, with paths relative to the working directory."""
-    line = shortened(" ".join(clean(_told(arguments)).split()), cwd)
+    line = shortened(" ".join(clean(_informative(arguments)).split()), cwd)
     text = f"{tool}: {line}" if line else tool
     return text if len(text) <= MAX_CALL_CHARS else text[: MAX_CALL_CHARS - 1] + "…"
 
@@ -116,7 +116,7 @@ def telling(arguments: object) -> tuple[str, ...]:
     return tuple(name for name, value in arguments.items() if isinstance(value, str | int | float))
 
 
-def _told(arguments: object) -> str:
+def _informative(arguments: object) -> str:
     """The most informative argument, otherwise all of them."""
     if isinstance(arguments, str):
         return arguments

@@ -67,7 +67,7 @@ def read(path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> T
         Corrupt: file is empty, or in an unknown format.
     """
     with _opened(path) as stream:
-        form, document = _told(stream, path)
+        form, document = _detected(stream, path)
         resumable = form.APPENDED and not document
         start = offset if resumable and _starts_row(stream, offset) else 0
         reading = _placed(stream, form, agent) if start else Reading(agent=agent)
@@ -87,7 +87,7 @@ def detect(path: str | os.PathLike[str]) -> str:
         Corrupt: file is empty, or in an unknown format.
     """
     with _opened(path) as stream:
-        return _told(stream, path)[0].NAME
+        return _detected(stream, path)[0].NAME
 
 
 @contextmanager
@@ -104,7 +104,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise ConfigError(f"The transcript {name!r} cannot be read: {reason}.", next_step=_NEXT_STEP) from error
 
 
-def _told(stream: BinaryIO, path: str | os.PathLike[str]) -> tuple[Format, bool]:
+def _detected(stream: BinaryIO, path: str | os.PathLike[str]) -> tuple[Format, bool]:
     """The format, and whether the file is one document rather than one row per line."""
     if is_document(stream) and (form := _recognised(elements(stream))):
         return form, True

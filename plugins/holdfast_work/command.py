@@ -97,7 +97,7 @@ def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
     now = memory.services.now()
     ids = _short([w.session for w in entries])
     rows = [
-        (out.mark_cell(_MARKS[w.status]), shown, w.status, _ago(w, now), _told(w))
+        (out.mark_cell(_MARKS[w.status]), shown, w.status, _ago(w, now), _title_and_step(w))
         for w, shown in zip(entries, ids, strict=True)
     ]
     out.say(out.table(rows, head=("", "id", "state", "flushed", "work")))
@@ -116,7 +116,7 @@ def _short(sessions: Sequence[str]) -> list[str]:
     return [one if len(one) <= _NAME_CHARS else one[: least[one] + (one[least[one] - 1] == "-")] for one in sessions]
 
 
-def _told(work: Work) -> str:
+def _title_and_step(work: Work) -> str:
     step = work.next_action if work.next_action.casefold() != "none" else ""
     if not step or step == work.title:
         return work.title

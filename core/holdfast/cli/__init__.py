@@ -40,22 +40,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         discard(sys.stdout)  # `holdfast show | head`: end quietly, as a shell expects
         return 141
     except HoldfastError as error:
-        return _told(error, words)
+        return _report(error, words)
     except KeyboardInterrupt as error:
         from holdfast.cli.problem import Interrupted
 
         what = str(error) or "work not reported as done may be done in part or not at all"
-        return _told(Interrupted(f"Interrupted; {what}.", next_step="Run the same command again."), words)
+        return _report(Interrupted(f"Interrupted; {what}.", next_step="Run the same command again."), words)
     except Exception as error:  # noqa: BLE001 - a bug is reported like any other error, with a next step
         from holdfast.cli.problem import unforeseen
 
-        return _told(unforeseen(error, _leading(words)[2][:1]), words)
+        return _report(unforeseen(error, _leading(words)[2][:1]), words)
     finally:
         plugin.answer_stream = before
     return code
 
 
-def _told(error: HoldfastError, words: list[str]) -> int:
+def _report(error: HoldfastError, words: list[str]) -> int:
     from holdfast.cli.problem import tell
 
     return tell(error, as_json="--json" in words, debug="--debug" in words)

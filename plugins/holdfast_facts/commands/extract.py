@@ -88,14 +88,14 @@ def _print(result: ExtractResult, out: Term) -> None:
         out.say(out.wrapped(failure, first=f"{out.mark('fail')} ", rest="  "))
     for gone in result.given_up:
         error = "" if any(failure.startswith(gone.error) for failure in result.failures) else gone.error
-        out.say(out.wrapped(f"given up: {_told(gone)} {error}", first=f"{out.mark('fail')} ", rest="  "))
+        out.say(out.wrapped(f"given up: {_sentence(gone)} {error}", first=f"{out.mark('fail')} ", rest="  "))
     if result.queued:
         out.say("What failed waits to be tried again: `holdfast extract --queued` does it now.")
     if result.given_up:
         out.say("Turns given up are not tried again. `holdfast extract --log` lists them.")
 
 
-def _told(gone: GivenUp) -> str:
+def _sentence(gone: GivenUp) -> str:
     turns = count(gone.turns, "turn") + (f" of {gone.source}" if gone.source else "")
     reader = f" for {', '.join(gone.plugins)}" if gone.plugins else ""
     return f"{turns}{reader}, tried {count(gone.attempts, 'time')}; {gone.why}."
@@ -109,7 +109,7 @@ def _log(memory: Holdfast, out: Term, *, as_json: bool) -> int:
         out.json({"ok": True, "given_up": [unstructure(one) for one in entries]})
     elif entries:
         now = memory.services.now()
-        out.say(out.table([((ago(one.at, now), "dim"), f"{_told(one)} {one.error}") for one in entries]))
+        out.say(out.table([((ago(one.at, now), "dim"), f"{_sentence(one)} {one.error}") for one in entries]))
     else:
         out.say("No turn was given up.")
     return 0

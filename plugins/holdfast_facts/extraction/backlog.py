@@ -237,7 +237,7 @@ def work_off(
                     continue
                 failing |= {*found.failed}
                 waits = queue.failed(item, found.failed, error=extract.sentences(troubles), now=services.clock())
-                result += ExtractResult(failures=extract.told(troubles, waits=waits).values(), queued=int(waits))
+                result += ExtractResult(failures=extract.failures_of(troubles, waits=waits).values(), queued=int(waits))
         _account_dropped(services, queue)
     except HoldfastError as error:
         logger.warning("waiting turns could not be extracted: %s", error.message)

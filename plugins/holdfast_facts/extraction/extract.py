@@ -100,7 +100,7 @@ def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> tu
         failed = {p: f"{t} The turns do not wait: {problem}" for p, t in found.failed.items()}
         return evolve(found, failed=failed), ExtractResult()
     if item is not None:
-        found = evolve(found, failed=told(troubles, waits=True))
+        found = evolve(found, failed=failures_of(troubles, waits=True))
     return found, ExtractResult(queued=int(item is not None), given_up=tuple(queue.given_up))
 
 
@@ -129,7 +129,7 @@ def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
         return ()
 
 
-def told(troubles: Sequence[Trouble], *, waits: bool) -> dict[str, str]:
+def failures_of(troubles: Sequence[Trouble], *, waits: bool) -> dict[str, str]:
     """Each failed plugin with its trouble and the next step; ``waits`` when the turns are tried again."""
     return {one.plugin: one.text(_AGAIN if one.passes and waits else "") for one in troubles}
 

@@ -303,7 +303,7 @@ class Facts:
         at_once = bool(pairs) and eviction.replaces_at_once(self._services)
         gone = [old.id for fact, replaced in pairs for old in self._recorded(fact, replaced)] if at_once else []
         added = eviction.add_all(self._services, facts, gone)
-        results = [self._told(one or self._redrawn(fact)) for one, fact in zip(added, facts, strict=True)]
+        results = [self._logged(one or self._redrawn(fact)) for one, fact in zip(added, facts, strict=True)]
         for at, (_, replaced) in enumerate(pairs):
             stored = results[at].fact
             by = stored.id if stored is not None else results[at].duplicate_of or ""
@@ -333,7 +333,7 @@ class Facts:
         raise Conflict(f"{_DRAWS} new ids were all taken.", next_step="The source of ids is broken.")
 
     @staticmethod
-    def _told(result: AddResult) -> AddResult:
+    def _logged(result: AddResult) -> AddResult:
         if result.outcome is AddOutcome.DUPLICATE:
             logger.info("a fact was skipped: duplicate of %s", result.duplicate_of)
         elif result.outcome is AddOutcome.ADDED and result.fact is not None:

@@ -93,7 +93,7 @@ def _given(name: str, value: str, content: str) -> tuple[str, ...]:
     )
 
 
-def _told(noun: str, quoted: str, bare: str) -> tuple[str, ...]:
+def _in_prose(noun: str, quoted: str, bare: str) -> tuple[str, ...]:
     """A secret's ``noun`` followed by a value in a sentence, ``quoted`` or with ``bare`` in it."""
     return (
         rf"{noun}[A-Za-z]*{_TELLS}(?:{quoted}|[^\t-\r ]*{bare})",
@@ -131,10 +131,10 @@ CONTEXT = "(?i)" + "|".join(
     (
         *_given(_WORD_NOUN, _ANY_VALUE, _ANY_CONTENT),
         *_given(_NAMES_RANDOM, _RANDOM_VALUE, _RANDOM_CONTENT),
-        *_told(_WORD_NOUN, _QUOTED, _SYMBOL),
+        *_in_prose(_WORD_NOUN, _QUOTED, _SYMBOL),
         rf"{_WORD_NOUN}[^\n]*,[ \t]+[^\t-\r ,]*{_SYMBOL}[^\t-\r ,]*,",
         _BELOW,
-        *_told(_NAMES_RANDOM, _QUOTED_RANDOM, _RANDOM),
+        *_in_prose(_NAMES_RANDOM, _QUOTED_RANDOM, _RANDOM),
         _BEFORE,
         _PAIR,
         _PHRASE,
