@@ -48,7 +48,7 @@ def of(payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
             break
         if message.role == "system" or message.tool == "thinking":
             continue
-        said = _plain(message.text)
+        said = plain(message.text)
         for key in [key for key in open_keys if key in said]:
             said_in[key] = short_id(message.id)
             open_keys.discard(key)
@@ -59,12 +59,15 @@ def of(payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
 def _keys(field: str, text: str) -> tuple[str, ...]:
     """What to look for, best first. An objective may end with an earlier request in brackets."""
     texts = (text, text.partition(" (")[0]) if field == "objective" else (text,)
-    return tuple(key for key in map(_key, texts) if len(key) >= _LEAST_CHARS)
+    return tuple(filter(None, (key(plain(one.removesuffix("…"))) for one in texts)))
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """``text`` as it is compared with a quotation: on one line, without emphasis and in lower case."""
     return " ".join(text.replace("*", "").replace("`", "").split()).casefold()
 
 
-def _key(text: str) -> str:
-    return _plain(text.removesuffix("…"))[:_KEY_CHARS].strip()
+def key(quotation: str) -> str:
+    """What identifies a plain quotation in a message: its beginning. Empty when it is too short."""
+    begins = quotation[:_KEY_CHARS].strip()
+    return begins if len(begins) >= _LEAST_CHARS else ""

@@ -111,8 +111,7 @@ def _lines(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
 
 
 def _messages(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
-    from holdfast_authorship.sources import short_id
-    from holdfast_sessions.lookup import messages, resolve, short
+    from holdfast_sessions.lookup import is_named, messages, resolve, short
 
     try:
         session = resolve(memory, name)
@@ -120,9 +119,7 @@ def _messages(memory: Holdfast, name: str, place: str, around: int) -> list[str]
         raise NotFound(error.message, next_step="Take `name` from a hit of `search`.") from None
     found = messages(memory, session, around=place, span=around)
     ids = [one["id"] for one in found]
-    opened = (
-        place if place in ids else next((one for one in ids if one.startswith(place) or short_id(one) == place), "")
-    )
+    opened = place if place in ids else next((one for one in ids if is_named(one, place)), "")
     zone = memory.services.now().tzinfo
     return [
         f"session {session}",

@@ -62,15 +62,15 @@ class SearchHit(NamedTuple):
 def once_each(db: sqlite3.Connection, ranked: list[Ranked], limit: int) -> dict[Ranked, list[Ranked]]:
     """The best entries, each with those that repeat its line. Of a turn that is several pieces only the best one."""
     line_of = _lines(db, ranked[: limit * _REPEATED])
-    turns: set[tuple[int, str]] = set()
+    seen: set[tuple[int, str]] = set()
     first: dict[object, Ranked] = {}
     groups: dict[Ranked, list[Ranked]] = {}
     for one in ranked:
-        turn = one.id >> index.SOURCE, one.place
-        if turn in turns:
+        place = one.id >> index.SOURCE, one.place
+        if place in seen:
             continue
-        turns.add(turn)
-        best = first.setdefault(line_of.get(one.id, turn), one)
+        seen.add(place)
+        best = first.setdefault(line_of.get(one.id, place), one)
         if best is not one:
             groups[best].append(one)
         elif len(groups) < limit:

@@ -79,6 +79,11 @@ def _archived(memory: Holdfast) -> Iterator[str]:
             yield from (one["session"] for one in archive.read(path)[:1])
 
 
+def is_named(message_id: str, given: str) -> bool:
+    """Whether ``given`` is the id, its beginning or its short id."""
+    return message_id.startswith(given) or short_id(message_id) == given
+
+
 def messages(memory: Holdfast, session: str, *, around: str | None = None, span: int = 0) -> list[dict[str, Any]]:
     """A session's message records, in order, as stored. Mask them before showing them.
 
@@ -95,7 +100,7 @@ def messages(memory: Holdfast, session: str, *, around: str | None = None, span:
         return found
     at = next((number for number, one in enumerate(found) if one["id"] == around), -1)
     if at < 0 and len(around) >= _PREFIX:
-        begun = [n for n, one in enumerate(found) if one["id"].startswith(around) or short_id(one["id"]) == around]
+        begun = [number for number, one in enumerate(found) if is_named(one["id"], around)]
         at = begun[0] if len(begun) == 1 else -1
     if at < 0:
         raise NotFound(

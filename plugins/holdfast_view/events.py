@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -18,28 +18,33 @@ if TYPE_CHECKING:
     from holdfast.session.status import Status
     from holdfast_view.project import Flushed, Project
 
+#: What is counted on each day.
+COUNTS: Final = ("sessions", "flushes", "compactions", "blocked", "overridden", "dreams", "failed", "added", "left")
 #: The reason of flushes made for a compaction.
 _COMPACTION: Final = "compaction"
 
 
 @define(kw_only=True)
 class Day:
-    """One day's events. ``saved`` counts all flushes, and ``compactions`` the flushes made for a compaction.
-    ``overridden`` counts operators' overrides, ``failed`` failed dreams."""
+    """The number of events on one day. ``compactions`` counts the flushes made for a compaction, ``blocked`` refused
+    flushes, after which nothing was dropped, and ``overridden`` operators' overrides. ``failed`` counts dreams;
+    ``added`` and ``left`` count facts, see :mod:`.history`. ``note`` is the day's note, empty when there is none."""
 
     day: date
-    saved: int = 0
+    sessions: int = 0
+    flushes: int = 0
+    compactions: int = 0
     blocked: int = 0
     overridden: int = 0
-    compactions: int = 0
-    sessions: int = 0
     dreams: int = 0
     failed: int = 0
+    added: int = 0
+    left: int = 0
     note: str = ""
 
     @property
     def is_quiet(self) -> bool:
-        return not (self.saved or self.blocked or self.overridden or self.sessions or self.dreams or self.failed)
+        return not any(getattr(self, name) for name in COUNTS)
 
 
 class Interruption(NamedTuple):
@@ -59,19 +64,10 @@ def days(last: date, number: int) -> dict[date, Day]:
     return {day: Day(day=day) for day in span}
 
 
-def totals(shown: Iterable[Day]) -> Day:
-    """The sum over all days, with the last day's date. ``shown`` has at least one day."""
-    listed = list(shown)
-    return Day(
-        day=listed[-1].day,
-        saved=sum(day.saved for day in listed),
-        blocked=sum(day.blocked for day in listed),
-        sessions=sum(day.sessions for day in listed),
-        compactions=sum(day.compactions for day in listed),
-        overridden=sum(day.overridden for day in listed),
-        dreams=sum(day.dreams for day in listed),
-        failed=sum(day.failed for day in listed),
-    )
+def totals(shown: Sequence[Day]) -> Day:
+    """The sum of at least one day, with the last day's date."""
+    sums = {name: sum(getattr(day, name) for day in shown) for name in COUNTS}
+    return Day(day=shown[-1].day, **sums)
 
 
 def events(project: Project, now: Status, number: int) -> dict[date, Day]:
@@ -91,10 +87,10 @@ def events(project: Project, now: Status, number: int) -> dict[date, Day]:
         if (day := day_of(one.last_turn_at)) is not None:
             sessions[day.day].add(one.id)
         if project.is_remote and (day := day_of(one.last_flush_at)) is not None:
-            day.saved += 1
+            day.flushes += 1
     for name, flush in () if project.is_remote else _flushes(project, first):
         if (day := day_of(flush.at)) is not None:
-            day.saved += 1
+            day.flushes += 1
             day.compactions += flush.reason == _COMPACTION
             day.note = name
             sessions[day.day].add(flush.session)

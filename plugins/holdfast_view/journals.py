@@ -16,15 +16,12 @@ from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import proof
 from holdfast.journal import refusals
 from holdfast.journal.journal import Journal
-from holdfast_authorship.sources import short_id
+from holdfast_authorship import sources
 
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
     from holdfast.session.services import Services
 
-#: Characters of an item that identify a quotation, as in the receipts' own sources.
-_KEY_CHARS: Final = 40
-_LEAST_CHARS: Final = 8
 #: Fields of a payload in the order in which they are shown, with their labels.
 FIELDS: Final = (
     ("objective", "Objective"),
@@ -271,23 +268,19 @@ def items(payload: Payload) -> list[tuple[str, tuple[str, ...]]]:
 
 def quoted(payload: Payload, said: Sequence[Said]) -> list[tuple[str, ...]]:
     """Labels of payload fields that quote each message."""
-    keys = [(label, key) for label, listed in items(payload) for text in listed if (key := _key(text))]
+    keys = [
+        (label, key)
+        for label, listed in items(payload)
+        for text in listed
+        if (key := sources.key(sources.plain(text.removesuffix("…"))))
+    ]
     labels = dict(FIELDS)
     pairs = (source.partition(" ") for source in payload.sources)
     named = {(rest, labels.get(name, name)) for name, _, rest in pairs}
     found = []
     for one in said:
-        plain = _plain(one.text)
-        short = short_id(one.id)
+        plain = sources.plain(one.text)
+        short = sources.short_id(one.id)
         by_text = [label for label, key in keys if key in plain]
         found.append(tuple(dict.fromkeys([*by_text, *(label for ident, label in sorted(named) if ident == short)])))
     return found
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.replace("*", "").replace("`", "").split()).casefold()
-
-
-def _key(text: str) -> str:
-    key = _plain(text.removesuffix("…"))[:_KEY_CHARS].strip()
-    return key if len(key) >= _LEAST_CHARS else ""

@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import notes
-from holdfast_authorship.sources import short_id
+from holdfast_authorship import sources
 from holdfast_facts.store.origins import of, unsigned
 from holdfast_view.memory_lines import lines_of
 
@@ -28,8 +28,6 @@ _LABEL: Final = re.compile(
     r"^(?:Fact|Decision|Next|Next step|Promised|Needed|Artifact|Blocker|memory|user): ", re.IGNORECASE
 )
 _IDS: Final = re.compile(r"\((\w{8})(?:[,…][^)]*)?\)")
-#: Characters that identify a quotation, as in the receipts' sources.
-_KEY_CHARS, _LEAST_CHARS = 40, 8
 _MOST_TURNS: Final = 3
 _EXCERPT: Final = 160
 _CANDIDATES: Final = 20
@@ -203,13 +201,13 @@ def _turns(project: Project, session: str, line: str, *, before: datetime | None
         story = project.journals.story(session)
     except HoldfastError:
         return
-    ids = {short_id(said.id) for said in story.messages}.intersection(_IDS.findall(line))
+    ids = {sources.short_id(said.id) for said in story.messages}.intersection(_IDS.findall(line))
     key = _key(line)
     found = []
     for said in reversed(story.messages):
         if before is not None and said.at > before:
             continue
-        if short_id(said.id) in ids if ids else bool(key) and key in _plain(said.text):
+        if sources.short_id(said.id) in ids if ids else bool(key) and key in _plain(said.text):
             found.append(said)
         if len(found) == _MOST_TURNS:
             break
@@ -357,11 +355,10 @@ def _bare(line: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.replace("*", "").replace("`", "").split()).casefold().rstrip(".")
+    return sources.plain(text).rstrip(".")
 
 
 def _key(line: str) -> str:
     text = _bare(line)
     ids = _IDS.match(text)
-    key = _plain(text[ids.end() if ids else 0 :].removesuffix("…"))[:_KEY_CHARS].strip()
-    return key if len(key) >= _LEAST_CHARS else ""
+    return sources.key(_plain(text[ids.end() if ids else 0 :].removesuffix("…")))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 #: The picture's rows, top to bottom: attribute, label.
 LANES: Final = (
-    ("saved", "Saved"),
+    ("flushes", "Saved"),
     ("blocked", "Blocked"),
     ("compactions", "Compactions"),
     ("sessions", "Sessions"),

@@ -113,8 +113,7 @@ def notice(state: str) -> str:
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
     return (
         f"State of another user or machine, or of a copied project, was put aside ({shown}{more}); unflushed work may "
-        "be in it. "
-        "`holdfast trust --adopt-state` shows and adopts it."
+        "be in it. `holdfast trust --adopt-state` shows and adopts it."
     )
 
 

@@ -13,8 +13,7 @@ from holdfast.cli.terminal import Term
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from holdfast_view.events import Interruption
-    from holdfast_view.history import DayEvents
+    from holdfast_view.events import Day, Interruption
 
 #: The help section that lists the command, and its line there.
 HEADING = "See it"
@@ -61,7 +60,8 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast_view.history import COUNTS, history, since_first, total
+    from holdfast_view.events import COUNTS, totals
+    from holdfast_view.history import history, since_first
     from holdfast_view.project import Project
 
     out = Term()
@@ -79,7 +79,7 @@ def run(args: Namespace) -> int:
         found = [{**one._asdict(), "day": one.day.isoformat()} for one in stopped]
         out.json({"ok": True, "days": rows, "interruptions": found})
         return 0
-    whole = total(days)
+    whole = totals(days)
     if whole.is_quiet:
         out.say(f"{out.mark('dot')} Nothing happened in the last {count(len(days), 'day')}.")
         out.say(out.wrapped("holdfast timeline --days 365, or holdfast install CLIENT to begin", first=_next(out)))
@@ -115,7 +115,7 @@ def _say_stopped(out: Term, stopped: Sequence[Interruption], titles: Mapping[str
         out.say(f"  and {count(len(stopped) - _LISTED, 'earlier entry')}: --json lists all")
 
 
-def _plot(out: Term, days: Sequence[DayEvents], whole: DayEvents) -> None:
+def _plot(out: Term, days: Sequence[Day], whole: Day) -> None:
     room = out.width - _GUTTER - _TOTAL
     bar, gap = next((pair for pair in _COLUMNS if len(days) * sum(pair) <= room), _COLUMNS[-1])
     step = ceil(len(days) * (bar + gap) / room)
