@@ -15,8 +15,8 @@ from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.fs import durable, private, safeopen
 from holdfast.storage import check_name
 
-#: What changes when a file does: its device, inode, size, and the times of its content and of its status, which no
-#: program can set back. Not a class, since each change makes two of them.
+#: A file's device, inode, size, modification time and status change time, which programs cannot set. Not a class,
+#: because each change makes two of them.
 Identity: TypeAlias = tuple[int, int, int, int, int]
 SIZE, TIME = 2, 3
 identity_of: Callable[[os.stat_result], Identity] = attrgetter(

@@ -21,8 +21,8 @@ _REFUSED: Final = Lazy(
     r"^The user doesn['’]t want to (?:proceed with|take) this (?:tool use|action).*?the user said:\s*", re.DOTALL
 )
 _CLIENTS_OWN: Final = ("The user wants to clarify these questions.", "[Request interrupted")
-#: Asks what a thing shall do: "Where should the cache live?". "Where should I put it?" asks about the work, "What
-#: should happen to the file?" and "Which file should be sent?" are about one thing once, and "What should be the
+#: Asks what a thing should do: "Where should the cache live?". "Where should I put it?" asks about the work, "What
+#: should happen to the file?" and "Which file should be sent?" are about a single occasion, and "What should be the
 #: format?" and "Should there be checks?" name no thing. Other questions ("Which approach?", "Is it broken?") ask for a
 #: wish or for help as often as for a decision.
 _SETTLES: Final = Lazy(
@@ -74,7 +74,7 @@ def replies(message: Message) -> Iterator[Reply]:
 
 
 def _decides(question: str, answer: str) -> bool:
-    """Whether the answer settles what a thing shall do, in words that are understandable alone. English only."""
+    """Whether the answer settles what a thing should do, in words that are understandable alone. English only."""
     asking = [sentence for sentence in sentences(question) if sentence.endswith("?")] or [question]
     if len(question.split()) < _LEAST_WORDS or len(answer) > _MAX_ANSWER or "?" in answer or _PERSON.search(answer):
         return False

@@ -2,7 +2,7 @@
 #
 # Runs its arguments before Claude Code compacts, for at most 55 seconds. Exit 0 lets Claude Code compact; every failure
 # becomes exit 2, which blocks on every version. Claude Code 2.1.197 compacts when its own time-out ends a hook.
-# holdfast allows a compaction with status 10. With 0 a program has ended that was not holdfast, or before it was done.
+# holdfast exits with status 10 to allow a compaction. Status 0 comes from another program, or from an early exit.
 without=WITHOUT
 if ! command -v "$1" >/dev/null 2>&1; then
     echo "holdfast keeps the context: the program '$1' is not installed here, or not on Claude Code's PATH. Install it with \`INSTALL\`, then compact again. To work without holdfast, $without." >&2

@@ -1,8 +1,8 @@
 // Made by `holdfast install`; `holdfast uninstall` takes it out again.
 //
 // holdfast in opencode: context is compacted only after a verified flush. Every event goes to `holdfast hook opencode`,
-// one process an event, JSON on its standard input. At compaction anything but its permission throws, and opencode then
-// makes no summary. opencode.json switches compaction off and this plugin switches it on, so that a plugin that does
+// one process an event, JSON on its standard input. At compaction any other exit code than ALLOWED throws, and opencode
+// then makes no summary. opencode.json switches compaction off and this plugin switches it on, so that a plugin that does
 // not load (a syntax error, `--pure`) leaves it off.
 //
 // Plain JavaScript and `node:` imports: nothing is fetched. opencode calls every export as a plugin, so there is one.
@@ -18,7 +18,7 @@ const MISSING =
   "The program `" + PROGRAM[0] + "` is not installed here, or not on opencode's PATH. Install it with `INSTALL`."
 const WITHOUT =
   "To work without holdfast, delete .opencode/plugins/holdfast.js and take agent.compaction.disable out of opencode.json."
-// The exit code that allows a compaction. With 0 a program has ended that was not holdfast, or before it was done.
+// The exit code that allows a compaction. Code 0 comes from another program, or from an early exit.
 const ALLOWED = 10
 // How long each event may take. The program answers by itself well before.
 const LIMIT_MS = { compacting: 60_000, start: 25_000, compacted: 25_000, dispose: 25_000 }
