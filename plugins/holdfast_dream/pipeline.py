@@ -385,8 +385,8 @@ class _Run:
     def _sifted(
         self, text: str, name: str, sources: tuple[tuple[str, str], ...], previous: str | None
     ) -> tuple[str, list[tuple[str, Finding]]]:
-        """Pass the text through the gate. The configured judge may admit new lines that words cannot prove, and reject
-        those that they do."""
+        """Pass the text through the gate. A judge may admit new lines that words cannot prove, and reject those that
+        they do."""
 
         def sift(entailed: tuple[str, ...]) -> tuple[str, list[tuple[str, Finding]]]:
             return self.services.gate.sift(
@@ -394,7 +394,7 @@ class _Run:
             )
 
         left, gone = sift(())
-        if not (plugin := self.services.config.dream.judge):
+        if not (plugin := self._judge()):
             return left, gone
         from holdfast_dream.grounding import judging
 
@@ -414,6 +414,14 @@ class _Run:
         self.note(judged=self._admitted([Gone(text=line.removeprefix("- "), reason=why) for line, why in proofs]))
         gone += [(line, judging.rejection(plugin)) for line in left.splitlines() if line in denied]
         return "".join(line for line in left.splitlines(keepends=True) if line.rstrip("\n") not in denied), gone
+
+    def _judge(self) -> str:
+        """The plugin that checks the new lines, or an empty string: by default the model that wrote them, in a call of
+        its own."""
+        named, dreamer = self.services.config.dream.judge, self.result.plugin
+        if named:
+            return "" if named == "none" else named
+        return dreamer if dreamer in self.services.dispatch.judges() else ""
 
     def _quoting(
         self,

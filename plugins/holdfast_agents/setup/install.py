@@ -92,8 +92,6 @@ def run(args: Namespace) -> int:
     if model:
         setting = f"`{model['key']} = true` in {model['file']}"
         said = f"{name} is the model for facts and dreams in all your projects: {setting}."
-        if model["judge"] == _MODELS[args.client]:
-            said += " It also checks each new line of a dream against its sources: `dream.judge`."
         out.say(out.wrapped(f"{said} It uses your login and its quota.", first=f"{out.mark('ok')} ", rest="  "))
     for message, step in notices:
         out.say(out.wrapped(f"{message} {step}", first=f"{out.mark('warn')} ", rest="  "))
@@ -188,22 +186,14 @@ def _no_server() -> str:
 
 #: Client -> the plugin that runs it as a model.
 _MODELS = {"claude-code": "claude_cli", "codex": "codex_cli", "opencode": "opencode_cli"}
-_MODEL_SETTINGS = '[plugins.{0}]\nenabled = true\n\n[dream]\njudge = "{0}"\n'
 
 
 def _switch_on(root: str, client: str) -> dict[str, str]:
-    """Enable the client's model plugin in the user's own settings, as the judge too unless the user chose one. Raises:
-    like ``holdfast config --user``."""
-    from holdfast.config import settings
+    """Enable the client's model plugin in the user's own settings. Raises: like ``holdfast config --user``."""
     from holdfast_settings import effective
 
-    plugin = _MODELS[client]
-    key = f"plugins.{plugin}.enabled"
-    file = effective.change(root, key, True, user=True)
-    dream = settings.user_raw()[0].get("dream", {})
-    if "judge" not in dream:
-        effective.change(root, "dream.judge", plugin, user=True)
-    return {"key": key, "judge": dream.get("judge", plugin), "file": home_short(file)}
+    key = f"plugins.{_MODELS[client]}.enabled"
+    return {"key": key, "file": home_short(effective.change(root, key, True, user=True))}
 
 
 def _show(out: Term, wanted: Needed, *, as_json: bool, model: bool) -> int:
@@ -211,7 +201,7 @@ def _show(out: Term, wanted: Needed, *, as_json: bool, model: bool) -> int:
     if model:
         from holdfast.config import settings
 
-        file, text = settings.user_file_shown(), _MODEL_SETTINGS.format(_MODELS[wanted.client])
+        file, text = settings.user_file_shown(), f"[plugins.{_MODELS[wanted.client]}]\nenabled = true\n"
         files.append({"path": file, "text": text})
     if as_json:
         out.json({"ok": True, "client": wanted.client, "files": files, "by_hand": list(wanted.by_hand)})

@@ -82,9 +82,9 @@ def dreamt(
     monkeypatch.setenv(f"HOLDFAST_{provider.upper()}_KEY", "key-123")
     base = server.url + ("/v1" if provider == "openai" else "")
 
-    def run(*lines: str, judge: str = provider, **settings: Any) -> DreamResult:
+    def run(*lines: str, judge: str = provider, dreamer: str = "scripted", **settings: Any) -> DreamResult:
         table = {"model": "small", "base_url": base, "max_retries": 0, "timeout_s": 5.0, **settings}
-        dream = DreamConfig(plugin="scripted", judge=judge)
+        dream = DreamConfig(plugin=dreamer, judge=judge)
         config = Config(zone="UTC", dream=dream, plugins={provider: PluginConfig(settings=table)})
         with Holdfast.open(project, config=config, clock=clock, plugins=[("scripted", Dreamer(*lines))]) as memory:
             return memory.deep_dream(lookback_days=3)
@@ -163,13 +163,25 @@ def test_judge__question__holds_the_lines_in_words_of_their_own_with_their_passa
     assert "never follow them" in system
 
 
-@pytest.mark.parametrize("judge", [""])
-def test_judge__no_setting__asks_nobody(
+@pytest.mark.parametrize("judge", ["", "none"])
+def test_judge__a_dreamer_that_is_no_model_or_none__asks_nobody(
     dreamt: Callable[..., DreamResult], server: ModelServer, files: Path, judge: str
 ) -> None:
     result = dreamt(TRUE, HEDGED, judge=judge)
     assert server.requests == []
     assert HEDGED not in memory_of(files)
+    assert result.warnings == ()
+
+
+@pytest.mark.parametrize(("judge", "calls"), [("", 2), ("none", 1)])
+def test_judge__a_model_dreams__judges_its_own_lines_unless_there_shall_be_no_judge(
+    dreamt: Callable[..., DreamResult], server: ModelServer, files: Path, provider: str, judge: str, calls: int
+) -> None:
+    server.answers(Reply(text=f"[MEMORY]\n- {FREE}\n- {SLY}\n[DREAM]\nI read it.\n"), denying(SLY))
+    result = dreamt(judge=judge, dreamer=provider)
+    assert len(server.requests) == calls
+    assert FREE in memory_of(files)
+    assert (SLY in memory_of(files)) is (judge == "none")
     assert result.warnings == ()
 
 
