@@ -130,7 +130,7 @@ def _apply(value: object, base: Mapping[str, Any]) -> bool:
 
 
 def _judge(value: object, base: Mapping[str, Any]) -> bool:
-    return value == base.get("dream.judge", "") == ""
+    return value == "" and base.get("dream.judge", "") == ""
 
 
 def _time(value: object, base: Mapping[str, Any]) -> bool:
