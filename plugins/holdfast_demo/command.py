@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from holdfast.models import Message, Payload
 
 #: The help heading for the command, and its summary line.
-HEADING = "Begin"
+HEADING = "Get started"
 SUMMARY = "see the promise kept in a few seconds, in a new folder"
 
 SESSION = "webhook-fix"

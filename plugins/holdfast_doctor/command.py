@@ -9,7 +9,7 @@ from holdfast.cli.humanize import count
 from holdfast.cli.terminal import Term
 
 #: The help section that lists the command, and its line there.
-HEADING = "Look after it"
+HEADING = "Manage"
 SUMMARY = "check that everything works, and repair what can be repaired"
 
 

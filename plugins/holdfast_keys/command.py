@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 #: The help section that lists the command, and its line there.
-HEADING = "Look after it"
-SUMMARY = "keys of model providers and forges, kept in the system's keyring, each for one server"
+HEADING = "Manage"
+SUMMARY = "manage keys of model providers and forges in the system's keyring, each for one server"
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from holdfast_recall.methods import Found
 
 #: The help section that lists the command, and its line there.
-HEADING = "Go on"
-SUMMARY = "find what was said, decided and noted, in every session"
+HEADING = "Resume and search"
+SUMMARY = "search turns, notes, decisions, memory, facts and documents of every session"
 
 #: Places shown of a line that stands in several.
 _ALSO: Final = 3

@@ -21,14 +21,14 @@ _SECRET = ("token", "secret", "password", "api_key")
 
 
 #: The help heading for the command, and its summary line.
-HEADING = "Look after it"
-SUMMARY = "the settings in force and where each comes from; change one"
+HEADING = "Manage"
+SUMMARY = "show the settings in force with their sources; change one"
 
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("key", metavar="KEY", nargs="?", help="one setting, like flush.policy")
-    parser.add_argument("value", metavar="VALUE", nargs="?", help="write it into the settings file")
-    parser.add_argument("--user", action="store_true", help="write into your own settings, which hold in every project")
+    parser.add_argument("value", metavar="VALUE", nargs="?", help="the new value, to write into the settings file")
+    parser.add_argument("--user", action="store_true", help="write to your own settings, which apply to every project")
     add_json(parser)
     parser.epilog = examples(
         "holdfast config",

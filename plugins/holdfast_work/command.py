@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from holdfast.flush.handoff import Work
 
 #: The command's help heading, and its summary line.
-HEADING = "Go on"
-SUMMARY = "open work of all sessions; show, close or reopen one"
+HEADING = "Resume and search"
+SUMMARY = "list the open work of all sessions; show, close or reopen an entry"
 
 #: Ids up to this length are names and stay whole. Of a longer one at least ``_ID_CHARS`` characters are listed: a
 #: client's name and the beginning of its session id.
@@ -37,7 +37,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("id", nargs="?", metavar="ID", help="a session's id, or its first characters")
     parser.add_argument("--because", metavar="TEXT", help="reason for closing or reopening, for the daily note")
-    parser.add_argument("--all", action="store_true", help="with list: work that ended, too")
+    parser.add_argument("--all", action="store_true", help="with list: include ended work")
     add_json(parser)
     parser.epilog = (
         examples(

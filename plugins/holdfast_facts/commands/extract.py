@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from holdfast_facts.extraction.queue import GivenUp
 
 #: The command's help heading, and its summary line.
-HEADING = "Keep what must survive"
-SUMMARY = "facts out of a recorded conversation"
+HEADING = "Save"
+SUMMARY = "extract facts from a recorded conversation"
 
 _MARKS = {"added": "ok", "duplicate": "dot", "below threshold": "dot", "refused": "fail"}
 
@@ -27,7 +27,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--transcript", metavar="FILE", type=file_name, help="a client's recorded session, or a list of messages"
     )
-    parser.add_argument("--queued", action="store_true", help="try again what waits since an extraction failed")
+    parser.add_argument("--queued", action="store_true", help="retry turns whose extraction failed")
     parser.add_argument(
         "--turns", action="store_true", help="extract the ended turns of every session not yet extracted"
     )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.models import Fact
 
 #: The command's help heading, and its summary line.
-HEADING = "Look after it"
+HEADING = "Manage"
 SUMMARY = "list, show, edit, forget, import and export facts, and show the log of removed facts"
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast_privacy.purge import PurgeReport
 
 #: The help heading for the command, and its summary line.
-HEADING = "Look after it"
+HEADING = "Manage"
 SUMMARY = "permanently forget a subject, a session, old data or everything"
 
 

@@ -11,7 +11,7 @@ from holdfast.cli.terminal import Term
 from holdfast_privacy.commands import shown
 
 #: The help heading for the command, and its summary line.
-HEADING = "Look after it"
+HEADING = "Manage"
 SUMMARY = "remove data past its retention limit"
 
 

@@ -433,7 +433,7 @@ def test_sub_agent__client_does_not_name_it__is_saved_and_its_parent_keeps_its_c
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "The token is stale"}
     client.write(row("user", [result], "u3"))
     assert client.hook("PreCompact", trigger="auto") == NOTHING
-    assert "Where to go on" in client.hook("SessionStart", source="compact").context
+    assert "Where to resume" in client.hook("SessionStart", source="compact").context
 
 
 def test_project__cwd_is_below_it_or_nowhere__is_found(project: Path, tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_search__of_a_line_that_several_notes_repeat__shows_it_once_with_each_pl
 def test_start__of_a_project_in_use__shows_what_an_agent_reads(weeks: tuple[Holdfast, Client]) -> None:
     memory, client = weeks
     text = plain(client.get("start").text)
-    assert "Where to go on" in text
+    assert "Where to resume" in text
     assert "Prices are stored in cents" in text
     assert memory.config.prompt.max_tokens == 2000
     assert "of 2,000 tokens" in text

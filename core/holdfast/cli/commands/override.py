@@ -16,7 +16,7 @@ def configure(parser: ArgumentParser) -> None:
     add_json(parser)
     parser.epilog = (
         examples('holdfast override --session fix-login --reason "the disk is being replaced"')
-        + "\n\nIt lets context go once although the flush fails. The session stays UNSAFE until a flush succeeds."
+        + "\n\nThe context may go once even though the flush fails. The session stays UNSAFE until a flush succeeds."
     )
 
 

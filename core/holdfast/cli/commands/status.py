@@ -28,7 +28,7 @@ def configure(parser: ArgumentParser) -> None:
         )
         + "\n\nsafe: everything said is durable.  dirty: newer messages are only in the journal."
         "\nUNSAFE: a flush has begun and has not succeeded. Exit code 1 when a session is UNSAFE, or when"
-        "\nstored data is missing; `holdfast doctor` looks for all of it."
+        "\nstored data is missing. `holdfast doctor` checks all stored data."
     )
 
 
