@@ -147,7 +147,7 @@ def decode(line: bytes) -> Operation:
         if operation.fact and b"\\u" in line:
             encode(operation)  # JSON can spell a lone surrogate, UTF-8 cannot
     except (OverflowError, Refused) as error:
-        raise ValueError(f"it holds what cannot be kept ({error})") from error
+        raise ValueError(f"it holds a value that cannot be kept ({error})") from error
     return operation
 
 

@@ -51,5 +51,5 @@ def run(args: Namespace) -> int:
     elif warned:
         out.say(f"all works; {count(len(warned), 'warning')}")
     else:
-        out.say("all is well")
+        out.say("no problems found")
     return 1 if failed else 0

@@ -96,7 +96,7 @@ def _facts(services: Services, loss: Loss) -> Mended:
     services.facts.restore(audit.flushes(services))
     again = backend.count_facts() - before
     number = f"{again:,} stated fact{' is' if again == 1 else 's are'} stored again"
-    return Mended(loss=loss, message=f"{loss.message} {number}; the store is taken as it is")
+    return Mended(loss=loss, message=f"{loss.message} {number}; the store is accepted as it is")
 
 
 def _waiting(services: Services, loss: Loss) -> Mended:

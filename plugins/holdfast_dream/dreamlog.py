@@ -24,7 +24,7 @@ from holdfast_losses import tally
 LOG: Final = "dreams.jsonl"
 #: When the log is longer than this it is cut to the newest half.
 MAX_BYTES: Final = 4_000_000
-INTERRUPTED: Final = "The run did not come to its end: its process was killed, or is still at it."
+INTERRUPTED: Final = "The run has not finished. Its process was killed or is still running."
 
 
 class Status(StrEnum):

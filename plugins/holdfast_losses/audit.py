@@ -33,7 +33,7 @@ def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
     there = set(services.store.names()) if created else ()
     for name in created:
         if name not in there and name not in named and services.layout.surface_of(name) is not None:
-            step = "Restore it from a copy or from git. `holdfast doctor --fix` takes it as deleted."
+            step = "Restore it from a copy or from git. `holdfast doctor --fix` accepts it as deleted."
             yield Loss(kind="unproved", name=name, message=f"{name} is missing.", next_step=step)
 
 

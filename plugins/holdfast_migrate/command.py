@@ -66,8 +66,6 @@ def _upgrade(args: Namespace, out: Term) -> int:
     if before == after:
         told = f"the {name} store is up to date"
     else:
-        told = (
-            f"the {name} store was brought from version {before} to {after}" if before else f"the {name} store is ready"
-        )
+        told = f"the {name} store upgraded from version {before} to {after}" if before else f"the {name} store is ready"
     out.say(f"{out.mark('ok')} {told}")
     return 0

@@ -63,7 +63,7 @@ def retention(services: Services, *, dry_run: bool = False) -> RetentionReport:
         private.make(services.state)
         with durable.lock(services.private("purge.lock"), timeout_s=_WAIT_S):
             job.run()
-    logger.info("retention removed %d things", sum(one.count for one in job.removed))
+    logger.info("retention removed %d items", sum(one.count for one in job.removed))
     return RetentionReport(
         dry_run=dry_run, removed=job.removed, kept=tuple(job.kept), failed=tuple(dict.fromkeys(job.failed))
     )

@@ -162,7 +162,7 @@ def _is_damage(error: sqlite3.DatabaseError) -> bool:
 def _unavailable(error: sqlite3.DatabaseError) -> Unavailable:
     return Unavailable(
         f"The search index cannot be used: {error}. Nothing was searched.",
-        next_step=f"Free disk space, or delete {FILE} in the private folder. The next search makes it again.",
+        next_step=f"Free disk space, or delete {FILE} in the private folder. The next search rebuilds it.",
     )
 
 

@@ -36,7 +36,7 @@ def resolve(memory: Holdfast, given: str) -> str:
     if matches and len(given) >= _PREFIX:
         raise NotFound(
             f"{len(matches)} sessions begin with {given!r}.",
-            next_step=f"Give more of the id: {', '.join(matches[:4])}{', ...' if len(matches) > 4 else ''}.",
+            next_step=f"Type more of the id: {', '.join(matches[:4])}{', ...' if len(matches) > 4 else ''}.",
         )
     raise _unknown(memory, given)
 

@@ -107,7 +107,7 @@ def _say(out: Term, root: str, found: InForce, *, needed: bool) -> None:
         out.say(f"{count(len(rows), 'setting')} in {out.plain(found.source)} {verb} {state}:")
         out.say(out.table([(k, _value(k, v), reasons.reason(k)) for k, v in rows.items()], head=head))
     elif needed:
-        out.say(f"No setting of {shown} needs trust.")
+        out.say(f"No setting in {shown} needs trust.")
     if needed:
         out.say("With trust, documents that came with the project reach your agents.")
 

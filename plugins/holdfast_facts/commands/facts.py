@@ -106,11 +106,9 @@ def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
         named = [(f, ((origins.of(f.source), "dim"),) if signed else ()) for f in facts]
         rows = [(f.id, (str(f.category), "dim"), f"{f.confidence:.2f}", *by, f.content) for f, by in named]
         out.say(out.table(rows, right=(2,)))
-        out.say(
-            out.dim(f"  {count(len(facts), 'fact')} of {total:,}, at most {memory.config.facts.max_facts:,} are kept")
-        )
+        out.say(out.dim(f"  {count(len(facts), 'fact')} of {total:,}, limit {memory.config.facts.max_facts:,}"))
     elif total:
-        out.say("No stored fact is of that kind.")
+        out.say("No stored fact matches.")
     else:
         out.say('No fact is stored yet. `holdfast remember "..."` stores one.')
     return 0

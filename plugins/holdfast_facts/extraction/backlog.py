@@ -241,7 +241,7 @@ def work_off(
         _account_dropped(services, queue)
     except HoldfastError as error:
         logger.warning("waiting turns could not be extracted: %s", error.message)
-        result += ExtractResult(failures=(f"What waiting turns say could not be stored: {error}",))
+        result += ExtractResult(failures=(f"Facts of waiting turns could not be stored: {error}",))
     return result + ExtractResult(given_up=tuple(queue.given_up))
 
 

@@ -93,7 +93,7 @@ def test_compaction__nothing_is_known_of_the_conversation__is_blocked(name: str,
 
     reason = blocked(client.compact(), client)
 
-    assert "Nothing of this conversation is journalled" in reason
+    assert "No part of this conversation is journalled" in reason
     assert str(project.parent) not in reason or "cannot be read" in reason
     with Holdfast.open(project) as memory:
         memory.session(client.session).override("it had only begun")
@@ -572,7 +572,7 @@ def test_compaction__nothing_is_known_since_the_last_one__is_blocked(project: Pa
     assert client.compact() == NOTHING
     client.hook("PostCompact", trigger="auto", compact_summary="Fix the flaky login test. KEPT")
 
-    assert "Nothing of this conversation is journalled" in blocked(client.compact(), client)
+    assert "No part of this conversation is journalled" in blocked(client.compact(), client)
     assert "Send a message first" in client.hook("UserPromptSubmit", prompt="Go on", prompt_id="2").notice
     assert client.compact() == NOTHING
 

@@ -33,7 +33,7 @@ def run(args: Namespace) -> int:
     if args.json:
         out.json({"ok": True, "session": session.id, "reason": args.reason})
     else:
-        out.say(f"{out.mark('warn')} context of {out.bold(session.id)} may go once although its flush fails")
+        out.say(f"{out.mark('warn')} context of {out.bold(session.id)} may go once even though its flush fails")
         out.say(
             out.wrapped(
                 "Messages that the flush cannot save stay in the journal. The reason goes into the next daily note.",

@@ -85,7 +85,7 @@ def _read(memory: Holdfast, name: str) -> Document:
     if document is None:
         _refuse_folder(memory, name)
         near = nearest(name, memory.store.names())
-        step = f"Did you mean `holdfast show {near}`?" if near else "`holdfast show` lists what there is."
+        step = f"Did you mean `holdfast show {near}`?" if near else "`holdfast show` lists all documents."
         raise NotFound(f"There is no document {name!r}.", next_step=step)
     return document
 

@@ -93,8 +93,8 @@ def run(args: Namespace) -> int:
     state.say_pending(out, now.waiting, now.at)
     if now.ok:
         dirty = any(s.state is State.DIRTY for s in now.sessions)
-        told = "dirty is journalled, so nothing is lost; flush before context is dropped" if dirty else "all is durable"
-        out.say(f"\n{out.mark('dirty' if dirty else 'ok')} {told}")
+        warning = "dirty is journalled, so nothing is lost; flush before context is dropped"
+        out.say(f"\n{out.mark('dirty' if dirty else 'ok')} {warning if dirty else 'everything is durable'}")
     return 0 if now.ok else 1
 
 
