@@ -416,7 +416,7 @@ def _privacy(state: str, *, repair: bool) -> Iterator[Check]:
         for path in loose:
             os.chmod(path, 0o700 if os.path.isdir(path) else 0o600)
         yield _good(
-            "privacy", "the private folder is private to this user and machine", repaired=exposed or bool(loose)
+            "privacy", "the folder is private to this user and machine", repaired=exposed or bool(loose)
         )
         return
     if exposed:
@@ -426,7 +426,7 @@ def _privacy(state: str, *, repair: bool) -> Iterator[Check]:
         message = f"{len(loose)} private files can be read by other users of this machine."
         yield _warn("privacy", message, "`holdfast doctor --repair` closes them.")
     if not exposed and not loose:
-        yield _good("privacy", "the private folder is private to this user and machine")
+        yield _good("privacy", "the folder is private to this user and machine")
 
 
 def _open_to_others(path: str) -> bool:

@@ -65,7 +65,9 @@ def _upgrade(args: Namespace, out: Term) -> int:
         return 0
     if before == after:
         told = f"the {name} store is up to date"
+    elif before:
+        told = f"the {name} store was upgraded from version {before} to {after}"
     else:
-        told = f"the {name} store upgraded from version {before} to {after}" if before else f"the {name} store is ready"
+        told = f"the {name} store is ready"
     out.say(f"{out.mark('ok')} {told}")
     return 0
