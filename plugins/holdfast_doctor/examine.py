@@ -415,9 +415,7 @@ def _privacy(state: str, *, repair: bool) -> Iterator[Check]:
             private.ignore(state)
         for path in loose:
             os.chmod(path, 0o700 if os.path.isdir(path) else 0o600)
-        yield _good(
-            "privacy", "the folder is private to this user and machine", repaired=exposed or bool(loose)
-        )
+        yield _good("privacy", "the folder is private to this user and machine", repaired=exposed or bool(loose))
         return
     if exposed:
         step = "`holdfast doctor --repair` writes its .gitignore."
