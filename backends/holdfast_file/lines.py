@@ -5,7 +5,7 @@
     {"op": "update", "id": ..., all keys of the fact as it is now, "crc": "..."}
     {"op": "delete", "id": "fact_0a1b2c3d", "crc": "..."}
 
-(Wrapped here; one line in the file.) ``evicts`` names the facts evicted to make room, so one write holds both.
+(In the file this is one line.) ``evicts`` names the facts evicted to make room, so one write holds both.
 ``crc`` is the CRC-32 of the line before it. A line without ``crc``, typed by a person, is accepted.
 """
 

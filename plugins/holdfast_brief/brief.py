@@ -258,7 +258,7 @@ def _brief_note(text: str, shown: Collection[str], later: set[str]) -> str:
 
 
 def _without_former_state(lines: Sequence[str], later: set[str]) -> list[str]:
-    """A note's ``lines`` without what a later block made outdated, see :func:`_brief_note`."""
+    """A note's ``lines`` without lines that a later block made outdated, see :func:`_brief_note`."""
     starts = [at for at, line in enumerate(lines) if line.startswith("## ")]
     blocks = [lines[at:end] for at, end in pairwise([0, *starts, len(lines)])]
     kept: list[Sequence[str]] = []

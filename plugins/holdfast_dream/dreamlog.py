@@ -1,5 +1,5 @@
-"""The log of dreams, ``dreams.jsonl`` in the private folder: one line when a run begins and one when it ends, skipped
-and failed runs included.
+"""The log of dreams, ``dreams.jsonl`` in the private folder, with one line when a run begins and one when it ends,
+including skipped and failed runs.
 
 A flush reads it, because lines that a dream dropped or merged are not missing.
 """

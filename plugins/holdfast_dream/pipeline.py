@@ -461,7 +461,7 @@ class _Run:
         return kept
 
     def _compare(self, before: consolidate.Before, new: str, sources: tuple[tuple[str, str], ...]) -> list[str]:
-        """Record every line's outcome, with its evidence. Returns the items of the new memory."""
+        """Record every line's outcome, with its evidence. Returns the new memory's items."""
         after = [item.text for item in memorytext.read(new).items]
         found = compare(before, new, after, sources, archived=self.result.archived, refused=self.result.refused)
         self.note(

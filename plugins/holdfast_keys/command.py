@@ -32,7 +32,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--origin",
         metavar="URL",
-        help="the server that the key is for, and the only one that gets it (by default the provider's own; for gitea "
+        help="the server that the key is for; no other gets it (by default the provider's own; for gitea "
         "the server in your settings)",
     )
     add_json(parser)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Minimum length of the accepted beginning of an id.
 _PREFIX = 4
-#: A UUID, alone or after the prefix of the client that made it (``claude-code-``).
+#: A UUID, alone or after its client's prefix (``claude-code-``).
 _UUID: Final = Lazy(r"((?:[a-z-]+-)?)[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 #: Length of a short id. The first 12 digits of a version 7 UUID are a time, so neighbours share fewer of them.
 _SHORT, _SHORT_OF_TIME = 8, 13

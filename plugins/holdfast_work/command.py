@@ -25,7 +25,7 @@ HEADING = "Resume and search"
 SUMMARY = "list the open work of all sessions; show, close or reopen an entry"
 
 #: Ids up to this length are names and stay whole. Of a longer one at least ``_ID_CHARS`` characters are listed: a
-#: client's name and the beginning of its session id.
+#: client's name and its session id's first characters.
 _NAME_CHARS = 24
 _ID_CHARS = 16
 _MARKS = {"open": "dirty", "finished": "ok", "answered": "ok", "closed": "ok"}
@@ -107,7 +107,7 @@ def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
 
 
 def _short(sessions: Sequence[str]) -> list[str]:
-    """The beginning of each id that no other listed id shares, so that it can be given to the other actions."""
+    """The beginning of each id that no other listed id shares, to pass to the other actions."""
     ids = sorted({*sessions})
     least = dict.fromkeys(ids, _ID_CHARS)
     for one, other in pairwise(ids):

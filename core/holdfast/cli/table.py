@@ -101,7 +101,7 @@ def _found(name: str) -> Found:
 
 
 def other_owner(name: str) -> str:
-    """The distribution of a command that another distribution brings, else ""."""
+    """The distribution that brings a third-party command, otherwise ""."""
     from holdfast.plugin import discovery
 
     found = _provided().get(name)

@@ -164,7 +164,7 @@ def complete(
 
 
 def _first(drafts: Sequence[Payload], name: str) -> Any:
-    """The value of the first draft that states it, otherwise of the first that derived it; None without either."""
+    """The first stated value among the drafts, otherwise the first derived one; None without either."""
     found = [draft for draft in drafts if getattr(draft, name) is not None]
     return next((getattr(draft, name) for draft in sorted(found, key=lambda draft: name in draft.derived)), None)
 

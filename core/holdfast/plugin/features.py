@@ -57,7 +57,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 
 def _provided(declared: F) -> F:
-    """The method of that name that a package provides. ``declared`` has its signature and its text."""
+    """A package's method of that name. ``declared`` has its signature and docstring."""
     name = declared.__name__
 
     def call(memory: Features, *args: object, **options: object) -> Any:

@@ -117,7 +117,7 @@ def tried(job: Callable[[], Any], plugin: str, distribution: str, hook: str) -> 
 
 
 def place(failure: Failure) -> str:
-    """Where the plugin's own code failed, for its author: the innermost line in the folder of the implementation."""
+    """The innermost failing line in the implementation's folder, for the plugin's author."""
     from traceback import walk_tb
 
     if failure.cause is None or isinstance(failure.cause, HoldfastError):

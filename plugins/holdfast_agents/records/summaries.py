@@ -1,4 +1,4 @@
-"""The last compaction's summary, from the transcript of a client that does not pass it to its hook."""
+"""The last compaction's summary, from a transcript, for clients that do not pass it to their hook."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ def read(text: str) -> Statement:
 
 
 def _split(body: str, tokens: Sequence[Token]) -> int:
-    """The position of the verb, or of the last token before a colon. -1 without either."""
+    """The verb's position, or that of the last token before a colon. -1 without either."""
     head, colon, _ = body.partition(": ")
     if colon and len(head) <= 80:
         return len(Reader().tokens(head)) - 1

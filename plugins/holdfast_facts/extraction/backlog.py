@@ -39,7 +39,7 @@ logger = log("holdfast.facts")
 
 
 def extract_now(services: Services, said: Sequence[Turn], *, source: str = "") -> ExtractResult:
-    """Extract facts from turns that are not journalled; see :meth:`holdfast.Holdfast.extract`."""
+    """Extract facts from turns outside the journal; see :meth:`holdfast.Holdfast.extract`."""
     from holdfast_facts.store.checks import check_source
 
     source = services.gate.identifier(check_source(source))
