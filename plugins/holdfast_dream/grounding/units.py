@@ -21,7 +21,7 @@ RELATIVE: Final = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1, "he
 _KEPT: Final = 1 << 20
 _KEPT_EACH: Final = 1
 _NONE: Final = -1
-#: Open headings and parent items that count, and sentences of one that do.
+#: Maximum numbers of open headings and parent items that count, and of sentences in each.
 _HEADINGS: Final = 4
 _PARENTS: Final = 3
 _OF_BLOCK: Final = 4
