@@ -39,9 +39,8 @@ def run(args: Namespace) -> int:
     if args.user is None and (args.revoke or args.id):
         raise UsageError("Whose invitation?", next_step="Name the user: `holdfast gitea invite ana --revoke`.")
     if args.id < 0 or (args.id and args.revoke):
-        raise UsageError(
-            "--id takes a user's number and excludes --revoke.", next_step="See `holdfast gitea invite --help`."
-        )
+        message = "--id takes a user's number and excludes --revoke."
+        raise UsageError(message, next_step="See `holdfast gitea invite --help`.")
     out = Term()
     with Holdfast.open(args.root) as memory:
         backend = memory.store.backend
