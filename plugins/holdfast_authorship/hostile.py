@@ -225,7 +225,7 @@ def _holds_most(said: str, words: set[str]) -> bool:
 
 
 def without_instructions(texts: Sequence[str], turns: Sequence[Turn]) -> list[str]:
-    """Drop every text that instructs an agent and is not in the user's own words."""
+    """Drop strings that instruct an agent and are not in the user's own words."""
     return [text for text in texts if not instructs(text) or by_user(text, turns)]
 
 

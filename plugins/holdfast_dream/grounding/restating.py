@@ -421,7 +421,7 @@ def _is_mended(new: Statement, old: Statement) -> bool:
 class Known:
     """Statements by their form, to find the few that a new one can be related to. Each has a key.
 
-    It holds their texts and compact tables. A statement is read again when it is compared, because thousands of parsed
+    It holds their text and compact tables. A statement is read again when it is compared, because thousands of parsed
     ones take megabytes.
     """
 

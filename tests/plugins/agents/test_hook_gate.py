@@ -405,7 +405,7 @@ def test_sub_agent__compacts__is_gated_in_a_session_of_its_own_and_leaves_no_wor
     shutil.rmtree(own.parent)
     client.transcript.unlink()
     unknown = client.hook("PreCompact", trigger="auto", agent_id="a2", agent_type="Explore")
-    assert "Nothing of this conversation" in blocked(unknown, client)
+    assert "No part of this conversation" in blocked(unknown, client)
 
 
 @pytest.mark.req("R083", "R127")
