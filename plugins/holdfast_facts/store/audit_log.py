@@ -1,6 +1,6 @@
 """Facts removed from the store or overwritten, and why: ``state/facts.log.jsonl``, one line per event.
 
-Lines hold no content, so deleted facts leave no trace. ``[facts] supersede`` keeps the content of evicted or
+Lines hold no content, so that of deleted facts is lost. ``[facts] supersede`` keeps the content of evicted or
 overwritten facts (it passed the gate when it was stored), never of deleted ones. A fact that a newer value
 replaced keeps its content here.
 """
