@@ -92,6 +92,10 @@ def test_ending__nothing_said__is_unknown() -> None:
 
 # --- the user's own words -------------------------------------------------------------------------------------------
 
+#: The frame of a command's template around the words typed after the command.
+TEMPLATE_OPEN = "## User Input\n\n```"
+TEMPLATE_END = "```\n\nYou **MUST** consider the user input before going on.\n\n## Outline\n\n1. Plan it.\n"
+
 
 @pytest.mark.parametrize(
     ("sent", "own"),
@@ -105,6 +109,13 @@ def test_ending__nothing_said__is_unknown() -> None:
         ("# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nTest first\n</INSTRUCTIONS>", ""),
         ("<command-name>/review</command-name><command-args>the form</command-args>", "/review the form"),
         ("<command-name>/clear</command-name><command-args></command-args>", ""),
+        (f"{TEMPLATE_OPEN}text\nShips\n```sh\nmake\n```\nat noon\n{TEMPLATE_END}", "Ships\n```sh\nmake\n```\nat noon"),
+        (f"## Purpose\n\nA list.\n\n{TEMPLATE_OPEN}text\nFix it\n{TEMPLATE_END}", "Fix it"),
+        (f"{TEMPLATE_OPEN}text\n{TEMPLATE_END}", ""),
+        (f"---\nname: x\ndescription: Plans it\n---\n\n{TEMPLATE_OPEN}text\n$ARGUMENTS\n{TEMPLATE_END}", "Plans it"),
+        (f"{TEMPLATE_OPEN}text\n{TEMPLATE_END}".replace("1. Plan", "Goal: Plan"), "Plan it."),
+        ("You **MUST** consider the user input of the form", "You **MUST** consider the user input of the form"),
+        ("<session-start-hook>Git Status: main</session-start-hook>", ""),
         ("[Image #1] Fix it", "Fix it"),
         ("\x1b[31mFix it\x1b[0m", "Fix it"),
         ("[Request interrupted by user for tool use]", ""),
