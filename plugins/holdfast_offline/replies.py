@@ -20,6 +20,8 @@ _ANSWERED: Final = Lazy(r'"((?:[^"]|"(?!=")){3,400})"="((?:[^"]|"(?![,.] | user 
 _REFUSED: Final = Lazy(
     r"^The user doesn['’]t want to (?:proceed with|take) this (?:tool use|action).*?the user said:\s*", re.DOTALL
 )
+#: The client puts advice for the agent after the user's reason.
+_ADVICE: Final = "Note: The user's next message may contain"
 _CLIENTS_OWN: Final = ("The user wants to clarify these questions.", "[Request interrupted")
 #: Asks what a thing should do: "Where should the cache live?". "Where should I put it?" asks about the work, "What
 #: should happen to the file?" and "Which file should be sent?" are about a single occasion, and "What should be the
@@ -63,7 +65,7 @@ def replies(message: Message) -> Iterator[Reply]:
         return
     text = message.text[:20_000]
     if refused := _REFUSED.match(text):
-        own = text[refused.end() :].strip()
+        own = text[refused.end() :].partition(_ADVICE)[0].strip()
         if own and not own.startswith(_CLIENTS_OWN):
             yield Reply(" ".join(own.split()), refuses=True)
     elif message.tool.lower().rpartition("__")[2] in _ASKING or text.startswith("User has answered your question"):

@@ -550,6 +550,8 @@ def test_extract__answer_to_a_question_of_the_agent__is_a_decision() -> None:
         "no, don't set it, let's see whether it happens again",
         "let's make a plan for the release",
         "let's use something simple",
+        "let's use a pair of agents to make the README.md shorter",
+        "lets use a team to see how the I/O can be faster",
         "ok, let's go with option 2",
         "let's go with the factory approach",
         "the main version should be linked, not this one",
@@ -687,10 +689,11 @@ def test_extract__words_with_which_a_call_was_refused__are_quoted() -> None:
     found = extract(
         ("user", "Fix the index corruption."),
         ("assistant", "Edit: hooks.go", "Edit"),
-        ("tool", refused, "Edit", True),
+        ("tool", f"{refused}\n\nNote: The user's next message may contain a correction. Pay attention.", "Edit", True),
         ("assistant", "Logged it as an issue."),
     )
     assert found.draft.decisions is None
+    assert "may contain a correction" not in found.summary
     assert "let's not make this change in this branch" in found.summary
     assert "Log an issue with the details please" in found.summary
 
