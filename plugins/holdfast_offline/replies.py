@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from holdfast.models import Message
 from holdfast.text.lazy import Lazy
+from holdfast_offline.conversation import picks
 from holdfast_offline.speech import sentences
 
 #: Tools that put questions with options to the user.
@@ -39,6 +40,10 @@ _PERSON: Final = Lazy(r"\b(?:i|me|my|we|us|our|you|your)\b", re.IGNORECASE)
 _POINTS: Final = Lazy(r"\b(?:this|that|these|those|here|now)\b", re.IGNORECASE)
 #: Minimum number of words, because a shorter question needs the talk, too.
 _LEAST_WORDS: Final = 7
+#: The same for an option that was picked by its letter, in words, or in characters of a script without blanks.
+_LEAST_OPTION_WORDS: Final = 6
+_LEAST_WIDE: Final = 12
+_WIDE: Final = Lazy(r"[\u3040-\u30ff\u3400-\u9fff]")
 #: Answers that say something only if the question names the alternatives.
 _QUANTITY: Final = Lazy(r"(?:both|all|any|either|neither|none|other)\b(?: \S+){0,4}", re.IGNORECASE)
 #: Answers that leave the choice to the agent.
@@ -85,6 +90,12 @@ def _decides(question: str, answer: str) -> bool:
     if _NO_CHOICE.match(answer) or (_QUANTITY.fullmatch(answer) and " or " not in question):
         return False
     return all(_SETTLES.search(ask) and not _names_nothing(ask) for ask in asking)
+
+
+def settles(option: picks.Option) -> bool:
+    """Whether an option that the user picked by its letter says what was decided, without the other options."""
+    short = len(option.text.split()) < _LEAST_OPTION_WORDS and len(_WIDE.findall(option.text)) < _LEAST_WIDE
+    return option.row and not (short or _POINTS.search(option.text) or _PERSON.search(option.text))
 
 
 def _names_nothing(ask: str) -> bool:
