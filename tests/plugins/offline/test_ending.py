@@ -208,6 +208,14 @@ def test_objective__number_of_a_list__names_the_item() -> None:
     assert asked.objective(said, 200) == "5 seems like a low hanging fruit (Security review fixes)"
 
 
+@pytest.mark.parametrize(
+    "listed", ["| A | Red |\n| B | Dark green |", "**A)** Red\n**B)** Dark green", "A. Red\nB. Dark green"]
+)
+def test_objective__letter__names_the_option(listed: str) -> None:
+    said = messages(("user", "Paint the shed"), ("assistant", f"Which colour?\n\n{listed}"), ("user", "option b"))
+    assert asked.objective(said, 200) == "option b (Dark green)"
+
+
 def test_objective__said_in_the_middle_of_a_turn__names_the_request_it_steers() -> None:
     said = messages(
         ASK,
