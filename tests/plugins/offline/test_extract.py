@@ -688,6 +688,8 @@ def picked(answer: str, reply: str) -> Extraction:
     [
         ("", ""),
         ("**Question 2:** What happens to a letter without a stamp?\n\n", "What happens to a letter without a stamp? "),
+        ("## Question 2: Letters that have no stamp\n\n", "Letters that have no stamp: "),
+        ("Next question?\n\n", ""),
     ],
 )
 @pytest.mark.parametrize("reply", ["B", "b.", "Option B"])
@@ -700,7 +702,8 @@ def test_extract__letter_of_a_tables_row__is_a_decision(before: str, question: s
 @pytest.mark.parametrize(
     "answer",
     [
-        TABLE.format(a="Keep all the letters for two days", b="Drop it"),
+        TABLE.format(a="Keep all the letters for two days", b="Letters with and without a stamp"),
+        "What happens to a letter without a stamp?\n\n" + TABLE.format(a="Keep it for two days", b="Drop the letter"),
         TABLE.format(a="Keep all the letters for two days", b="Only these letters go out, for now"),
         TABLE.format(a="Keep all the letters for two days", b="The whole queue | Checks each letter and its stamp"),
         "A) Commit the change to the main branch\nB) Go on with the next three letters\n\nWhich one?",
