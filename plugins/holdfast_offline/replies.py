@@ -41,7 +41,7 @@ _POINTS: Final = Lazy(r"\b(?:this|that|these|those|here|now)\b", re.IGNORECASE)
 #: Minimum number of words, because a shorter question needs the talk, too.
 _LEAST_WORDS: Final = 7
 #: The same for an option that was picked by its letter, with and without a question, or in characters of a script
-#: without blanks.
+#: without blanks. Without a question it has to be a whole sentence: "soft delete (hide it)" needs the talk before it.
 _LEAST_OPTION_WORDS: Final = (4, 8)
 _LEAST_WIDE: Final = 12
 _WIDE: Final = Lazy(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -95,11 +95,10 @@ def _decides(question: str, answer: str) -> bool:
 
 def settles(option: picks.Option) -> bool:
     """Whether an option that the user picked by its letter says what was decided, without the other options."""
-    short = (
-        len(option.text.split()) < _LEAST_OPTION_WORDS[not option.question]
-        and len(_WIDE.findall(option.text)) < _LEAST_WIDE
-    )
-    return option.row and not (short or _POINTS.search(option.text) or _PERSON.search(option.text))
+    least = _LEAST_OPTION_WORDS[not option.question]
+    long = len(option.text.split()) >= least or len(_WIDE.findall(option.text)) >= _LEAST_WIDE
+    whole = bool(option.question) or option.text.endswith((".", "。"))
+    return option.row and long and whole and not (_POINTS.search(option.text) or _PERSON.search(option.text))
 
 
 def _names_nothing(ask: str) -> bool:

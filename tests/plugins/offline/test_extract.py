@@ -694,20 +694,21 @@ def picked(answer: str, reply: str) -> Extraction:
 )
 @pytest.mark.parametrize("reply", ["B", "b.", "Option B"])
 def test_extract__letter_of_a_tables_row__is_a_decision(before: str, question: str, reply: str) -> None:
-    table = TABLE.format(a="Drop it", b="**Return it to the sender after two days**")
+    table = TABLE.format(a="Drop it", b="**Return it to the sender after two days.**")
     found = picked(before + table, reply)
-    assert found.draft.decisions == (f"{question}Return it to the sender after two days",)
+    assert found.draft.decisions == (f"{question}Return it to the sender after two days.",)
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        TABLE.format(a="Keep all the letters for two days", b="Letters with and without a stamp"),
+        TABLE.format(a="Keep all the letters for two days", b="Letters with and without a stamp."),
+        TABLE.format(a="Keep all the letters for two days", b="All of the letters in a box (with a lid)"),
         "What happens to a letter without a stamp?\n\n" + TABLE.format(a="Keep it for two days", b="Drop the letter"),
         TABLE.format(a="Keep all the letters for two days", b="Only these letters go out, for now"),
         TABLE.format(a="Keep all the letters for two days", b="The whole queue | Checks each letter and its stamp"),
         "A) Commit the change to the main branch\nB) Go on with the next three letters\n\nWhich one?",
-        "| B | Return it to the sender after two days |",
+        "| B | Return it to the sender after two days. |",
     ],
 )
 def test_extract__letter_of_another_list__is_no_decision(answer: str) -> None:
@@ -715,7 +716,7 @@ def test_extract__letter_of_another_list__is_no_decision(answer: str) -> None:
 
 
 def test_extract__letter__picks_from_the_newest_answer_only() -> None:
-    table = TABLE.format(a="Drop it", b="Return it to the sender after two days")
+    table = TABLE.format(a="Drop it", b="Return it to the sender after two days.")
     said = (("user", "What is the question?"), ("assistant", "The letters."), ("user", "B"), ("assistant", "Noted."))
     assert extract(("user", "Plan the queue."), ("assistant", table), *said).draft.decisions is None
 
