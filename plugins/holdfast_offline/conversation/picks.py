@@ -13,7 +13,7 @@ _ROW: Final = Lazy(r"^[ \t]*\|[ \t]*\**(?:Option )?([A-H])\**[ \t]*\|([^|\n]+)\|
 _ENTRY: Final = Lazy(r"^[ \t]*(?:[-*] )?\**(?:Option )?([A-H])\**[.):]\**[ \t]+(\S[^\n]*)$", re.MULTILINE)
 #: What the options are about: the last question or heading before them.
 _SUBJECT: Final = Lazy(r"^[ \t]*#{1,6} ([^|\n]{12,200})$|([^\n.!?|]{12,300}\?)", re.MULTILINE)
-_LABEL: Final = Lazy(r"\W*question(?: \d+)?(?: is)?\W*[:—–-]\W*", re.IGNORECASE)
+_LABEL: Final = Lazy(r"\W*question(?: \d+)?(?: (?:of|/) ?\d+| is)?\W*[:—–-]\W*", re.IGNORECASE)
 _LEAST_WORDS: Final = 4
 
 

@@ -688,7 +688,7 @@ def picked(answer: str, reply: str) -> Extraction:
     [
         ("", ""),
         ("**Question 2:** What happens to a letter without a stamp?\n\n", "What happens to a letter without a stamp? "),
-        ("## Question 2: Letters that have no stamp\n\n", "Letters that have no stamp: "),
+        ("## Question 2 of 5: Letters that have no stamp\n\n", "Letters that have no stamp: "),
         ("Next question?\n\n", ""),
     ],
 )
