@@ -15,6 +15,8 @@ _ENTRY: Final = Lazy(r"^[ \t]*(?:[-*] )?\**(?:Option )?([A-H])\**[.):]\**[ \t]+(
 _SUBJECT: Final = Lazy(r"^[ \t]*#{1,6} ([^|\n]{12,200})$|([^\n.!?|]{12,300}\?)", re.MULTILINE)
 _LABEL: Final = Lazy(r"\W*question(?: \d+)?(?: (?:of|/) ?\d+| is)?\W*[:—–-]\W*", re.IGNORECASE)
 _LEAST_WORDS: Final = 4
+#: Number of characters to search for the subject, before the options.
+_NEAR: Final = 2_000
 
 
 class Option(NamedTuple):
@@ -40,7 +42,7 @@ def picked(answer: str, own: str) -> Option | None:
 
 
 def _subject(before: str) -> str:
-    found = [one[1] or one[2] for one in _SUBJECT.finditer(before)]
+    found = [one[1] or one[2] for one in _SUBJECT.finditer(before[-_NEAR:])]
     subject = _plain(_LABEL.sub("", found[-1], count=1)) if found else ""
     if len(subject.split()) < _LEAST_WORDS:
         return ""
