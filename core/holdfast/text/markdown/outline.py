@@ -12,22 +12,13 @@ Source: CommonMark 0.31.2, section 4 and the appendix on the parsing strategy.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from holdfast.text.plain import BOM
+from holdfast.text import plain
+from holdfast.text.markdown import marks
 
-_BREAKS: Final = re.compile(r"\r\n|\r|\n")
 #: Maximum nesting of blocks. Deeper blocks are treated as text, which bounds the time per line.
 _MAX_DEPTH: Final = 20
-_ATX: Final = re.compile(r"(#{1,6})(?:[ \t]+(.*))?$")
-_INDENTED: Final = re.compile(r" {1,3}#{1,6}(?: |$)")
-_CLOSING_HASHES: Final = re.compile(r"(?:^|[ \t]+)#+[ \t]*$")
-_FENCE: Final = re.compile(r"(`{3,})[^`]*$|(~{3,})")
-_SETEXT: Final = re.compile(r"(=+|-+)[ \t]*$")
-_BREAK: Final = re.compile(r"(?:(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|(?:-[ \t]*){3,})$")
-_BULLET: Final = re.compile(r"[-+*](?= |$)")
-_ORDERED: Final = re.compile(r"(\d{1,9})[.)](?= |$)")
 _REFERENCE: Final = re.compile(
     r" {0,3}\[(?:[^\[\]\\]|\\.){1,999}\]:[ \t]*[^\s<]\S*(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t]*$"
 )
@@ -79,26 +70,14 @@ class Outline(NamedTuple):
 def outline(text: str) -> Outline:
     """The headings of ``text``, and any block left open at its end."""
     scanner = _Scanner()
-    for number, start, end, line in _lines(text):
-        scanner.read(line, number, start, end)
+    after_mark = len(plain.BOM) if text.startswith(plain.BOM) else 0
+    for number, (start, line) in enumerate(plain.lines(text, start=after_mark, keepends=True), 1):
+        shown = line.rstrip(plain.LINE_ENDS)
+        scanner.read(shown.expandtabs(4) if "\t" in shown else shown, number, start, start + len(line))
     unclosed = (scanner.leaf, scanner.leaf_line) if scanner.leaf in _CONTINUES and not scanner.stack else None
     if unclosed and scanner.leaf == "html" and scanner.html_end is None:
         unclosed = None  # a blank line ends it, and so does anything appended after a blank line
     return Outline(tuple(scanner.headings), tuple(scanner.items), unclosed)
-
-
-def _lines(text: str) -> Iterator[tuple[int, int, int, str]]:
-    """Number, start, end and text of each line, with tabs expanded to spaces."""
-    at = len(BOM) if text.startswith(BOM) else 0
-    # Not splitlines(), which breaks at form feeds and other characters that do not end a line in Markdown.
-    pieces = _BREAKS.split(text[at:]) if "\r" in text else text[at:].split("\n")
-    for number, line in enumerate(pieces, 1):
-        end = at + len(line)
-        ending = text[end : end + 2]
-        end += len(ending) if ending == "\r\n" else len(ending[:1])
-        if end > at:
-            yield number, at, end, line.expandtabs(4) if "\t" in line else line
-        at = end
 
 
 class _Item:
@@ -131,7 +110,7 @@ class _Scanner:
         if not self.stack and self.leaf in ("", "paragraph") and line[:1].isalpha():
             self._add_text(line, number, start)  # most lines are like this
             return
-        if self.stack and _INDENTED.match(line) and self.leaf not in _CONTINUES and None not in self.stack:
+        if self.stack and None not in self.stack and self.leaf not in _CONTINUES and _is_indented_heading(line):
             self._close_to(0)
         at, matched = self._match_containers(line)
         whole = matched == len(self.stack)
@@ -163,6 +142,9 @@ class _Scanner:
                 if len(self.stack) == 1:
                     self.items.append(start)
                 at = min(content + item.width - indent, len(line))
+            elif marks.is_rule(rest):
+                self._open("", matched, number)
+                return
             else:
                 break
             matched, lazy, under = len(self.stack), False, False
@@ -206,9 +188,7 @@ class _Scanner:
     def _continue_leaf(self, line: str, at: int) -> bool:
         """Whether the line belongs to the open code or HTML block regardless of its content."""
         if self.leaf == "fence":
-            closing = line[at:].strip(" ")
-            mark = self._fence[0]
-            if len(closing) >= len(self._fence) and not closing.strip(mark) and _indent(line, at) <= 3:
+            if _indent(line, at) <= 3 and marks.closes(line[at:].strip(" "), self._fence):
                 self.leaf = ""
             return True
         if self.leaf == "html":
@@ -230,15 +210,14 @@ class _Scanner:
     ) -> bool:
         """Open the block without children that ``rest`` begins, if any. Returns whether there was one."""
         first = rest[0]
-        if first == "#" and (atx := _ATX.match(rest)):
+        if first == "#" and (heading := marks.heading(rest)):
             self._open("", matched, number)
             if not self.stack:
-                text = _CLOSING_HASHES.sub("", (atx[2] or "").strip(" "))
-                self.headings.append(Heading(len(atx[1]), " ".join(text.split(" ")).strip(" "), number, start, end))
+                self.headings.append(Heading(*heading, number, start, end))
             return True
-        if first in "`~" and (fence := _FENCE.match(rest)):
+        if first in "`~" and (fence := marks.fence(rest)):
             self._open("fence", matched, number)
-            self._fence = fence[1] or fence[2]
+            self._fence = fence
             return True
         if first == "<":
             for begins, ends in _HTML:
@@ -248,20 +227,16 @@ class _Scanner:
                     if ends and ends.search(rest):
                         self.leaf = ""
                     return True
-        if under and first in "=-" and (underline := _SETEXT.match(rest)):
-            self._underlined(underline[1], end)
-            return True
-        if first in "*-_" and _BREAK.match(rest):
-            self._open("", matched, number)
+        if under and first in "=-" and (level := marks.underline(rest)):
+            self._underlined(level, end)
             return True
         return False
 
-    def _underlined(self, mark: str, end: int) -> None:
+    def _underlined(self, level: int, end: int) -> None:
         """Make the open paragraph a heading."""
         self.leaf = ""
         if not self.stack:
             text = " ".join(" ".join(self._paragraph).split())
-            level = 1 if mark[0] == "=" else 2
             self.headings.append(Heading(level, text, self.leaf_line, self._leaf_start, end))
 
     def _add_text(self, text: str, number: int, start: int) -> None:
@@ -298,16 +273,19 @@ def _indent(line: str, at: int) -> int:
     return len(line) - at - len(stripped) if at < len(line) else 0
 
 
+def _is_indented_heading(line: str) -> bool:
+    return line[:1] == " " and _indent(line, 0) <= 3 and marks.heading(line.lstrip(" ")) is not None
+
+
 def _item(rest: str, indent: int, *, under: bool) -> _Item | None:
     """The list item that ``rest`` begins, or None. An item that interrupts a paragraph must not be empty, and must
     begin with 1 if it is numbered."""
-    marker = _BULLET.match(rest) or _ORDERED.match(rest)
-    if marker is None:
+    mark = marks.item(rest)
+    if not mark:
         return None
-    after = rest[marker.end() :]
+    after = rest[len(mark) :]
     blank = not after.strip(" ")
-    if under and (blank or (marker.re is _ORDERED and int(marker[1]) != 1)):
+    if under and (blank or (mark not in marks.BULLETS and int(mark[:-1]) != 1)):
         return None
     spaces = len(after) - len(after.lstrip(" "))
-    width = indent + marker.end() + (1 if blank or spaces >= 5 else spaces)
-    return _Item(width, empty=blank)
+    return _Item(indent + len(mark) + (1 if blank or spaces >= 5 else spaces), empty=blank)

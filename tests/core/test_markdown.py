@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast_workflow.markdown import outline
+from holdfast.text.markdown.outline import outline
 
 markdown_it = pytest.importorskip("markdown_it", reason="markdown-it-py is the cross-check")
 
