@@ -18,8 +18,8 @@ TITLE: Final = "# Memory"
 
 _BOLD_HEADING = re.compile(r"(\*\*|__)([^*_]{1,80}?):?\1:?")
 _NOTHING = re.compile(
-    r"[\W_]*(?:none|nothing|empty|n/?a|null|todo|tbd|ok(?:ay)?|done|no (?:changes?|items?|memor(?:y|ies)|content))?"
-    r"(?: yet| so far)?[\W_]*",
+    r"[\W_]*+(?:none|nothing|empty|n/?a|null|todo|tbd|ok(?:ay)?|done|no (?:changes?|items?|memor(?:y|ies)|content))?"
+    r"(?: yet| so far)?[\W_]*+",
     re.IGNORECASE,
 )
 

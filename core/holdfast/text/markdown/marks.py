@@ -13,6 +13,7 @@ from typing import Final
 BULLETS: Final = "-*+"
 _BLANKS: Final = " \t"
 _DIGITS: Final = "0123456789"
+_BOXES: Final = ("[ ] ", "[x] ", "[X] ")
 _RULES: Final = frozenset("-*_")
 
 
@@ -70,9 +71,10 @@ def is_rule(text: str) -> bool:
 
 def without_boxes(text: str) -> str:
     """An item's text without the boxes of a task list."""
-    while text.startswith(("[ ]", "[x]", "[X]")) and text[3:4].isspace():
-        text = text[3:].lstrip()
-    return text
+    at = 0
+    while text.startswith(_BOXES, at):
+        at += 4
+    return text[at:].lstrip()
 
 
 def without_comments(text: str, *, inside: bool = False) -> tuple[str, bool]:
