@@ -88,8 +88,7 @@ class Lines:
 
 def read_line(text: str) -> Line:
     """One line by itself. A comment that does not end in it is text."""
-    shown, comment = marks.without_comments(text) if "<!--" in text else (text, False)
-    return _line(text if comment else shown, 1)
+    return _line(marks.shown(text), 1)
 
 
 def _line(line: str, number: int) -> Line:

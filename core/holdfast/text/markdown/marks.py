@@ -77,17 +77,25 @@ def without_boxes(text: str) -> str:
     return text[at:].lstrip()
 
 
+def shown(line: str) -> str:
+    """A line without the comments that end in it."""
+    if "<!--" not in line:
+        return line
+    text, is_open = without_comments(line)
+    return line if is_open else text
+
+
 def without_comments(text: str, *, inside: bool = False) -> tuple[str, bool]:
     """``text`` without HTML comments, and whether a comment is open at its end. ``inside`` if one is at its start."""
-    shown: list[str] = []
+    kept: list[str] = []
     at = 0
     while True:
         if inside:
             at = text.find("-->", at) + 3
             if at < 3:
-                return "".join(shown), True
+                return "".join(kept), True
         start = text.find("<!--", at)
         if start < 0:
-            return "".join([*shown, text[at:]]), False
-        shown.append(text[at:start])
+            return "".join([*kept, text[at:]]), False
+        kept.append(text[at:start])
         at, inside = start + 4, True
