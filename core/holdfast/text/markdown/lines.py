@@ -13,7 +13,7 @@ Fences may be indented, as in a list. Time is linear in the document's length; o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from holdfast.text import plain
 from holdfast.text.markdown import marks
@@ -24,8 +24,8 @@ _MOST_DIGITS: Final = 3
 _FIRST: Final = frozenset(_BULLETS + "0123456789#`~_")
 
 
-#: Kinds of lines. A line that is all comment is blank, and a fence also closes code. Not an enumeration, whose members
-#: take longer to look up in Python 3.11 than half of a line to read.
+#: Kinds of lines. A line that is all comment is blank, and a fence also closes code. In Python 3.11, looking up the
+#: members of an enumeration would take half of the reader's time.
 BLANK: Final = "blank"
 HEADING: Final = "heading"
 ITEM: Final = "item"
@@ -35,18 +35,22 @@ FENCE: Final = "fence"
 CODE: Final = "code"
 
 
-class Line(NamedTuple):
+class Line:
     """A line without comments. ``text`` has no mark and no surrounding blanks; code keeps its indentation.
 
     ``mark`` is a heading's ``##``, an item's ``-`` or ``1.``, or the fence that opens code, otherwise empty. ``indent``
     counts the columns before a heading's or an item's mark.
     """
 
-    kind: str
-    number: int
-    text: str
-    mark: str = ""
-    indent: int = 0
+    # Not a named tuple, which takes a millisecond to define and twice as long to make.
+    __slots__ = ("indent", "kind", "mark", "number", "text")
+
+    def __init__(self, kind: str, number: int, text: str, mark: str = "", indent: int = 0) -> None:
+        self.kind = kind
+        self.number = number
+        self.text = text
+        self.mark = mark
+        self.indent = indent
 
     @property
     def level(self) -> int:

@@ -15,11 +15,12 @@ import re
 from typing import Final, NamedTuple
 
 from holdfast.text import plain
+from holdfast.text.lazy import Lazy
 from holdfast.text.markdown import marks
 
 #: Maximum nesting of blocks. Deeper blocks are treated as text, which bounds the time per line.
 _MAX_DEPTH: Final = 20
-_REFERENCE: Final = re.compile(
+_REFERENCE: Final = Lazy(
     r" {0,3}\[(?:[^\[\]\\]|\\.){1,999}\]:[ \t]*[^\s<]\S*(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t]*$"
 )
 _TAG_NAMES: Final = (
@@ -31,7 +32,7 @@ _TAG_NAMES: Final = (
 _ATTRIBUTE: Final = r"""(?:\s+[a-zA-Z_:][\w.:-]*(?:\s*=\s*(?:[^\s"'=<>`]+|'[^']*'|"[^"]*"))?)"""
 #: Start of an HTML block, and the text on its last line; without such text it ends at a blank line.
 _HTML: Final = tuple(
-    (re.compile(begin, re.IGNORECASE), re.compile(end, re.IGNORECASE) if end else None)
+    (Lazy(begin, re.IGNORECASE), Lazy(end, re.IGNORECASE) if end else None)
     for begin, end in (
         (r"<(?:script|pre|textarea|style)(?:\s|>|$)", r"</(?:script|pre|textarea|style)>"),
         (r"<!--", r"-->"),
@@ -47,8 +48,8 @@ _CONTINUES: Final = ("fence", "html")
 
 
 class Heading(NamedTuple):
-    """A heading of the document itself. ``text`` has no hashes and single spaces. ``line`` is 1-based. ``start`` and
-    ``end`` are its first character's offset and the offset after its line(s)."""
+    """A heading of the document itself. ``text`` has no hashes. ``line`` is 1-based. ``start`` is its first character's
+    offset, ``end`` the offset after its lines."""
 
     level: int
     text: str
@@ -100,7 +101,7 @@ class _Scanner:
         self.stack: list[_Item | None] = []
         self.leaf = ""
         self.leaf_line = 0
-        self.html_end: re.Pattern[str] | None = None
+        self.html_end: Lazy | None = None
         self._leaf_start = 0
         self._fence = ""
         self._paragraph: list[str] = []
