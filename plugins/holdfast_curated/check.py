@@ -61,11 +61,10 @@ class _Check:
                 self._shape(line, shape)
             if line.kind != FENCE:
                 self._content(line)
-        else:
-            if document.unclosed:
-                mark, number = document.unclosed
-                message = f"opens a {'comment' if mark == '<!--' else 'code block'} that never ends"
-                self._add("curated/unclosed", number, message, fix="Close it.")
+        if document.unclosed:
+            mark, number = document.unclosed
+            message = f"opens a {'comment' if mark == '<!--' else 'code block'} that never ends"
+            self._add("curated/unclosed", number, message, fix="Close it.")
         return tuple(sorted(self._findings, key=lambda f: f.line or 0))  # an unclosed block is found at the end
 
     def _item(self, line: Line, firsts: dict[str, int]) -> None:

@@ -141,6 +141,8 @@ def test_lines__fence_around_everything__is_code_or_text() -> None:
         ("<!-- b\nc --> d <!--\ne", ("<!--", 2)),
         ("<!--\n```\n-->\n", None),
         ("```\n<!--\n```\n", None),
+        ("```\n    ```\n```\n", None),
+        ("- x\n    ```\n    ```\n", None),
     ],
 )
 def test_lines__something_never_ends__says_where_it_begins(text: str, unclosed: object) -> None:

@@ -5,9 +5,9 @@ This reads memory as people and models write it, so it is more lenient than Comm
 - a line is an item at any indentation, also after ``•`` or a dash. CommonMark finds code in a deeply indented one.
 - a number of more than three digits begins no item, because a wrapped line can begin with a year.
 - ``---`` below text is a rule, not an underline, and text in an HTML block is text.
-- a comment ends only at its ``-->``, in every place.
+- a fence may be indented, as in a list. A comment may begin anywhere outside code, and ends only at its ``-->``.
 
-Fences may be indented, as in a list. Time is linear in the document's length; only one line is held.
+Time is linear in the document's length; only one line is held.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ _BULLETS: Final = marks.BULLETS + "\u2022\u2013\u2014"
 _MOST_DIGITS: Final = 3
 #: First characters of lines that can be more than text.
 _FIRST: Final = frozenset(_BULLETS + "0123456789#`~_")
-
 
 #: Kinds of lines. A line that is all comment is blank, and a fence also closes code. In Python 3.11, looking up the
 #: members of an enumeration would take half of the reader's time.
@@ -39,7 +38,7 @@ class Line:
     """A line without comments. ``text`` has no mark and no surrounding blanks; code keeps its indentation.
 
     ``mark`` is a heading's ``##``, an item's ``-`` or ``1.``, or the fence that opens code, otherwise empty. ``indent``
-    counts the columns before a heading's or an item's mark.
+    counts the columns before it.
     """
 
     # Not a named tuple, which takes a millisecond to define and twice as long to make.
@@ -71,13 +70,15 @@ class Lines:
         self._code_is_text = code_is_text
 
     def __iter__(self) -> Iterator[Line]:
-        fence, comment, opened = "", False, 0
+        fence: Line | None = None
+        comment, opened = False, 0
         after_mark = len(plain.BOM) if self._text.startswith(plain.BOM) else 0
         for number, (_, line) in enumerate(plain.lines(self._text, start=after_mark), 1):
             if fence:
-                closed = marks.closes(line.strip(), fence)
+                text = line.lstrip()
+                closed = marks.closes(text, fence.mark) and len(line) - len(text) <= fence.indent + 3
                 yield Line(FENCE if closed else CODE, number, line.rstrip())
-                fence = "" if closed else fence
+                fence = None if closed else fence
                 continue
             if comment or "<!--" in line:
                 opened = opened if comment and "-->" not in line else number
@@ -85,9 +86,9 @@ class Lines:
             found = _line(line, number)
             yield found
             if found.kind == FENCE and not self._code_is_text:
-                fence, opened = found.mark, number
+                fence = found
         if fence or comment:
-            self.unclosed = fence or "<!--", opened
+            self.unclosed = (fence.mark, fence.number) if fence else ("<!--", opened)
 
 
 def read_line(text: str) -> Line:
@@ -106,5 +107,5 @@ def _line(line: str, number: int) -> Line:
     if first == "#" and indent <= 3 and (heading := marks.heading(text)):
         return Line(HEADING, number, heading[1], first * heading[0], indent)
     if fence := marks.fence(text):
-        return Line(FENCE, number, text[len(fence) :].lstrip(), fence)
+        return Line(FENCE, number, text[len(fence) :].lstrip(), fence, indent)
     return Line(RULE if marks.is_rule(text) else TEXT, number, text)

@@ -136,7 +136,9 @@ class _Scanner:
             if rest[0] == ">":
                 self._enter(None, matched)
                 at = content + (2 if rest[1:2] == " " else 1)
-            elif self._leaf_block(rest, matched, number, start, end, under=under, lazy=lazy):
+            elif (under or rest[0] in "#`~<") and self._leaf_block(
+                rest, matched, number, start, end, under=under, lazy=lazy
+            ):
                 return
             elif item := _item(rest, indent, under=under):
                 self._enter(item, matched)
