@@ -57,8 +57,8 @@ class _Check:
                 if count == self._limits.max_items + 1:
                     message = f"exceeds the limit of {self._limits.max_items} items"
                     self._add("curated/items", line.number, message, fix="Merge or remove items before adding one.")
-            elif shape := _wrong_shape(line, first=index == 0):
-                self._shape(line, shape)
+            elif line.kind != HEADING or (line.level == 1 and index > 0):
+                self._shape(line)
             if line.kind != FENCE:
                 self._content(line)
         if document.unclosed:
@@ -75,11 +75,15 @@ class _Check:
         if first != line.number:
             self._add("curated/duplicate", line.number, f"repeats line {first}", fix="Remove either line.")
 
-    def _shape(self, line: Line, shape: str) -> None:
-        if self._limits.bullets:
-            fix = "Begin each item with '- ' at the margin."
-            warning = True if line.kind == FENCE else None
-            self._add("curated/bullets", line.number, f"is {shape}", fix=fix, warning=warning)
+    def _shape(self, line: Line) -> None:
+        """Report a line that has no place in a memory. Of fenced code only the line that opens it is reported."""
+        if not self._limits.bullets or (line.kind == FENCE and not line.mark):
+            return
+        other = "an empty item" if _is_item(line) else "not an item"
+        shape = {HEADING: "a title below the first line", FENCE: "fenced code, not an item"}.get(line.kind, other)
+        warning = True if line.kind == FENCE else None
+        fix = "Begin each item with '- ' at the margin."
+        self._add("curated/bullets", line.number, f"is {shape}", fix=fix, warning=warning)
 
     def _content(self, line: Line) -> None:
         if path := rules.machine_path(line.text):
@@ -107,12 +111,3 @@ class _Check:
 def _is_item(line: Line) -> bool:
     """Whether a line is an item in the form that holdfast writes. Other lists are prose."""
     return line.kind == ITEM and line.mark == "-" and not line.indent
-
-
-def _wrong_shape(line: Line, *, first: bool) -> str:
-    """What a line is that has no place in a memory; empty for headings and items, and for the line closing a fence."""
-    if line.kind == HEADING:
-        return "a title below the first line" if line.level == 1 and not first else ""
-    if line.kind == FENCE:
-        return "fenced code, not an item" if line.mark else ""
-    return "an empty item" if _is_item(line) else "not an item"

@@ -45,6 +45,7 @@ _HTML: Final = tuple(
 )
 _LONE_TAG: Final = _HTML[-1][0]
 _CONTINUES: Final = ("fence", "html")
+_QUOTATION: Final = 0
 
 
 class Heading(NamedTuple):
@@ -81,28 +82,20 @@ def outline(text: str) -> Outline:
     return Outline(tuple(scanner.headings), tuple(scanner.items), unclosed)
 
 
-class _Item:
-    """A list item. Its content begins ``width`` columns into its parent; ``empty`` until it has content."""
-
-    __slots__ = ("empty", "width")
-
-    def __init__(self, width: int, *, empty: bool) -> None:
-        self.width = width
-        self.empty = empty
-
-
 class _Scanner:
-    """The open blocks: ``stack`` holds list items, and None for a quotation. ``leaf`` is the open block that receives
-    lines, if any: ``paragraph``, ``code`` (indented), ``fence`` or ``html``."""
+    """The open blocks. ``stack`` holds for each list item the columns by which its content is indented in its parent,
+    and :data:`_QUOTATION`. ``leaf`` is the open block that receives lines, if any: ``paragraph``, ``code`` (indented),
+    ``fence`` or ``html``."""
 
     def __init__(self) -> None:
         self.headings: list[Heading] = []
         self.items: list[int] = []
-        self.stack: list[_Item | None] = []
+        self.stack: list[int] = []
         self.leaf = ""
         self.leaf_line = 0
         self.html_end: Lazy | None = None
         self._leaf_start = 0
+        self._is_empty = False  # the innermost item has no content yet
         self._fence = ""
         self._paragraph: list[str] = []
 
@@ -111,7 +104,7 @@ class _Scanner:
         if not self.stack and self.leaf in ("", "paragraph") and line[:1].isalpha():
             self._add_text(line, number, start)  # most lines are like this
             return
-        if self.stack and None not in self.stack and self.leaf not in _CONTINUES and _is_indented_heading(line):
+        if self.stack and _QUOTATION not in self.stack and self.leaf not in _CONTINUES and _is_indented_heading(line):
             self._close_to(0)
         at, matched = self._match_containers(line)
         whole = matched == len(self.stack)
@@ -134,17 +127,17 @@ class _Scanner:
             if len(self.stack) >= _MAX_DEPTH:
                 break
             if rest[0] == ">":
-                self._enter(None, matched)
+                self._enter(_QUOTATION, matched)
                 at = content + (2 if rest[1:2] == " " else 1)
             elif (under or rest[0] in "#`~<") and self._leaf_block(
                 rest, matched, number, start, end, under=under, lazy=lazy
             ):
                 return
-            elif item := _item(rest, indent, under=under):
-                self._enter(item, matched)
+            elif width := _width(rest, indent, under=under):
+                self._enter(width, matched)
                 if len(self.stack) == 1:
                     self.items.append(start)
-                at = min(content + item.width - indent, len(line))
+                at = min(content + width - indent, len(line))
             elif marks.is_rule(rest):
                 self._open("", matched, number)
                 return
@@ -162,7 +155,7 @@ class _Scanner:
         if matched < len(self.stack):
             self._close_to(matched)
         if not blank:
-            self._fill()
+            self._is_empty = False
             self._add_text(rest, number, start)
         elif self.leaf == "paragraph":
             self.leaf = ""
@@ -170,20 +163,20 @@ class _Scanner:
     def _match_containers(self, line: str) -> tuple[int, int]:
         """The column where the open containers end in the line, and how many of them continue in it."""
         at = 0
-        for matched, container in enumerate(self.stack):
+        for matched, width in enumerate(self.stack):
             indent = _indent(line, at)
             blank = at + indent >= len(line)
-            if container is None:
+            if width == _QUOTATION:
                 if indent > 3 or line[at + indent : at + indent + 1] != ">":
                     return at, matched
                 at += indent + 1
                 at += line[at : at + 1] == " "
             elif blank:
-                if container.empty:
+                if self._is_empty and matched == len(self.stack) - 1:
                     return at, matched
                 at = len(line)
-            elif indent >= container.width:
-                at += container.width
+            elif indent >= width:
+                at += width
             else:
                 return at, matched
         return at, len(self.stack)
@@ -252,23 +245,18 @@ class _Scanner:
         """Whether the open paragraph is only a link definition so far, so that the next line begins a new block."""
         return len(self._paragraph) == 1 and _REFERENCE.match(self._paragraph[0]) is not None
 
-    def _enter(self, container: _Item | None, matched: int) -> None:
+    def _enter(self, container: int, matched: int) -> None:
         self._close_to(matched)
-        self._fill()
         self.stack.append(container)
+        self._is_empty = container != _QUOTATION
 
     def _open(self, leaf: str, matched: int, number: int) -> None:
         self._close_to(matched)
-        self._fill()
         self.leaf, self.leaf_line = leaf, number
 
     def _close_to(self, matched: int) -> None:
         del self.stack[matched:]
-        self.leaf = ""
-
-    def _fill(self) -> None:
-        if self.stack and (top := self.stack[-1]) is not None:
-            top.empty = False
+        self.leaf, self._is_empty = "", False
 
 
 def _indent(line: str, at: int) -> int:
@@ -280,15 +268,15 @@ def _is_indented_heading(line: str) -> bool:
     return line[:1] == " " and _indent(line, 0) <= 3 and marks.heading(line.lstrip(" ")) is not None
 
 
-def _item(rest: str, indent: int, *, under: bool) -> _Item | None:
-    """The list item that ``rest`` begins, or None. An item that interrupts a paragraph must not be empty, and must
-    begin with 1 if it is numbered."""
+def _width(rest: str, indent: int, *, under: bool) -> int:
+    """The columns before the content of the list item that ``rest`` begins, or 0. An item that interrupts a paragraph
+    must not be empty, and must begin with 1 if it is numbered."""
     mark = marks.item(rest)
     if not mark:
-        return None
+        return 0
     after = rest[len(mark) :]
     blank = not after.strip(" ")
     if under and (blank or (mark not in marks.BULLETS and int(mark[:-1]) != 1)):
-        return None
+        return 0
     spaces = len(after) - len(after.lstrip(" "))
-    return _Item(indent + len(mark) + (1 if blank or spaces >= 5 else spaces), empty=blank)
+    return indent + len(mark) + (1 if blank or spaces >= 5 else spaces)
