@@ -23,8 +23,8 @@ _MOST_DIGITS: Final = 3
 #: First characters of lines that can be more than text.
 _FIRST: Final = frozenset(_BULLETS + "0123456789#`~_")
 
-#: Kinds of lines. A line that is all comment is blank, and a fence also closes code. In Python 3.11, looking up the
-#: members of an enumeration would take half of the reader's time.
+#: Kinds of lines. A line that is all comment is blank, and a fence also closes code. Not an enumeration, because Python
+#: 3.11 looks up its members slowly.
 BLANK: Final = "blank"
 HEADING: Final = "heading"
 ITEM: Final = "item"
@@ -41,7 +41,7 @@ class Line:
     counts the columns before it.
     """
 
-    # Not a named tuple, which takes a millisecond to define and twice as long to make.
+    # Not a named tuple, which takes two thirds longer to make.
     __slots__ = ("indent", "kind", "mark", "number", "text")
 
     def __init__(self, kind: str, number: int, text: str, mark: str = "", indent: int = 0) -> None:

@@ -1,7 +1,7 @@
 """Marks that begin a line of Markdown. No other module recognises them.
 
 Each function takes a line from its first character that is not blank. There are no regular expressions here, because
-compiling them takes longer than reading a memory.
+each flush is a process that would have to compile them.
 
 Source: CommonMark 0.31.2, sections 4 and 5.2; task list items of GitHub Flavored Markdown 0.29.
 """
