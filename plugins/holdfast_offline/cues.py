@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from holdfast.models import Category
 from holdfast.text.lazy import Lazy
+from holdfast.text.markdown.lines import read_line
 
 
 class Kind(Enum):
@@ -174,9 +175,7 @@ _HEADING_CUES: Final = {
     Kind.DECISION: Cue(Kind.DECISION, "", category=Category.CONTEXT, confidence=DECIDED),
     Kind.FACT: Cue(Kind.FACT, "", user_only=True, category=Category.KNOWLEDGE, confidence=EXPLICIT),
 }
-_HEADING: Final = Lazy(
-    r"\s*(?:#{1,6}\s+[*_]*(?P<title>[^*_:#]+)[*_:#\s]*|[*_]*(?P<label>[^*_:#]+)(?:[*_]*:[*_]*|[*_]+)\s*)$"
-)
+_LABEL: Final = Lazy(r"\s*[*_]*([^*_:#]+)(?:[*_]*:[*_]*|[*_]+)\s*$")
 _QUESTIONS: Final = Lazy(r"questions?|unresolved", re.IGNORECASE)
 _SEVERITY: Final = Lazy(r"blockers?", re.IGNORECASE)
 _HABIT: Final = Lazy(r"(?:that )?(?:we |i |please )?(?:always|never)\b", re.IGNORECASE)
@@ -216,9 +215,15 @@ def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
 
 def heading(line: str, *, user: bool) -> Cue | None:
     """The cue of a line that only introduces the list below it, such as ``## Decisions``."""
-    if len(line) > 60 or not (found := _HEADING.match(line)):
+    if len(line) > 60:
         return None
-    words = (found["title"] or found["label"]).strip()
+    found = read_line(line)
+    if found.level:
+        words = found.text.strip("*_: ")
+    elif label := _LABEL.match(line):
+        words = label[1].strip()
+    else:
+        return None
     for pattern, kind in _HEADINGS:
         if pattern.fullmatch(words):
             own = bool(_SEVERITY.fullmatch(words))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -10,6 +11,7 @@ from holdfast.models import Message
 from holdfast_authorship.ownwords import own_words
 from holdfast_offline.conversation import asked, ending, tasks
 from holdfast_offline.conversation.asked import Kind
+from holdfast_offline.speech import own_lines
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 
@@ -309,3 +311,18 @@ def test_needed__options_and_then_more_text__are_searched_in_linear_time() -> No
     items = "1. **Go on** - as in the plan\n2. **Change it** - other steps\n3. **Stop** - change nothing"
     rest = "\n\n".join(f"Line {number} of the commands that take one part of the plan " * 2 for number in range(7))
     assert "Go on" not in ending.needed(f"**Options:**\n\n{items}\n\n{rest}")  # takes hours if a line may be split
+
+
+def test_end__answer_of_unclosed_fences__takes_no_longer_than_its_length_asks_for() -> None:
+    """8,000 fences took two seconds, and twice as many eight."""
+    begun = time.process_time()
+    end(ASK, ("assistant", "```a\n" * 30_000))
+    assert time.process_time() - begun < 5.0
+
+
+def test_own_lines__inline_code_in_three_backticks__hides_nothing() -> None:
+    assert list(own_lines("```make``` runs it.\nWe use uv.\n- ```sh\n  code\n  ```\nend")) == [
+        "```make``` runs it.",
+        "We use uv.",
+        "end",
+    ]
