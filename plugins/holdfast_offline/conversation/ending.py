@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
+from holdfast.text.markdown.lines import HEADING, ITEM, TEXT, Lines
 from holdfast.text.plain import cut
 from holdfast_authorship.ownwords import own_words
 from holdfast_authorship.sources import short_id
@@ -289,7 +290,7 @@ def _proposal(text: str) -> str:
 
 def _last_sentences(text: str) -> list[str]:
     """The last sentences, without code and markup."""
-    prose = re.sub(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1[ \t]*$", "", text, flags=re.DOTALL | re.MULTILINE)[-_TAIL:]
-    lines = (re.sub(r"^\s*(?:[-*+•>#]+|\d{1,3}[.)])\s+|[*_]{2,}", "", line) for line in prose.splitlines())
+    prose = "\n".join(line.text.lstrip("> ") for line in Lines(text) if line.kind in (HEADING, ITEM, TEXT))[-_TAIL:]
+    lines = re.sub(r"[*_]{2,}", "", prose).splitlines()
     found = (sentence.strip() for line in lines for sentence in _SENTENCE.split(line))
     return [s for s in found if any(c.isalnum() for c in s)]

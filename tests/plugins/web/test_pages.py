@@ -390,7 +390,7 @@ def test_page__after_another_process_wrote__shows_the_new_state(
     assert "The login test is slow" in client.get("facts").text
     assert "SAFE, with turns not yet flushed" in plain(client.get().text)
     session.compact(0)
-    assert "Everything said is durable." in plain(client.get().text)
+    assert "Every message is durable." in plain(client.get().text)
     assert "1 message left the context, 0 stayed" in plain(client.get("sessions/s1").text)
     session.add("user", "Now the logout test")
     assert "Now the logout test" in client.get("sessions/s1").text
