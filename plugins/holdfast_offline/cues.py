@@ -49,11 +49,14 @@ DECIDED: Final = 0.8
 HABIT: Final = 0.7
 
 _WE = r"(?:we|i)"
-#: A name in the rest of the sentence: code, a path, a number, a capital, or the rejected alternative.
-_NAMED: Final = (
-    r"\b(?! (?:your|my|this|that|these|it|option|approach|plan)\b)"
-    r"(?=.*(?:`|\w[./_]\w|\w*\d\w|\binstead of\b|\brather than\b|(?-i:\b[A-Z]\w)))"
-)
+_OWN: Final = r"\b(?! (?:your|my|this|that|these|it|option|approach|plan)\b)"
+#: Code, a path, a number or a capital.
+_NAME: Final = r"(?:`|\w[./_]\w|\w*\d\w|(?-i:\b[A-Z]\w))"
+_REJECTED: Final = r"\b(?:instead of|rather than)\b"
+#: A name in the rest of the sentence, or the rejected alternative.
+_NAMED: Final = rf"{_OWN}(?=.*(?:{_NAME}|{_REJECTED}))"
+#: The same with the name before a purpose: "let's use a team to improve the UI" asks for work.
+_NAMED_FIRST: Final = rf"{_OWN}(?=.*{_REJECTED}|(?:(?!(?-i: to [a-z])).)*{_NAME})"
 #: A time or an occasion that no rule follows.
 _WHEN = (
     r"(?:in|at|on|during|after|before|last|yesterday|already|earlier|together|when|with)\b"
@@ -77,7 +80,8 @@ CUES: Final = (
         Kind.DECISION,
         rf"{_WE}(?:['’]ve| have)? decided (?:against|not)\b|decided (?:against|not)\b"
         # A choice counts if it has a name of its own. "Let's use the widget's layout" needs the talk before it.
-        rf"|(?:{_WE}(?:['’]ll| will| shall)|let['’]?s) (?:use|go with|stick (?:with|to)|switch to)(?! the\b){_NAMED}"
+        rf"|(?:{_WE}(?:['’]ll| will| shall)|let['’]?s) (?:use|go with|stick (?:with|to)|switch to)(?! the\b)"
+        rf"{_NAMED_FIRST}"
         # A limit is a rule. "X should be bigger" is a task.
         r"|(?!(?:maybe|perhaps|the should|the (?:first|last|second|next|other)|this|that|it|they|there|these|those"
         r"|which|what|you|he|she|we|i|who|how|where|when|why)\b)"

@@ -15,7 +15,7 @@ from holdfast.models import FactCandidate, Message
 from holdfast.text.lazy import Lazy
 from holdfast_authorship.ownwords import own_words
 from holdfast_offline import cues, replies
-from holdfast_offline.conversation import asked
+from holdfast_offline.conversation import asked, picks
 from holdfast_offline.cues import Cue, Kind
 from holdfast_offline.pointers import may_point, pointers
 from holdfast_offline.speech import BULLET, clip, own_lines, sentences
@@ -108,6 +108,7 @@ class Statements:
     pointers: Newest = field(factory=Newest)
     facts: dict[str, FactCandidate] = field(factory=dict)
     _asked: list[str] = field(factory=list)  # the agent's questions and blockers since the user last spoke
+    _answer: str = ""  # the agent's newest answer, until the user speaks
 
     def read(self, message: Message, *, point: bool = True) -> None:
         """Read a message of the user, an answer of the agent, or the user's reply in a tool result, whose pointers are
@@ -117,6 +118,9 @@ class Statements:
             return
         user = message.role == "user"
         text = own_words(message.text) if user else message.text
+        if user and (option := picks.picked(self._answer, text)) and replies.settles(option):
+            self.decisions.add(clip(f"{option.question} {option.text}", MAX_ITEM_CHARS))
+        self._answer = "" if user else text
         kind = asked.kind_of_words(text) if user else asked.Kind.NOTHING
         if kind is asked.Kind.REQUEST:
             self.next_step = ""

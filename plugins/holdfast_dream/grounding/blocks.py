@@ -22,8 +22,9 @@ _HELD: Final = 1_000
 
 
 def normal(line: str) -> str:
-    """A line without its marks and with single spaces, in one form of its characters and in lower case."""
-    return " ".join(plain(strip_marks(line)).replace("`", "").split()).lower()
+    """A line without its marks and final full stop, with single spaces, in one form of its characters and in lower
+    case."""
+    return " ".join(plain(strip_marks(line)).replace("`", "").split()).lower().rstrip(".")
 
 
 def strip_marks(line: str) -> str:

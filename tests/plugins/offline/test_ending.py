@@ -92,6 +92,10 @@ def test_ending__nothing_said__is_unknown() -> None:
 
 # --- the user's own words -------------------------------------------------------------------------------------------
 
+#: The frame of a command's template around the words typed after the command.
+TEMPLATE_OPEN = "## User Input\n\n```"
+TEMPLATE_END = "```\n\nYou **MUST** consider the user input before going on.\n\n## Outline\n\n1. Plan it.\n"
+
 
 @pytest.mark.parametrize(
     ("sent", "own"),
@@ -105,6 +109,13 @@ def test_ending__nothing_said__is_unknown() -> None:
         ("# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nTest first\n</INSTRUCTIONS>", ""),
         ("<command-name>/review</command-name><command-args>the form</command-args>", "/review the form"),
         ("<command-name>/clear</command-name><command-args></command-args>", ""),
+        (f"{TEMPLATE_OPEN}text\nShips\n```sh\nmake\n```\nat noon\n{TEMPLATE_END}", "Ships\n```sh\nmake\n```\nat noon"),
+        (f"## Purpose\n\nA list.\n\n{TEMPLATE_OPEN}text\nFix it\n{TEMPLATE_END}", "Fix it"),
+        (f"{TEMPLATE_OPEN}text\n{TEMPLATE_END}", ""),
+        (f"---\nname: x\ndescription: Plans it\n---\n\n{TEMPLATE_OPEN}text\n$ARGUMENTS\n{TEMPLATE_END}", "Plans it"),
+        (f"{TEMPLATE_OPEN}text\n{TEMPLATE_END}".replace("1. Plan", "Goal: Plan"), "Plan it."),
+        ("You **MUST** consider the user input of the form", "You **MUST** consider the user input of the form"),
+        ("<session-start-hook>Git Status: main</session-start-hook>", ""),
         ("[Image #1] Fix it", "Fix it"),
         ("\x1b[31mFix it\x1b[0m", "Fix it"),
         ("[Request interrupted by user for tool use]", ""),
@@ -195,6 +206,14 @@ def test_objective__number_of_a_list__names_the_item() -> None:
     table = "| # | Title |\n|---|---|\n| 4 | Auto-update |\n| 5 | **Security review** fixes |"
     said = messages(("user", "List the open todos"), ("assistant", table), ("user", "5 seems like a low hanging fruit"))
     assert asked.objective(said, 200) == "5 seems like a low hanging fruit (Security review fixes)"
+
+
+@pytest.mark.parametrize(
+    "listed", ["| A | Red |\n| B | Dark green |", "**A)** Red\n**B)** Dark green", "A. Red\nB. Dark green"]
+)
+def test_objective__letter__names_the_option(listed: str) -> None:
+    said = messages(("user", "Paint the shed"), ("assistant", f"Which colour?\n\n{listed}"), ("user", "option b"))
+    assert asked.objective(said, 200) == "option b (Dark green)"
 
 
 def test_objective__said_in_the_middle_of_a_turn__names_the_request_it_steers() -> None:
