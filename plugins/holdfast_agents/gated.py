@@ -21,7 +21,7 @@ from holdfast_agents.records.follow import Followed, follow
 from holdfast_agents.records.summaries import last_summary
 from holdfast_authorship import hostile
 from holdfast_authorship.witness import Witness
-from holdfast_rows import summaries
+from holdfast_message_formats import summaries
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

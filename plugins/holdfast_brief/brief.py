@@ -29,7 +29,7 @@ from holdfast.text.plain import BOM
 from holdfast_authorship.witness import Witness
 from holdfast_brief.fitting import fitted
 from holdfast_brief.resume import artifacts, own_first, resume
-from holdfast_losses import losses
+from holdfast_data_loss import losses
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services

@@ -16,7 +16,7 @@ from holdfast.cli.args import examples, file_name
 from holdfast.cli.terminal import Term
 from holdfast.config.layout import Surface
 from holdfast.errors import ConfigError, FlushRefused
-from holdfast_demo.stage import KEEP, Stage
+from holdfast_demo.demo_runner import KEEP, Stage
 from holdfast_dream.commands import shown
 from holdfast_dream.dreamlog import Status
 

@@ -276,8 +276,8 @@ def _provenance(memory: Holdfast) -> Iterator[Check]:
 def _stored(memory: Holdfast, *, repair: bool, away: bool = False) -> Iterator[Check]:
     """Whether what receipts, journals and the store acknowledged is still there. ``away``: the store's server could not
     be asked, so only this machine's files are checked."""
+    from holdfast_data_loss import audit
     from holdfast_doctor import mending
-    from holdfast_losses import audit
 
     found = audit.here(memory.services) if away else audit.every(memory.services)
     if not found and not away:

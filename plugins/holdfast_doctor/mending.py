@@ -17,7 +17,7 @@ from holdfast.errors import HoldfastError
 from holdfast.flush import closings, curated, handoff, notes
 from holdfast.fs import durable, private
 from holdfast.journal.journal import Journal, file_stem
-from holdfast_losses import audit, tally
+from holdfast_data_loss import audit, tally
 from holdfast_sessions import rewriting
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Mended:
 
 
 def mend(services: Services, losses: Sequence[Loss]) -> Iterator[Mended]:
-    """Repair as much as possible. ``losses`` come from :func:`holdfast_losses.audit.every`. Raises only the store's
+    """Repair as much as possible. ``losses`` come from :func:`holdfast_data_loss.audit.every`. Raises only the store's
     errors. Repairs made until then stay."""
     for loss in losses:
         try:

@@ -22,7 +22,7 @@ from holdfast.errors import HoldfastError, NotFound, TryLater, Unavailable
 from holdfast.fs import durable, private
 from holdfast.models.value import Value
 from holdfast.text.lazy import log
-from holdfast_losses.waiting import Row, WaitingList
+from holdfast_data_loss.waiting_list import Row, WaitingList
 
 if TYPE_CHECKING:
     from holdfast.models import Evidence

@@ -24,7 +24,7 @@ from holdfast.journal import journal
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.journal.safety import State
 from holdfast.plugin import progress
-from holdfast_losses.losses import note_forgotten
+from holdfast_data_loss.losses import note_forgotten
 from holdfast_privacy import text_search
 from holdfast_privacy.selectors import day_of
 from holdfast_privacy.sweep import Walk, forget_derived, last_said

@@ -82,13 +82,13 @@ def _say_withheld(out: Term, withheld: list[Setting]) -> None:
 
 
 def _set(out: Term, root: str, args: Namespace) -> int:
-    from holdfast_settings import consequences, effective
+    from holdfast_settings import config_warnings, effective
 
     value = effective.parse_value(args.value)
-    matters = args.key in consequences.KEYS
-    before = consequences.held(root) if matters else None
+    matters = args.key in config_warnings.KEYS
+    before = config_warnings.held(root) if matters else None
     name = effective.change(root, args.key, value, user=args.user)
-    warnings = consequences.warnings(root, before) if matters else []
+    warnings = config_warnings.warnings(root, before) if matters else []
     now = next((s for s in reversed(effective.effective(root)) if s.key == args.key), None)
     in_force = now is not None and now.in_force and now.value == value
     if now is not None and not now.in_force:

@@ -19,7 +19,7 @@ from holdfast.config.serde import moment, stamp
 from holdfast.fs import durable, private, safeopen
 from holdfast.models import Fact
 from holdfast.text import untrusted
-from holdfast_losses import tally
+from holdfast_data_loss import tally
 
 _FILE = "facts.log.jsonl"
 

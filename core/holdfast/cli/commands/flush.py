@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.models import Payload
     from holdfast.session.session import Session
-    from holdfast_rows.reading import Transcript
+    from holdfast_message_formats.reading import Transcript
 
 REASONS = ("compaction", "end", "handoff", "switch", "manual")
 _CHUNK = 250

@@ -10,7 +10,7 @@ from holdfast.errors import Corrupt
 from holdfast.flush import notes
 from holdfast.flush.interfaces.losses import Loss
 from holdfast.journal.journal import Journal, session_files, session_id_of
-from holdfast_losses import losses
+from holdfast_data_loss import losses
 
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
