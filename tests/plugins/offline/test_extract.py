@@ -495,9 +495,10 @@ def test_extract__text_inside_a_memory_fence__is_never_extracted_again(text: str
     "unit",
     ["a plain line of a log that says nothing\n", "remember: x is y\n", "never a b c. ",
      "remember: x is y. ", "a", "\n", "- ", "<recalled-memory>",
-     "**", "prefer a.", "https://a", "next ", "#218 ", "```\n", "the goal ", "1 failed ", "we will use "],
+     "**", "prefer a.", "https://a", "next ", "#218 ", "```\n", "`", "```python\n", "the goal ", "1 failed ",
+     "we will use "],
 )  # fmt: skip
-@pytest.mark.parametrize("role", ["user", "tool"])
+@pytest.mark.parametrize("role", ["user", "assistant", "tool"])
 def test_extract__a_long_message__takes_time_in_proportion(role: str, unit: str) -> None:
     """Eight times the text may take eight times as long, and some; a quadratic rule would take sixty-four times."""
 
