@@ -16,13 +16,13 @@ _HELD: Final = 1_000
 TITLE: Final = "# Memory"
 
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[\w-]*\s*")
-_HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)\s*#*\s*")
+_HEADING = re.compile(r" {0,3}#{1,6}\s+(.*)")
 _BOLD_HEADING = re.compile(r"(\*\*|__)([^*_]{1,80}?):?\1:?")
 _ITEM = re.compile(r"\s*(?:[-*+\u2022\u2013\u2014]|\d{1,3}[.)])\s+(.*)")
 _BOXES = re.compile(r"(?:\[[ xX]\]\s+)+")
 _RULE = re.compile(r"\s*([-*_])(?:\s*\1){2,}\s*")
 _NOTHING = re.compile(
-    r"[\W_]*(?:none|nothing|empty|n/?a|null|todo|tbd|ok(?:ay)?|done|no (?:changes?|items?|memor(?:y|ies)|content))?"
+    r"[\W_]*+(?:none|nothing|empty|n/?a|null|todo|tbd|ok(?:ay)?|done|no (?:changes?|items?|memor(?:y|ies)|content))?"
     r"(?: yet| so far)?[\W_]*",
     re.IGNORECASE,
 )
@@ -107,11 +107,12 @@ def parts(text: str, *, prose_is_item: bool = False) -> Iterator[Item | Title | 
         if is_blank:
             continue
         if found:
+            said = found[1].rstrip().rstrip("#") if found.re is _HEADING else found[2]
             if not title and not begun and line.lstrip().startswith("# "):
-                title = f"# {_one_line(found[1])}"
+                title = f"# {_one_line(said)}"
                 yield Title(title)
             else:
-                heading = _one_line(found[found.re.groups]).strip("*_ ").rstrip(":")
+                heading = _one_line(said).strip("*_ ").rstrip(":")
         elif item:
             said = _one_line(_BOXES.sub("", item[1], count=1) if item[1].startswith("[") else item[1])
             if not _NOTHING.fullmatch(said):
@@ -136,11 +137,13 @@ def _one_line(text: str) -> str:
 
 
 def _without_comments(line: str, *, inside: bool) -> tuple[str, bool]:
-    kept = ""
-    while line:
-        before, mark, line = line.partition("-->" if inside else "<!--")
-        if inside and not mark:
-            return kept, True
-        kept += "" if inside else before
-        inside = bool(mark) and not inside
-    return kept, inside
+    kept: list[str] = []
+    at = 0
+    while at < len(line):
+        found = line.find("-->" if inside else "<!--", at)
+        if found < 0:
+            return "".join((*kept, "" if inside else line[at:])), inside
+        if not inside:
+            kept.append(line[at:found])
+        at, inside = found + (3 if inside else 4), not inside
+    return "".join(kept), inside

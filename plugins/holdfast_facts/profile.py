@@ -38,7 +38,7 @@ MAX_RECENT: Final = 5
 _MAX_ITEM_CHARS: Final = 400
 
 _NOTHING: Final = Profile()
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)$")
 _FIELDS = {anchor.casefold(): name for name, anchor in ANCHORS.items()}
 
 
@@ -181,4 +181,4 @@ def _heading(line: str) -> str | None:
     match = _HEADING.fullmatch(line) if "#" in line[:4] else None
     if match is None or len(match[1]) > 2:
         return None
-    return _FIELDS.get(match[2].casefold(), "") if len(match[1]) == 2 else ""
+    return _FIELDS.get(match[2].rstrip(" \t").rstrip("#").rstrip(" \t").casefold(), "") if len(match[1]) == 2 else ""

@@ -23,6 +23,7 @@ from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
 from holdfast.text import untrusted
 from holdfast.text.lazy import Lazy
+from holdfast.text.plain import without_comments
 from holdfast_sessions import archive
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ REST_OF_DAY_S: Final = 86_399
 #: Seconds for which a server's content counts as unchanged.
 _REMOTE_S: Final = 60
 _LINE: Final = Lazy("^.*$", re.MULTILINE)
-_COMMENT: Final = Lazy(r"<!--.*?-->")
 #: The handoff's table for programs, which repeats its text.
 _TABLE: Final = Lazy(r"\A\+\+\+\n.*?^\+\+\+$", re.MULTILINE | re.DOTALL)
 
@@ -233,7 +233,7 @@ def document(memory: Holdfast, name: str) -> Iterator[Text]:
     table = _TABLE.search(found.text) if memory.services.layout.surface_of(name) == Surface.HANDOFF else None
     begin = table.end() if table else 0
     for number, line in enumerate(_LINE.finditer(found.text), 1):  # a list of short lines takes many times their bytes
-        body = _COMMENT.sub("", line[0]).strip() if line.start() >= begin else ""
+        body = without_comments(line[0]).strip() if line.start() >= begin else ""
         if body and not (kind == NOTE and _FRAME.search(body)):
             yield Text(DECISION if kind == NOTE and body.startswith(_DECISION) else kind, str(number), at, "", body)
 

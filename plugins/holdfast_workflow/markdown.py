@@ -22,7 +22,7 @@ _BREAKS: Final = re.compile(r"\r\n|\r|\n")
 _MAX_DEPTH: Final = 20
 _ATX: Final = re.compile(r"(#{1,6})(?:[ \t]+(.*))?$")
 _INDENTED: Final = re.compile(r" {1,3}#{1,6}(?: |$)")
-_CLOSING_HASHES: Final = re.compile(r"(?:^|[ \t]+)#+[ \t]*$")
+_CLOSING_HASHES: Final = re.compile(r"(?:^|(?<![ \t])[ \t]+)#+[ \t]*$")
 _FENCE: Final = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 _SETEXT: Final = re.compile(r"(=+|-+)[ \t]*$")
 _BREAK: Final = re.compile(r"(?:(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|(?:-[ \t]*){3,})$")

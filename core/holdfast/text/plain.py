@@ -36,6 +36,16 @@ def one_line(text: str) -> str:
     return " ".join(text.split()).replace("<!--", "&lt;!--")
 
 
+def without_comments(line: str, instead: str = "") -> str:
+    """``line`` with each complete HTML comment replaced."""
+    kept: list[str] = []
+    at = 0
+    while (start := line.find("<!--", at)) >= 0 and (end := line.find("-->", start + 4)) >= 0:
+        kept += (line[at:start], instead)
+        at = end + 3
+    return "".join((*kept, line[at:]))
+
+
 def cut(text: str, limit: int) -> str:
     """``text`` on one line of at most ``limit`` characters, cut at a word and ended with an ellipsis."""
     text = " ".join(text.split())

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.text.plain import lines
+from holdfast.text.plain import lines, without_comments
 from holdfast_dream.grounding.tokens import plain
 
 _ITEM: Final = re.compile(r"([ \t]*)(?:[-*+•]|[0-9]{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-_HEADING: Final = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*?)[ \t#]*\Z")
-_COMMENT: Final = re.compile(r"<!--.*?-->")
+_HEADING: Final = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*)\Z")
+#: What may follow a heading on its line.
+_CLOSING: Final = " \t#"
 _SENTENCE: Final = re.compile(
     r"(?<=[.!?。！？])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!\b[DM]r\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)(?<! [A-Z]\.)"
     r"(?:\s+|(?<=[。！？]))"
@@ -28,10 +29,10 @@ def normal(line: str) -> str:
 
 def strip_marks(line: str) -> str:
     """A line without its item, heading or quotation marks."""
-    line = _COMMENT.sub(" ", line).strip().lstrip("> ")
+    line = without_comments(line, " ").strip().lstrip("> ")
     heading = _HEADING.match(line)
     if heading:
-        return heading[2]
+        return heading[2].rstrip(_CLOSING)
     item = _ITEM.match(line)
     return line[item.end() :] if item else line
 
@@ -43,7 +44,7 @@ def blocks(text: str) -> Iterator[tuple[int, str, int, str]]:
     start, kind, level = 0, "", 0
     fenced = False
     for number, (_, line) in enumerate(lines(text), 1):
-        line = _COMMENT.sub(" ", line)
+        line = without_comments(line, " ")
         bare = line.strip().lstrip("> ")
         fence = bare.startswith(("```", "~~~"))
         heading = None if fenced else _HEADING.match(line)
@@ -54,7 +55,7 @@ def blocks(text: str) -> Iterator[tuple[int, str, int, str]]:
             held, joined = [], 0
         fenced = fenced != fence
         if heading:
-            yield number, "heading", len(heading[1]), heading[2]
+            yield number, "heading", len(heading[1]), heading[2].rstrip(_CLOSING)
         elif item:
             start, kind, level, held = number, "item", len(item[1].expandtabs(4)), [line[item.end() :]]
         elif alone:

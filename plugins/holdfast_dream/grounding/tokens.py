@@ -45,6 +45,8 @@ _CAMEL: Final = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zäöüß]+|[0-9]+|[^\W\d_]+")
 _COUNTED: Final = re.compile(r"[0-9]{1,6}-[a-z]{3,}\Z")
 _ENDS: Final = frozenset(".:!?")
+#: Maximum length of a chunk to take apart at its colons and the like, which is recursive.
+_MAX_MIXED: Final = 300
 _NO_IDENTIFIER: Final = frozenset(["e.g", "i.e", "a.m", "p.m", "u.s", "z.b", "d.h"])
 #: Pairs that are not paths.
 _PAIRS: Final = words(
@@ -110,7 +112,8 @@ def plain(text: str) -> str:
 
 #: Thousands with spaces: 120 000, 3 400 EUR; but not two numbers in a row.
 _SPACED: Final = re.compile(
-    r"(?<![\w.,:/-])[0-9]{1,3}(?: [0-9]{3})*(?: 000(?![\w.,:/-]*[0-9])| [0-9]{3}(?= ?(?:[A-Z]{3}\b|[€$£])))"
+    # Not begun again inside of a row of groups, which would be searched from each of them.
+    r"(?<![\w.,:/-])(?:(?<!(?<![\w.,:/-])[0-9]{3} )|(?![0-9]{3}))[0-9]{1,3}(?: [0-9]{3})*(?: 000(?![\w.,:/-]*[0-9])| [0-9]{3}(?= ?(?:[A-Z]{3}\b|[€$£])))"
 )
 _ROLLED_BACK: Final = re.compile(r"\broll(?:s|ed|ing)? back\b", re.IGNORECASE)
 _LAST: Final = dict.fromkeys(("jan", "mar", "may", "jul", "aug", "oct", "dec"), 31) | dict.fromkeys(
@@ -203,6 +206,9 @@ def _classify(chunk: str) -> Iterator[Token]:
 
 
 def _mixed(chunk: str) -> Iterator[Token]:
+    if len(chunk) > _MAX_MIXED:
+        yield _identifier(chunk)
+        return
     first, dash, last = chunk.partition("-")
     if dash and ":" in first and quantities.moments(first) and quantities.moments(last):  # 08:00-18:00
         yield from _mixed(first)
