@@ -52,7 +52,7 @@ _WE = r"(?:we|i)"
 #: A name in the rest of the sentence: code, a path, a number, a capital, or the rejected alternative.
 _NAMED: Final = (
     r"\b(?! (?:your|my|this|that|these|it|option|approach|plan)\b)"
-    r"(?=.*(?:`|\w[./_]\w|\w*\d\w|\binstead of\b|\brather than\b|(?-i:\b[A-Z]\w)))"
+    r"(?=.*(?:`|\w[./_]\w|\d\w|\binstead of\b|\brather than\b|(?-i:\b[A-Z]\w)))"
 )
 #: A time or an occasion that no rule follows.
 _WHEN = (

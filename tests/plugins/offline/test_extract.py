@@ -512,6 +512,40 @@ def test_extract__a_long_message__takes_time_in_proportion(role: str, unit: str)
     assert grows_less_than(24, lambda: seconds(25_000), lambda: seconds(200_000), noise_s=0.1)
 
 
+@pytest.mark.parametrize(
+    ("role", "before", "unit", "after"),
+    [
+        ("assistant", "", "|", "x"),
+        ("assistant", " " * 2_000, "|", "x"),
+        ("assistant", "", "** ", "this is a longer sentence with more words:"),
+        ("assistant", "The first line of it is a sentence. ", "« ", ""),
+        ("assistant", "remember that ", "a", " x"),
+        ("assistant", "remember that <", "a", " x"),
+        ("assistant", "Decision: you must", "\n", " x"),
+        ("assistant", "Decision: use <", "a", " x"),
+        ("user", "", "?", "000"),
+        ("edit", "a b\nfile: a", "\t", "b"),
+        ("apply_patch", "*** Begin Patch\n*** Move to: a", "\t", "b"),
+        ("bash", "pytest", " ", "x"),
+    ],
+)
+def test_extract__a_line_made_to_be_slow__takes_time_in_proportion(
+    role: str, before: str, unit: str, after: str
+) -> None:
+    """Eight times the line may take eight times as long, and some. Lines of 8 kB took a minute to hours."""
+
+    def seconds(size: int) -> float:
+        text = before + unit * (size // len(unit)) + after
+        said = [(role, text)] if role in ("user", "assistant") else [("assistant", f"{role}: {text}", role)]
+        failed = [("tool", "1 failed", role, True)] if len(said[0]) > 2 else [("assistant", "Done.")] * (role == "user")
+        start = time.process_time()
+        extract(("user", "Fix the login."), *said, *failed)
+        return time.process_time() - start
+
+    seconds(100)  # imports
+    assert grows_less_than(16, lambda: seconds(2_000), lambda: seconds(16_000), noise_s=0.15)
+
+
 def test_extract__the_demo_session__gives_what_a_reader_would_note() -> None:
     """A coding session as a client records it, shipped with the package."""
     with resources.as_file(resources.files("holdfast_demo") / "session.jsonl") as path:
