@@ -113,7 +113,8 @@ def plain(text: str) -> str:
 #: Thousands with spaces: 120 000, 3 400 EUR; but not two numbers in a row.
 _SPACED: Final = re.compile(
     # Not begun again inside of a row of groups, which would be searched from each of them.
-    r"(?<![\w.,:/-])(?:(?<!(?<![\w.,:/-])[0-9]{3} )|(?![0-9]{3}))[0-9]{1,3}(?: [0-9]{3})*(?: 000(?![\w.,:/-]*[0-9])| [0-9]{3}(?= ?(?:[A-Z]{3}\b|[€$£])))"
+    r"(?<![\w.,:/-])(?:(?<!(?<![\w.,:/-])[0-9]{3} )|(?![0-9]{3}))"
+    r"[0-9]{1,3}(?: [0-9]{3})*(?: 000(?![\w.,:/-]*[0-9])| [0-9]{3}(?= ?(?:[A-Z]{3}\b|[€$£])))"
 )
 _ROLLED_BACK: Final = re.compile(r"\broll(?:s|ed|ing)? back\b", re.IGNORECASE)
 _LAST: Final = dict.fromkeys(("jan", "mar", "may", "jul", "aug", "oct", "dec"), 31) | dict.fromkeys(

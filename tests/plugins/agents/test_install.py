@@ -745,7 +745,7 @@ FAILED = {"continue": False, "stopReason": codex_files.FAILED}
         ("cat > /dev/null; exit 0", FAILED),
         ("echo '{\"continue\": tr'; exit 10", None),
         ("cat > /dev/null; echo 'Everything up-to-date'", FAILED),
-        ("echo 'warning: a remark'; echo '{\"continue\":false,\"stopReason\":\"x\"}'", FAILED),
+        ('echo \'warning: a remark\'; echo \'{"continue":false,"stopReason":"x"}\'', FAILED),
         (
             'echo \'{"continue":false,"stopReason":"the disk is full"}\'',
             {"continue": False, "stopReason": "the disk is full"},
