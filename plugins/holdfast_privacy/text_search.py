@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Final
 
 from holdfast.fs import durable, safeopen
+from holdfast.text.plain import stream_safe
 from holdfast_sessions import archive
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def fold(text: str) -> str:
 
 def _composed(text: str) -> str:
     """``text`` in NFC. ASCII never composes with the character before it, so the rest is composed separately."""
-    return _NOT_ASCII.sub(lambda match: unicodedata.normalize("NFC", match[0]), text)
+    return _NOT_ASCII.sub(lambda match: unicodedata.normalize("NFC", match[0]), stream_safe(text))
 
 
 class Needle:

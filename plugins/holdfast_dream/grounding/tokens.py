@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from holdfast.text.plain import normalized
 from holdfast_dream.grounding import quantities
 from holdfast_dream.grounding.compact import Kept
 from holdfast_dream.grounding.lexicon import STOP, USUAL_ACRONYMS, canonical, words
@@ -84,7 +85,7 @@ def plain(text: str) -> str:
     of all scripts as 0-9, dashes and apostrophes in ASCII, weekdays in full, m/s as km/h."""
     text = _THOUSANDS.sub(",", _INVISIBLE.sub("", text))
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+        text = normalized("NFKC", text)
         text = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
         for old, new in (
             ("–", "-"),
