@@ -73,7 +73,8 @@ _TABLE_RULE: Final = Lazy(r"(?=.[^|]*\|)[\s:|-]+\Z")
 _CODE: Final = Lazy(r"`[^`]+`")
 _FEW_WORDS: Final = 3
 _LINK: Final = Lazy(r"\[([^\[\]]{1,200})\]\((?:/|file:)[^()\s]{1,400}\)")
-_TAG: Final = Lazy(r"</?[a-z_-]{2,40}(?: [^<>]{0,100})?>")
+#: Not the tags by which a line is known as an instruction to an agent.
+_TAG: Final = Lazy(r"</?(?!system\b|instructions?\b)[a-z_-]{2,40}(?: [^<>]{0,100})?>")
 
 
 class Quote(NamedTuple):
