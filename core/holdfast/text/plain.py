@@ -20,6 +20,8 @@ _MARKS = r"[^\x00-\x7f\w\s]{31,}"
 BOM = "\ufeff"
 #: ZERO WIDTH NON-JOINER and JOINER: Persian, Indic scripts and emoji need them, and they reorder nothing.
 JOINERS = "\u200c\u200d"
+#: Variation selectors. A row of them is invisible and can spell a text.
+_SELECTOR = "[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 #: Letters and marks that count as printable but are invisible.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
 
@@ -101,7 +103,8 @@ def printable(text: str) -> str:
 
     Everything else becomes a visible escape like ``\\x1b``, ``\\u202e`` or ``\\U000e0041``: control characters (C0,
     DEL, C1), bidirectional and other invisible format characters, line and paragraph separators, lone surrogates,
-    private use. Joiners stay between two characters beyond ASCII. ``\\r\\n`` is a line end.
+    private use. Joiners stay between two characters beyond ASCII, and one variation selector after a character.
+    ``\\r\\n`` is a line end.
     """
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
@@ -113,12 +116,16 @@ def printable(text: str) -> str:
 
         other = rf"[^\x00-\x7f{JOINERS}]"
         text = re.sub(rf"(?<!{other})[{JOINERS}]|[{JOINERS}](?!{other})", _escaped, text)
+    if not text.isascii():
+        import re
+
+        text = re.sub(f"(?<={_SELECTOR}){_SELECTOR}", _escaped, text)
     return text
 
 
 def in_one_line(text: str) -> str:
     """:func:`printable` with line ends and tabs as blanks, so the text cannot start a new line."""
-    return text if text.isprintable() and _BLANK.isdisjoint(text) else printable(text).translate(_BLANKS)
+    return text if text.isascii() and text.isprintable() else printable(text).translate(_BLANKS)
 
 
 def json_safe(text: str) -> str:
@@ -127,7 +134,8 @@ def json_safe(text: str) -> str:
 
 
 def _escaped(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
+    code = ord(found[0])
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 class _Shown(dict[int, str]):
