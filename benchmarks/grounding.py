@@ -1,5 +1,5 @@
 """``python benchmarks/grounding.py [-v]``: how much that is invented passes, how much that is true is refused, and how
-much of it is not quoted either.
+much of it is not quoted either. ``python benchmarks/grounding.py --judge claude_cli`` asks a model, too.
 
 The lines and their labels are in tests/data/grounding, a file for each project. ``half`` there says how a file was
 used: ``development`` (the rules were written against it), ``seen`` (run once before it was looked at, then learnt from)
@@ -8,12 +8,16 @@ are printed, those of the held-out half excepted. tests/data/grounding_rounds ho
 ``development``, two rounds that were run once before they were looked at, and ``sixth``, with which rules were chosen
 for deletion. tests/data/grounding_pairs holds single notes with one line each: ``development``, and ``sealed``, of
 which only the counts are printed. The time is that of 500 lines against a million characters of notes.
+
+With ``--judge`` the named model plugin, enabled in the user's own settings, judges the lines of the two first rounds in
+questions of true and false lines mixed, some 40 calls.
 """
 
 from __future__ import annotations
 
 import random
 import sys
+import tempfile
 import time
 import tomllib
 from collections import Counter
@@ -82,6 +86,33 @@ def pairs(name: str) -> Iterator[tuple[str, str, Grounded]]:
         yield label, kind, ground([f"- {line}"], [note])[0]
 
 
+def with_judge(plugin: str) -> Counter[tuple[str, str]]:
+    """The number of lines of the rounds ``first`` and ``second`` by label and by who decided: "words accept", "judge
+    accepts", "judge refuses", "words refuse"."""
+    from holdfast import Holdfast
+    from holdfast_dream.grounding import judging
+
+    count: Counter[tuple[str, str]] = Counter()
+    for path in sorted(ROUNDS.glob("*.toml")):
+        world = tomllib.loads(path.read_text(encoding="utf-8"))
+        if world["half"] not in ("first", "second"):
+            continue
+        sources = [(source["name"], source["text"]) for source in world["sources"]]
+        labels = dict.fromkeys(world["grounded"], "true")
+        labels |= {line: label for label in ("hard", "sly") for _, line in world[label]}
+        lines = random.Random(1).sample(list(labels), len(labels))
+        with tempfile.TemporaryDirectory() as root, Holdfast.open(root) as memory:
+            opinion = judging.consult(memory.services, plugin, lines, sources)
+        if opinion.problem:
+            print(f"{path.stem}: {opinion.problem}", file=sys.stderr)
+        said, denied = opinion.verdicts
+        for line in ground(lines, sources):
+            words = "words accept" if line.answer == "supported" else "words refuse"
+            decided = "judge accepts" if line.text in said else "judge refuses" if line.text in denied else words
+            count[labels[line.text], decided] += 1
+    return count
+
+
 def speed(bullets: int = 500, size: int = 1_000_000) -> float:
     """Seconds of processor time for ``bullets`` lines against ``size`` characters of notes."""
     chance = random.Random(1)
@@ -101,6 +132,10 @@ def speed(bullets: int = 500, size: int = 1_000_000) -> float:
 
 def main() -> None:
     """Print all figures."""
+    if "--judge" in sys.argv:
+        for (label, decided), number in sorted(with_judge(sys.argv[-1]).items()):
+            print(f"  {label:5} {decided:14} {number:3}")
+        return
     for half in HALVES:
         lines = list(judged(half))
         print(f"{half}: {len({line.file for line in lines})} projects, {len(lines)} lines")

@@ -14,11 +14,12 @@ A flush costs three requests per target. Comments that the server cannot take no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from holdfast.config.keyless import check_table
-from holdfast.errors import ConfigError, StorageError, TryLater
+from holdfast.errors import ConfigError, NotFound, StorageError, TryLater
 from holdfast.hooks import hookimpl
 from holdfast_outbox.forge import Activity, Forge, Post
 
@@ -110,7 +111,10 @@ class GiteaTrail(Forge):
         except Passing as error:
             raise TryLater(error.message, next_step=error.next_step, after_s=error.retry_after_s or 0.0) from error
         except (Absent, Closed) as error:  # another try changes nothing, and other targets may well be open
-            raise StorageError(error.message, next_step=_for_the_plugin(error.next_step)) from error
+            raise StorageError(error.message, next_step=error.next_step) from error
+        except NotFound as error:
+            step = "correct it with `holdfast outbox retarget`, or give the comment up with `holdfast outbox drop`."
+            raise NotFound(error.message, next_step=f"{error.next_step.rstrip('.')}: {step}") from error
         return Evidence(
             target=item.target,
             pointer=comment.url or f"{self._server}/{target.repository}/issues/{target.number}",
@@ -135,8 +139,8 @@ class GiteaTrail(Forge):
                     failed.append(error)
                     text = f"could not be read: {error.message}"
                     found.append(Activity("repository", name, f"{self._server}/{name}", text, until))
-        if failed and len(failed) == len(self._repositories):
-            raise failed[0]
+            if failed and len(failed) == len(self._repositories):
+                raise failed[0]
         return sorted(found, key=lambda one: (one.at, one.pointer, one.text))
 
     def states(self, targets: Sequence[str]) -> dict[str, str]:
@@ -188,17 +192,25 @@ class GiteaTrail(Forge):
         last = marker.line(id=self.item_id(receipt.flush_id, str(target)), kind="trail", flush=receipt.flush_id)
         return f"{told}\n\n{by} {story}".rstrip() + f"\n\n{last}"
 
-    def _gitea(self) -> Gitea:
-        """A client, to be closed: between two flushes no connection is held. Raises: ConfigError without a token."""
+    @contextmanager
+    def _gitea(self) -> Iterator[Gitea]:
+        """A client for the block: between two flushes no connection is held. The next steps of its errors name the
+        plugin's settings. Raises: ConfigError without a token."""
         from holdfast_gitea.wire.client import Gitea
+        from holdfast_gitea.wire.faults import Closed
         from holdfast_gitea.wire.token import find
         from holdfast_gitea.wire.transport import check_server
 
         check_server(self._server, "plugins.gitea_trail.server", insecure_http=self._insecure_http)
         token = find(server=self._server, setting="plugins.gitea_trail.server", root=self._root)
-        return Gitea(
+        with Gitea(
             self._server, token, timeout_s=self._timeout_s, patience_s=PATIENCE_S, insecure_http=self._insecure_http
-        )
+        ) as gitea:
+            try:
+                yield gitea
+            except Closed as error:
+                error.next_step = error.next_step.replace("`[storage]`", "`[plugins.gitea_trail]`")
+                raise
 
 
 def _text(given: Mapping[str, object], key: str) -> str:
@@ -210,7 +222,3 @@ def _text(given: Mapping[str, object], key: str) -> str:
 
 def _bad(problem: str, next_step: str) -> ConfigError:
     return ConfigError(f"In `[plugins.gitea_trail]` {problem}.", next_step=next_step)
-
-
-def _for_the_plugin(next_step: str) -> str:
-    return next_step.replace("`[storage]`", "`[plugins.gitea_trail]`")

@@ -22,7 +22,7 @@ _BLOCKS: Final = (
     "environment_context", "environment_details", "user_instructions", "permissions", "skill", "skills_instructions",
     "turn_aborted", "subagent_notification", "collaboration_mode", "INSTRUCTIONS", "uploaded_files", "user_info",
     "additional_data", "open_and_recently_viewed_files", "attached_files", "rules", "git_status", "image",
-    "teammate-message", "new-diagnostics", "thinking", "context_window", "hook_context", "budget",
+    "teammate-message", "session-start-hook", "new-diagnostics", "thinking", "context_window", "hook_context", "budget",
 )  # fmt: skip
 _BLOCK: Final = Lazy(
     rf"<({'|'.join(_BLOCKS)})\b[^<>]{{0,400}}>.*?(?:</\1(?:\s[^<>]{{0,40}})?>|\Z)", re.DOTALL | re.IGNORECASE
@@ -35,6 +35,10 @@ _TAG: Final = Lazy(
     re.IGNORECASE,
 )
 _COMMAND: Final = Lazy(r"<command-(name|args)>(.*?)</command-\1>", re.DOTALL)
+#: A command's template, sent as the user's message, with the words typed after the command between these two.
+_TYPED: Final = "## User Input"
+_TYPED_END: Final = "You **MUST** consider the user input"
+_DESCRIBED: Final = Lazy(r"---\n(?:[\w-]+:.*\n){0,9}?description:[ \t]*(\S.*)")
 #: The client or the harness wrote everything before these.
 _REQUEST_FOLLOWS: Final = Lazy(
     r"^#{1,3} My request for Codex:?[ \t]*$|<user_query>|<issue_description>|<pr_description>|<problem_statement>"
@@ -88,6 +92,8 @@ def own_words(text: str) -> str:
         found = dict(_COMMAND.findall(text))
         arguments = found.get("args", "").strip()
         return f"{found.get('name', '').strip()} {arguments}".strip() if arguments else ""
+    if _TYPED_END in text:
+        text = _typed(text)
     tagged = "<" in text
     if tagged:
         text = _BLOCK.sub("\n", "\n".join(outside(text)))
@@ -108,6 +114,24 @@ def own_words(text: str) -> str:
         text = _HINT.sub("", text)
     text = text.strip()
     return "" if text.startswith(_NOT_SAID) or (start == 0 and text.startswith("## Open tabs:")) else text
+
+
+def _typed(text: str) -> str:
+    """What the user typed after a command whose template is in ``text``. Without words of the user, the sentence that
+    says what the command does, which is empty when it has only steps. ``text`` when it is no template."""
+    head, _, rest = text.partition(_TYPED_END)
+    _, heading, given = head.rpartition(_TYPED)
+    given = given.strip()
+    if not heading or len(given) < 6 or not (given.startswith("```") and given.endswith("```")):
+        return text
+    typed = given.removesuffix("```").partition("\n")[2].strip()
+    if typed and typed != "$ARGUMENTS":  # some clients leave the place of the words unfilled
+        return typed
+    if described := _DESCRIBED.match(text):
+        return described[1].strip()
+    lines = (line.strip() for line in rest.partition("\n")[2].splitlines())
+    said = next((line for line in lines if line and not line.startswith("#")), "")
+    return said.removeprefix("Goal:").strip() if said[:1].isalpha() else ""
 
 
 def outside(text: str) -> Iterator[str]:

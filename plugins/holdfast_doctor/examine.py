@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 from holdfast.config import inforce, provenance, settings
 from holdfast.config.layout import Surface
-from holdfast.errors import Corrupt, HoldfastError
+from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.flush import curated, handoff
 from holdfast.fs import durable, gitrun, private, safeopen
 from holdfast.journal import journal, safety
@@ -52,15 +52,9 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
     try:
         with Holdfast.open(root) as memory:
             checks.append(_good("backend", f"{memory.config.storage.backend} opens"))
-            checks += _guard("documents", lambda: _documents(memory))
-            checks += _guard("conflicts", lambda: _conflicts(memory, repair=repair))
+            checks += _in_store(memory, repair=repair)
             checks += _guard("git", lambda: _git(root))
-            checks += _guard("stored", lambda: _stored(memory, repair=repair))
             checks += _guard("spool", lambda: _spool(memory, repair=repair))
-            checks += _guard("facts", lambda: _facts(memory))
-            checks += _guard("provenance", lambda: _provenance(memory))
-            checks += _guard("handoff", lambda: _handoff(memory))
-            checks += _guard("curated", lambda: _curated(memory))
             checks += _guard("clock", lambda: _clock(memory))
             checks += _of_plugins(memory)
     except HoldfastError as error:
@@ -69,6 +63,40 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
     checks += _guard("sessions", lambda: _unsafe(state, damaged=damaged))
     checks += _guard("leftovers", lambda: _leftovers(root, state, repair=repair))
     checks += _guard("privacy", lambda: _privacy(state, repair=repair))
+    return checks
+
+
+def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
+    """The checks that read the store. When its server cannot be asked, the error is shown once and the others are left
+    out, because each of them would wait as long."""
+    looks: list[tuple[str, Callable[[], Iterator[Check]]]] = [
+        ("documents", lambda: _documents(memory)),
+        ("conflicts", lambda: _conflicts(memory, repair=repair)),
+        ("stored", lambda: _stored(memory, repair=repair)),
+        ("facts", lambda: _facts(memory)),
+        ("provenance", lambda: _provenance(memory)),
+        ("handoff", lambda: _handoff(memory)),
+        ("curated", lambda: _curated(memory)),
+    ]
+    away: list[Unavailable] = []
+
+    def noting(look: Callable[[], Iterator[Check]]) -> Iterator[Check]:
+        try:
+            yield from look()
+        except Unavailable as error:
+            away.append(error)
+            raise
+
+    checks: list[Check] = []
+    while looks and not (away and memory.services.is_remote):
+        name, look = looks.pop(0)
+        checks += _guard(name, partial(noting, look))
+    left = [name for name, _ in looks]
+    if left:
+        if "stored" in (name, *left):
+            checks += _guard("stored", lambda: _stored(memory, repair=repair, away=True))
+        left_out = f"Not checked, because the server could not be asked: {', '.join(left)}."
+        checks.append(_warn("store", left_out, "Run `holdfast doctor` again when it can be asked."))
     return checks
 
 
@@ -195,6 +223,8 @@ def _documents(memory: Holdfast) -> Iterator[Check]:
         try:
             memory.store.read(name)
         except HoldfastError as error:
+            if isinstance(error, Unavailable) and memory.services.is_remote:
+                raise  # each further document would wait for the server as long
             broken += 1
             yield _bad("documents", error)
     for blocked in _blocked(memory):
@@ -243,13 +273,14 @@ def _provenance(memory: Holdfast) -> Iterator[Check]:
         yield _warn("provenance", told, provenance.NEXT_STEP)
 
 
-def _stored(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
-    """Whether what receipts, journals and the store acknowledged is still there."""
+def _stored(memory: Holdfast, *, repair: bool, away: bool = False) -> Iterator[Check]:
+    """Whether what receipts, journals and the store acknowledged is still there. ``away``: the store's server could not
+    be asked, so only this machine's files are checked."""
     from holdfast_doctor import mending
     from holdfast_losses import audit
 
-    found = audit.every(memory.services)
-    if not found:
+    found = audit.here(memory.services) if away else audit.every(memory.services)
+    if not found and not away:
         yield _good("stored", "all acknowledged data is present")
     if not repair:
         for loss in found:

@@ -8,22 +8,18 @@ from typing import Final
 
 from attrs import field, frozen
 
-from holdfast.text.plain import lines
+from holdfast.text.markdown.lines import ITEM, TEXT, Lines
+from holdfast.text.markdown.marks import without_boxes
 
 #: Lines of an item joined at a time, because a list of short lines takes many times their bytes.
 _HELD: Final = 1_000
 #: The title for a memory without one.
 TITLE: Final = "# Memory"
 
-_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[\w-]*\s*")
-_HEADING = re.compile(r" {0,3}#{1,6}\s+(.*)")
 _BOLD_HEADING = re.compile(r"(\*\*|__)([^*_]{1,80}?):?\1:?")
-_ITEM = re.compile(r"\s*(?:[-*+\u2022\u2013\u2014]|\d{1,3}[.)])\s+(.*)")
-_BOXES = re.compile(r"(?:\[[ xX]\]\s+)+")
-_RULE = re.compile(r"\s*([-*_])(?:\s*\1){2,}\s*")
 _NOTHING = re.compile(
     r"[\W_]*+(?:none|nothing|empty|n/?a|null|todo|tbd|ok(?:ay)?|done|no (?:changes?|items?|memor(?:y|ies)|content))?"
-    r"(?: yet| so far)?[\W_]*",
+    r"(?: yet| so far)?[\W_]*+",
     re.IGNORECASE,
 )
 
@@ -90,37 +86,33 @@ def parts(text: str, *, prose_is_item: bool = False) -> Iterator[Item | Title | 
     last: Item | None = None  # a line without a mark continues it
     wrapped: list[str] = []  # those lines
     title = heading = ""
-    begun = comment = False
-    for number, (_, line) in enumerate(lines(text.removeprefix("\ufeff")), 1):
-        line, comment = _without_comments(line, inside=comment)
-        is_blank = not line.strip() or _FENCE.fullmatch(line) or _RULE.fullmatch(line)
-        found = None if is_blank else _HEADING.fullmatch(line) or _BOLD_HEADING.fullmatch(line.strip())
-        item = None if is_blank or found else _ITEM.fullmatch(line)
-        if last is not None and not (is_blank or found or item):
-            wrapped.append(_one_line(line))
+    begun = False
+    for line in Lines(text, code_is_text=True):
+        said = _one_line(line.text)
+        bold = _BOLD_HEADING.fullmatch(said) if line.kind == TEXT else None
+        if last is not None and line.kind == TEXT and not bold:
+            wrapped.append(said)
             if len(wrapped) > _HELD:
                 wrapped = [" ".join(wrapped)]
             continue
         if last is not None:
             yield _joined(last, wrapped)
             last, wrapped, begun = None, [], True
-        if is_blank:
-            continue
-        if found:
-            said = found[1].rstrip().rstrip("#") if found.re is _HEADING else found[2]
-            if not title and not begun and line.lstrip().startswith("# "):
-                title = f"# {_one_line(said)}"
-                yield Title(title)
-            else:
-                heading = _one_line(said).strip("*_ ").rstrip(":")
-        elif item:
-            said = _one_line(_BOXES.sub("", item[1], count=1) if item[1].startswith("[") else item[1])
+        if line.level == 1 and said and not title and not begun:
+            title = f"# {said}"
+            yield Title(title)
+        elif line.level or bold:
+            heading = (bold[2] if bold else said).strip("*_ ").rstrip(":")
+        elif line.kind == ITEM:
+            said = without_boxes(said)
             if not _NOTHING.fullmatch(said):
-                last = Item(text=said, heading=heading, line=number)
+                last = Item(text=said, heading=heading, line=line.number)
+        elif line.kind != TEXT:
+            continue
         elif not prose_is_item:
-            yield _one_line(line)
-        elif not _NOTHING.fullmatch(line):
-            yield Item(text=_one_line(line), heading=heading, line=number)
+            yield said
+        elif not _NOTHING.fullmatch(said):
+            yield Item(text=said, heading=heading, line=line.number)
             begun = True
     if last is not None:
         yield _joined(last, wrapped)
@@ -134,16 +126,3 @@ def _joined(item: Item, wrapped: Sequence[str]) -> Item:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _without_comments(line: str, *, inside: bool) -> tuple[str, bool]:
-    kept: list[str] = []
-    at = 0
-    while at < len(line):
-        found = line.find("-->" if inside else "<!--", at)
-        if found < 0:
-            return "".join((*kept, "" if inside else line[at:])), inside
-        if not inside:
-            kept.append(line[at:found])
-        at, inside = found + (3 if inside else 4), not inside
-    return "".join(kept), inside

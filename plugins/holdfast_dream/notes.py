@@ -8,6 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.config.layout import Surface
+from holdfast.text.markdown.lines import read_line
 from holdfast.text.plain import lines
 
 if TYPE_CHECKING:
@@ -41,10 +42,8 @@ def window(services: Services, days: int) -> list[Note]:
 def content(text: str) -> str:
     """A note without its title."""
     text = text.removeprefix("\ufeff").strip()
-    if not text.startswith("# "):
-        return text
-    _, title = next(lines(text))
-    return text[len(title) :].strip()
+    _, first = next(lines(text), (0, ""))
+    return text[len(first) :].strip() if read_line(first).level == 1 else text
 
 
 def digest_of(notes: Sequence[Note]) -> str:

@@ -385,8 +385,8 @@ class _Run:
     def _sifted(
         self, text: str, name: str, sources: tuple[tuple[str, str], ...], previous: str | None
     ) -> tuple[str, list[tuple[str, Finding]]]:
-        """Pass the text through the gate. Lines without proof by words are admitted when the configured judge confirms
-        them."""
+        """Pass the text through the gate. A judge may admit new lines that words cannot prove, and reject those that
+        they do."""
 
         def sift(entailed: tuple[str, ...]) -> tuple[str, list[tuple[str, Finding]]]:
             return self.services.gate.sift(
@@ -394,20 +394,34 @@ class _Run:
             )
 
         left, gone = sift(())
-        unproven = [line for line, finding in gone if finding.rule == "grounding/unproven"]
-        if not unproven or not (plugin := self.services.config.dream.judge):
+        if not (plugin := self._judge()):
             return left, gone
         from holdfast_dream.grounding import judging
 
-        opinion = judging.consult(self.services, plugin, unproven, sources)
+        old = set((previous or "").splitlines())
+        unproven = [line for line, finding in gone if finding.rule in judging.OPEN]
+        lines = [*unproven, *(line for line in left.splitlines() if line.startswith("- ") and line not in old)]
+        if not lines:
+            return left, gone
+        opinion = judging.consult(self.services, plugin, lines, sources)
         if opinion.problem:
             self.note(warnings=(*self.result.warnings, admitted(self.services, opinion.problem)))
-        if opinion.said:
-            left, gone = sift(tuple(opinion.said))
+        said, denied = opinion.verdicts
+        if not said.keys().isdisjoint(unproven):
+            left, gone = sift(tuple(said))
         kept = set(left.splitlines())
-        said = ((line, f"{plugin}: {words!r}") for line, words in opinion.said.items() if line in kept)
-        self.note(judged=self._admitted([Gone(text=line.removeprefix("- "), reason=why) for line, why in said]))
-        return left, gone
+        proofs = [(line, f"{plugin}: {said[line]!r}") for line in unproven if line in said and line in kept]
+        self.note(judged=self._admitted([Gone(text=line.removeprefix("- "), reason=why) for line, why in proofs]))
+        gone += [(line, judging.rejection(plugin)) for line in left.splitlines() if line in denied]
+        return "".join(line for line in left.splitlines(keepends=True) if line.rstrip("\n") not in denied), gone
+
+    def _judge(self) -> str:
+        """The plugin that checks the new lines, or an empty string: by default the model that wrote them, in a call of
+        its own."""
+        named, dreamer = self.services.config.dream.judge, self.result.plugin
+        if named:
+            return "" if named == "none" else named
+        return dreamer if dreamer in self.services.dispatch.judges() else ""
 
     def _quoting(
         self,

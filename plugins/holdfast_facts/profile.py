@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +16,7 @@ from holdfast.errors import BadValue
 from holdfast.facts.factrules import duplicate_key
 from holdfast.gate import clean
 from holdfast.models import Profile
+from holdfast.text.markdown.lines import read_line
 from holdfast.text.plain import BOM
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ MAX_RECENT: Final = 5
 _MAX_ITEM_CHARS: Final = 400
 
 _NOTHING: Final = Profile()
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)$")
 _FIELDS = {anchor.casefold(): name for name, anchor in ANCHORS.items()}
 
 
@@ -177,8 +176,7 @@ def _sections(text: str) -> list[tuple[str, str, str | None]]:
 
 def _heading(line: str) -> str | None:
     """The field that a heading opens, ``""`` for other headings of level 1 or 2, None for any other line."""
-    line = line.removeprefix(BOM)
-    match = _HEADING.fullmatch(line) if "#" in line[:4] else None
-    if match is None or len(match[1]) > 2:
+    found = read_line(line.removeprefix(BOM)) if "#" in line[:5] else None
+    if found is None or found.level not in (1, 2):
         return None
-    return _FIELDS.get(match[2].rstrip(" \t").rstrip("#").rstrip(" \t").casefold(), "") if len(match[1]) == 2 else ""
+    return _FIELDS.get(found.text.casefold(), "") if found.level == 2 else ""

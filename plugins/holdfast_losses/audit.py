@@ -26,6 +26,12 @@ def every(services: Services) -> list[Loss]:
     return [*losses.journals(services, journals), *losses.facts(services), *losses.lists(services), *unproved, *others]
 
 
+def here(services: Services) -> list[Loss]:
+    """The missing journals and lines of lists on this machine, without a request to the store."""
+    journals = session_files(services.state, missing=True)
+    return [*losses.journals(services, journals), *losses.lists(services)]
+
+
 def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
     """Missing documents without a receipt that holdfast created here: diaries, reports, summaries."""
     provenance = services.store.provenance

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from holdfast.models import Category
 from holdfast.text.lazy import Lazy
+from holdfast.text.markdown.lines import read_line
 
 
 class Kind(Enum):
@@ -49,11 +50,14 @@ DECIDED: Final = 0.8
 HABIT: Final = 0.7
 
 _WE = r"(?:we|i)"
-#: A name in the rest of the sentence: code, a path, a number, a capital, or the rejected alternative.
-_NAMED: Final = (
-    r"\b(?! (?:your|my|this|that|these|it|option|approach|plan)\b)"
-    r"(?=.*(?:`|\w[./_]\w|\d\w|\binstead of\b|\brather than\b|(?-i:\b[A-Z]\w)))"
-)
+_OWN: Final = r"\b(?! (?:your|my|this|that|these|it|option|approach|plan)\b)"
+#: Code, a path, a number or a capital.
+_NAME: Final = r"(?:`|\w[./_]\w|\d\w|(?-i:\b[A-Z]\w))"
+_REJECTED: Final = r"\b(?:instead of|rather than)\b"
+#: A name in the rest of the sentence, or the rejected alternative.
+_NAMED: Final = rf"{_OWN}(?=.*(?:{_NAME}|{_REJECTED}))"
+#: The same with the name before a purpose: "let's use a team to improve the UI" asks for work.
+_NAMED_FIRST: Final = rf"{_OWN}(?=.*{_REJECTED}|(?:(?!(?-i: to [a-z])).)*{_NAME})"
 #: A time or an occasion that no rule follows.
 _WHEN = (
     r"(?:in|at|on|during|after|before|last|yesterday|already|earlier|together|when|with)\b"
@@ -77,7 +81,8 @@ CUES: Final = (
         Kind.DECISION,
         rf"{_WE}(?:['’]ve| have)? decided (?:against|not)\b|decided (?:against|not)\b"
         # A choice counts if it has a name of its own. "Let's use the widget's layout" needs the talk before it.
-        rf"|(?:{_WE}(?:['’]ll| will| shall)|let['’]?s) (?:use|go with|stick (?:with|to)|switch to)(?! the\b){_NAMED}"
+        rf"|(?:{_WE}(?:['’]ll| will| shall)|let['’]?s) (?:use|go with|stick (?:with|to)|switch to)(?! the\b)"
+        rf"{_NAMED_FIRST}"
         # A limit is a rule. "X should be bigger" is a task.
         r"|(?!(?:maybe|perhaps|the should|the (?:first|last|second|next|other)|this|that|it|they|there|these|those"
         r"|which|what|you|he|she|we|i|who|how|where|when|why)\b)"
@@ -170,9 +175,7 @@ _HEADING_CUES: Final = {
     Kind.DECISION: Cue(Kind.DECISION, "", category=Category.CONTEXT, confidence=DECIDED),
     Kind.FACT: Cue(Kind.FACT, "", user_only=True, category=Category.KNOWLEDGE, confidence=EXPLICIT),
 }
-_HEADING: Final = Lazy(
-    r"\s*(?:#{1,6}\s+[*_]*(?P<title>[^*_:#]+)[*_:#\s]*|[*_]*(?P<label>[^*_:#]+)(?:[*_]*:[*_]*|[*_]+)\s*)$"
-)
+_LABEL: Final = Lazy(r"\s*[*_]*([^*_:#]+)(?:[*_]*:[*_]*|[*_]+)\s*$")
 _QUESTIONS: Final = Lazy(r"questions?|unresolved", re.IGNORECASE)
 _SEVERITY: Final = Lazy(r"blockers?", re.IGNORECASE)
 _HABIT: Final = Lazy(r"(?:that )?(?:we |i |please )?(?:always|never)\b", re.IGNORECASE)
@@ -212,9 +215,15 @@ def match(sentence: str, *, user: bool) -> tuple[Cue, int] | None:
 
 def heading(line: str, *, user: bool) -> Cue | None:
     """The cue of a line that only introduces the list below it, such as ``## Decisions``."""
-    if len(line) > 60 or not (found := _HEADING.match(line)):
+    if len(line) > 60:
         return None
-    words = (found["title"] or found["label"]).strip()
+    found = read_line(line)
+    if found.level:
+        words = found.text.strip("*_: ")
+    elif label := _LABEL.match(line):
+        words = label[1].strip()
+    else:
+        return None
     for pattern, kind in _HEADINGS:
         if pattern.fullmatch(words):
             own = bool(_SEVERITY.fullmatch(words))

@@ -13,10 +13,12 @@ from typing import Final, NamedTuple
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Message
 from holdfast.text.lazy import Lazy
+from holdfast.text.markdown import marks
+from holdfast.text.markdown.lines import HEADING, ITEM, RULE, read_line
 from holdfast_authorship.ownwords import own_words
 from holdfast_authorship.sources import short_id
 from holdfast_offline.conversation import asked
-from holdfast_offline.speech import BULLET, clip, own_lines, sentences
+from holdfast_offline.speech import clip, own_lines, sentences
 
 MAX_LINE_CHARS: Final = 320
 #: Shorter lines say too little without their context.
@@ -68,7 +70,6 @@ _LIMITS: Final = Lazy(
     r"|dont|cant|didnt|isnt|over\w+ing)\b",
     re.IGNORECASE,
 )
-_HEADING: Final = Lazy(r"\s*(?:#{1,6}\s|[-=_*]{3,}\s*$)")
 _TABLE_RULE: Final = Lazy(r"(?=.[^|]*\|)[\s:|-]+\Z")
 _CODE: Final = Lazy(r"`[^`]+`")
 _FEW_WORDS: Final = 3
@@ -126,12 +127,13 @@ def _units(text: str) -> Iterator[str]:
         if row and not _TABLE_RULE.match(line):
             yield row
         row = ""
-        if _HEADING.match(line) or _TABLE_RULE.match(line):
+        found = read_line(line)
+        if found.kind in (HEADING, RULE) or marks.underline(found.text) or _TABLE_RULE.match(line):
             continue
-        if line.lstrip().startswith("|"):
-            row = " · ".join(cell.strip() for cell in line.strip().strip("|").split("|") if cell.strip())
-        elif BULLET.match(line) and len(line) <= MAX_LINE_CHARS:
-            yield line[BULLET.match(line).end() :]  # type: ignore[union-attr]
+        if found.text.startswith("|"):
+            row = " · ".join(cell.strip() for cell in found.text.strip("|").split("|") if cell.strip())
+        elif found.kind == ITEM and len(line) <= MAX_LINE_CHARS:
+            yield found.text
         else:
             yield from sentences(line)
     if row:

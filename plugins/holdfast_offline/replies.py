@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from holdfast.models import Message
 from holdfast.text.lazy import Lazy
+from holdfast_offline.conversation import picks
 from holdfast_offline.speech import sentences
 
 #: Tools that put questions with options to the user.
@@ -20,6 +21,8 @@ _ANSWERED: Final = Lazy(r'"((?:[^"]|"(?!=")){3,400})"="((?:[^"]|"(?![,.] | user 
 _REFUSED: Final = Lazy(
     r"^The user doesn['’]t want to (?:proceed with|take) this (?:tool use|action).*?the user said:\s*", re.DOTALL
 )
+#: The client puts advice for the agent after the user's reason.
+_ADVICE: Final = "Note: The user's next message may contain"
 _CLIENTS_OWN: Final = ("The user wants to clarify these questions.", "[Request interrupted")
 #: Asks what a thing should do: "Where should the cache live?". "Where should I put it?" asks about the work, "What
 #: should happen to the file?" and "Which file should be sent?" are about a single occasion, and "What should be the
@@ -37,6 +40,11 @@ _PERSON: Final = Lazy(r"\b(?:i|me|my|we|us|our|you|your)\b", re.IGNORECASE)
 _POINTS: Final = Lazy(r"\b(?:this|that|these|those|here|now)\b", re.IGNORECASE)
 #: Minimum number of words, because a shorter question needs the talk, too.
 _LEAST_WORDS: Final = 7
+#: The same for an option that was picked by its letter, with and without a question, or in characters of a script
+#: without blanks. Without a question it has to be a whole sentence: "soft delete (hide it)" needs the talk before it.
+_LEAST_OPTION_WORDS: Final = (4, 8)
+_LEAST_WIDE: Final = 12
+_WIDE: Final = Lazy(r"[\u3040-\u30ff\u3400-\u9fff]")
 #: Answers that say something only if the question names the alternatives.
 _QUANTITY: Final = Lazy(r"(?:both|all|any|either|neither|none|other)\b(?: \S+){0,4}", re.IGNORECASE)
 #: Answers that leave the choice to the agent.
@@ -63,7 +71,7 @@ def replies(message: Message) -> Iterator[Reply]:
         return
     text = message.text[:20_000]
     if refused := _REFUSED.match(text):
-        own = text[refused.end() :].strip()
+        own = text[refused.end() :].partition(_ADVICE)[0].strip()
         if own and not own.startswith(_CLIENTS_OWN):
             yield Reply(" ".join(own.split()), refuses=True)
     elif message.tool.lower().rpartition("__")[2] in _ASKING or text.startswith("User has answered your question"):
@@ -83,6 +91,14 @@ def _decides(question: str, answer: str) -> bool:
     if _NO_CHOICE.match(answer) or (_QUANTITY.fullmatch(answer) and " or " not in question):
         return False
     return all(_SETTLES.search(ask) and not _names_nothing(ask) for ask in asking)
+
+
+def settles(option: picks.Option) -> bool:
+    """Whether an option that the user picked by its letter says what was decided, without the other options."""
+    least = _LEAST_OPTION_WORDS[not option.question]
+    long = len(option.text.split()) >= least or len(_WIDE.findall(option.text)) >= _LEAST_WIDE
+    whole = bool(option.question) or option.text.endswith((".", "。"))
+    return option.row and long and whole and not (_POINTS.search(option.text) or _PERSON.search(option.text))
 
 
 def _names_nothing(ask: str) -> bool:

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from holdfast.text.lazy import Lazy
+from holdfast.text.markdown import marks
+from holdfast.text.markdown.lines import ITEM, read_line
 from holdfast_authorship.ownwords import outside
 
 _LINE: Final = Lazy(r"[^\r\n]{3,}")  # shorter lines carry no statement, and fences have three characters
-_FENCE: Final = Lazy(r"\s*(?:[-*+]\s+)?(`{3,}|~{3,})")
 #: The punctuation comes first, so the search can skip to it. Abbreviations are checked from there by lookbehind.
 _SENTENCE_END: Final = Lazy(r"[.!?](?<!\be\.g.)(?<!\bi\.e.)(?<!\betc.)(?<!\bvs.)[\"')\]]*\s+")
-BULLET: Final = Lazy(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 
 
 def own_lines(text: str) -> Iterator[str]:
@@ -24,19 +24,32 @@ def own_lines(text: str) -> Iterator[str]:
         fence = ""
         for found in _LINE.finditer(part):
             line = found[0]
-            if marker := _FENCE.match(line):
+            if mark := _fence(line):
                 if not fence:
-                    fence = marker[1]
-                elif marker[1].startswith(fence):
+                    fence = mark
+                elif mark.startswith(fence):
                     fence = ""
             elif not fence and not line.lstrip().startswith(">"):
                 yield line
 
 
+def _fence(line: str) -> str:
+    """The fence that a line, or the item on it, begins with; empty for other lines."""
+    if "```" not in line and "~~~" not in line:
+        return ""
+    text = line.lstrip()
+    return marks.fence(text) or marks.fence(text[len(marks.item(text)) :].lstrip())
+
+
+def listed(line: str) -> str | None:
+    """The text of a list item; None for other lines."""
+    found = read_line(line)
+    return found.text if found.kind == ITEM else None
+
+
 def sentences(line: str) -> Iterator[str]:
     """Sentences from a line, without its bullet."""
-    bullet = BULLET.match(line)
-    start = bullet.end() if bullet else 0
+    line, start = listed(line) or line, 0
     for end in _SENTENCE_END.finditer(line, start):
         yield line[start : end.end()].strip()
         start = end.end()

@@ -13,12 +13,13 @@ from attrs import define, evolve, field
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import FactCandidate, Message
 from holdfast.text.lazy import Lazy
+from holdfast.text.markdown.lines import Lines
 from holdfast_authorship.ownwords import own_words
 from holdfast_offline import cues, replies
-from holdfast_offline.conversation import asked
+from holdfast_offline.conversation import asked, picks
 from holdfast_offline.cues import Cue, Kind
 from holdfast_offline.pointers import may_point, pointers
-from holdfast_offline.speech import BULLET, clip, own_lines, sentences
+from holdfast_offline.speech import clip, listed, own_lines, sentences
 
 #: Number of newest statements of each kind to keep.
 MAX_ITEMS: Final = 20
@@ -30,7 +31,6 @@ MAX_LINES: Final = 50_000
 MAX_LINE_CHARS: Final = 20_000
 
 _NOTHING: Final = Lazy(r"(?:none|nothing|n/?a|no|null|tbd|-+|—)(?: yet| so far| at the moment)?[.!]?", re.IGNORECASE)
-_HEADINGS: Final = Lazy(r"^#{1,4} \S", re.MULTILINE)
 _BOX: Final = Lazy(r"\[([ xX])\]\s+")
 #: "I think it's fine to run them in parallel, can you revert that?" decides before it asks.
 _ASKS_AFTER: Final = Lazy(r"\s*[,;] (?:so )?(?:can|could|would|will) you\b[^,;]*\?$", re.IGNORECASE)
@@ -109,6 +109,7 @@ class Statements:
     facts: dict[str, FactCandidate] = field(factory=dict)
     _asked: list[str] = field(factory=list)  # the agent's questions and blockers since the user last spoke
     _report: bool | None = None  # whether the message being read is a document, when known
+    _answer: str = ""  # the agent's newest answer, until the user speaks
 
     def read(self, message: Message, *, point: bool = True) -> None:
         """Read a message of the user, an answer of the agent, or the user's reply in a tool result, whose pointers are
@@ -119,6 +120,9 @@ class Statements:
         self._report = None
         user = message.role == "user"
         text = own_words(message.text) if user else message.text
+        if user and (option := picks.picked(self._answer, text)) and replies.settles(option):
+            self.decisions.add(clip(f"{option.question} {option.text}", MAX_ITEM_CHARS))
+        self._answer = "" if user else text
         kind = asked.kind_of_words(text) if user else asked.Kind.NOTHING
         if kind is asked.Kind.REQUEST:
             self.next_step = ""
@@ -129,7 +133,7 @@ class Statements:
         if not (cued or pointing):
             return
         announced: Cue | None = None  # a cue with its text on the next line or in a list
-        listed = looked = 0
+        taken = looked = 0
         for line in own_lines(text):
             if user and line.startswith(_INDENTED):
                 continue
@@ -141,13 +145,13 @@ class Statements:
                 return
             for pointer in pointers(line) if pointed else ():
                 self.pointers.add(pointer)
-            if announced and (said := _announced(line, listed, user=user, hinted=hinted)):
+            if announced and (said := _announced(line, taken, user=user, hinted=hinted)):
                 self._take(announced, said, message)
-                listed += 1
-                if not BULLET.match(line):
+                taken += 1
+                if listed(line) is None:
                     announced = None
             elif announced or hinted:
-                announced, listed = cues.heading(line, user=user) if cued else None, 0
+                announced, taken = cues.heading(line, user=user) if cued else None, 0
                 if announced is None and hinted:
                     announced = self._sentences(line, message)
 
@@ -170,10 +174,10 @@ class Statements:
         next."""
         announced: Cue | None = None
         user = message.role == "user"
-        listed = BULLET.match(line) is not None
+        is_item = listed(line) is not None
         for sentence in sentences(line):
             hit = cues.match(sentence, user=user)
-            if hit and user and listed and (hit[0].whole or hit[0].kind is Kind.BLOCKER):
+            if hit and user and is_item and (hit[0].whole or hit[0].kind is Kind.BLOCKER):
                 hit = None  # depends on the line above, or defines a word
             if hit is None:
                 if announced:
@@ -249,13 +253,13 @@ def _states_nothing(cue: Cue, text: str) -> bool:
 
 def _is_document(text: str) -> bool:
     """Whether a message is a pasted prompt, a plan, a report or another document rather than conversation."""
-    return len(_HEADINGS.findall(text)) > 1 or _PROMPT.search(text) is not None
+    return sum(line.level > 0 for line in Lines(text)) > 1 or _PROMPT.search(text) is not None
 
 
-def _announced(line: str, listed: int, *, user: bool, hinted: bool) -> str:
+def _announced(line: str, taken: int, *, user: bool, hinted: bool) -> str:
     """The text of ``line`` for the cue before it: a list item, or the one line after the cue. Otherwise empty."""
-    bullet = BULLET.match(line)
-    if (listed and not bullet) or cues.heading(line, user=user):
+    item = listed(line)
+    if (taken and item is None) or cues.heading(line, user=user):
         return ""
-    text = line[bullet.end() :] if bullet else line
+    text = line if item is None else item
     return "" if hinted and cues.match(text.strip(), user=user) else text

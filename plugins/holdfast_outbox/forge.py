@@ -107,6 +107,8 @@ class Forge(ABC):
         """
         if not posts:
             return []
+        import time
+
         from holdfast.models import Evidence
         from holdfast_outbox.outbox import Item, Outbox, behind, why_behind
 
@@ -128,7 +130,11 @@ class Forge(ABC):
             )
             for item_id, post in zip(ids, posts, strict=True)
         )
+        ends = time.monotonic() + FLUSH_LIMIT_S
         sent = outbox.send({self.name: self.send}, now=receipt.at, limit_s=FLUSH_LIMIT_S, even_if_not_due=True)
+        untried = "Not tried yet, because earlier items failed."
+        if time.monotonic() >= ends:
+            untried = f"{self.title} had not answered after {FLUSH_LIMIT_S:g} s."
         proofs = {one.item.id: one.evidence for one in sent}
         waiting = {item.id: item for item in outbox.items()}
         evidence = []
@@ -139,8 +145,7 @@ class Forge(ABC):
             if item_id in waiting:
                 item = waiting[item_id]
                 first = behind(item, waiting.values())
-                note = " ".join(why_behind(first) if first else (item.error, item.next_step)).strip()
-                note = note or f"{self.title} had not answered after {FLUSH_LIMIT_S:g} s."
+                note = " ".join(why_behind(first) if first else (item.error, item.next_step)).strip() or untried
             else:
                 note = "Another process of this project has published it meanwhile."
             pending = int(item_id in waiting)

@@ -23,7 +23,7 @@ from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
 from holdfast.text import untrusted
 from holdfast.text.lazy import Lazy
-from holdfast.text.plain import without_comments
+from holdfast.text.markdown import marks
 from holdfast_sessions import archive
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def document(memory: Holdfast, name: str) -> Iterator[Text]:
     table = _TABLE.search(found.text) if memory.services.layout.surface_of(name) == Surface.HANDOFF else None
     begin = table.end() if table else 0
     for number, line in enumerate(_LINE.finditer(found.text), 1):  # a list of short lines takes many times their bytes
-        body = without_comments(line[0]).strip() if line.start() >= begin else ""
+        body = marks.shown(line[0]).strip() if line.start() >= begin else ""
         if body and not (kind == NOTE and _FRAME.search(body)):
             yield Text(DECISION if kind == NOTE and body.startswith(_DECISION) else kind, str(number), at, "", body)
 

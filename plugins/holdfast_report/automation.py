@@ -16,6 +16,8 @@ from typing import Any, Final
 from attrs import frozen
 
 from holdfast.text import untrusted
+from holdfast.text.markdown.lines import HEADING, ITEM, TEXT, read_line
+from holdfast.text.markdown.marks import without_boxes
 from holdfast.text.plain import one_line
 
 MAX_CHARS: Final = 300
@@ -38,8 +40,8 @@ _NONE: Final = re.compile(
 )
 _CLOCK: Final = r"([0-2]?\d:[0-5]\d(?::[0-5]\d)?(?:\.\d+)?)"
 _MOMENT: Final = re.compile(rf"\b(?:(\d{{4}}-\d\d-\d\d)[T ])?{_CLOCK}(Z|[+-]\d\d:?\d\d)?\b")
-_MARKUP: Final = re.compile(r"^\s*(?:#+\s+|[-*+]\s+(?:\[[ xX]\]\s+)?|\d+[.)]\s+|>\s*)?")
-_RULE: Final = re.compile(r"^[\s|:=-]*$|^\s*<!--.*-->\s*$|^\s*```")
+#: Characters of a table's rule and of a heading's underline.
+_RULE: Final = " \t|:=-"
 
 
 class Level(IntEnum):
@@ -154,11 +156,13 @@ def _moment(text: str) -> str:
 
 def _of_lines(text: str) -> Iterator[Entry]:
     """Each line except headings that state nothing bad; all headings when there is nothing else."""
-    lines = [line for line in text.splitlines() if line.strip() and not _RULE.match(line)]
-    said = [line for line in lines if not line.lstrip().startswith("#") or _words(line)] or lines
+    # Line by line, because a log is not Markdown as a whole: an unclosed fence in it would hide what comes after.
+    read = (read_line(line) for line in text.splitlines())
+    lines = [line for line in read if line.kind in (HEADING, ITEM, TEXT) and line.text.strip(_RULE)]
+    said = [line for line in lines if line.kind != HEADING or _words(line.text)] or lines
     for line in said:
-        line = _MARKUP.sub("", line, count=1)
-        yield _of_text(" | ".join(c.strip() for c in line.strip().strip("|").split("|")) if "|" in line else line)
+        shown = without_boxes(line.text).lstrip("> ")
+        yield _of_text(" | ".join(c.strip() for c in shown.strip("|").split("|")) if "|" in shown else shown)
 
 
 def _of_text(text: str, *, least: Level = Level.GOOD) -> Entry:

@@ -16,6 +16,7 @@ from holdfast.errors import Corrupt, Refused
 from holdfast.flush import notes
 from holdfast.models import Finding, Severity
 from holdfast.storage import block_marker
+from holdfast.text.markdown.lines import BLANK, HEADING, ITEM, Line, Lines
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
@@ -27,7 +28,7 @@ _KIND: Final = re.compile(r"\*\*\w+\*\* ")
 _POINTER: Final = re.compile(r"  \(([^()]|\([^()]*\))*\)$")
 _URL: Final = re.compile(r"\(https?://[^()\s]+\)$")
 #: The report sections whose lines are decisions, changes of state and blockers.
-_CRITICAL: Final = ("## What changed", "## What is blocked")
+_CRITICAL: Final = ("What changed", "What is blocked")
 
 
 class Derived:
@@ -55,28 +56,27 @@ class Derived:
         if day is None or self._is_old(day, self._services.config.retention.daily):
             return
         note = _plain(self._text(self._services.layout.name(Surface.DAILY, day)) or "")  # most lines are here
-        for number, line in enumerate((self._text(name) or "").splitlines(), 1):
-            told = _SOURCE.fullmatch(line.strip())
+        for line in Lines(self._text(name) or ""):
+            told = _SOURCE.fullmatch(line.text)
             if told is not None:
                 if problem := self._lost(told[1], told[2]):
                     fix = "Restore the note from a copy, because a summary does not replace it."
-                    yield Finding(rule="summary/source", message=problem, fix=fix, line=number, name=name)
-            elif line.strip() and not line.lstrip().startswith(("#", "<!--")):
+                    yield Finding(rule="summary/source", message=problem, fix=fix, line=line.number, name=name)
+            elif line.kind not in (BLANK, HEADING):
                 claim = _claim(line)
                 if _plain(claim) not in note and not self._known(claim):
-                    is_item = line.lstrip().startswith(("- ", "* "))
-                    yield self._alone(name, number, Severity.ERROR if is_item else Severity.WARNING)
+                    yield self._alone(name, line.number, Severity.ERROR if line.kind == ITEM else Severity.WARNING)
 
     def _report(self, name: str) -> Iterator[Finding]:
         """A saved report: its decisions, changes and blockers appear in a source, or point to a forge."""
         section = ""
-        for number, line in enumerate((self._text(name) or "").splitlines(), 1):
-            if line.startswith("#"):
-                section = line.strip()
-            elif section in _CRITICAL and line.startswith("- ") and not _URL.search(line):
+        for line in Lines(self._text(name) or ""):
+            if line.kind == HEADING:
+                section = line.text
+            elif section in _CRITICAL and line.kind == ITEM and not _URL.search(line.text):
                 claim = _POINTER.sub("", _claim(line))
                 if claim != "nothing" and not self._known(claim):
-                    yield self._alone(name, number, Severity.ERROR)
+                    yield self._alone(name, line.number, Severity.ERROR)
 
     def _note(self, name: str) -> Iterator[Finding]:
         """A daily note: every flush that changed state is also in that day's summary."""
@@ -131,9 +131,9 @@ class Derived:
         return bool(days) and self._services.now().date() - day > timedelta(days=days)
 
 
-def _claim(line: str) -> str:
+def _claim(line: Line) -> str:
     """A line's content, without its bullet and the preceding kind of change."""
-    return _KIND.sub("", line.strip().removeprefix("- ").removeprefix("* "), count=1)
+    return _KIND.sub("", line.text, count=1)
 
 
 def _plain(text: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, frozen
 
+from holdfast.text.markdown.lines import BLANK, HEADING, ITEM, Lines, read_line
 from holdfast_dream import confirmed
 from holdfast_dream.confirmed import Confirmation, key_of
 from holdfast_dream.dreamlog import Status
@@ -16,8 +16,6 @@ from holdfast_dream.dreamlog import Status
 if TYPE_CHECKING:
     from holdfast_dream.dreamlog import DreamResult
 
-_ITEM: Final = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(.*\S)")
-_COMMENT: Final = re.compile(r"^\s*<!--.*-->\s*$")
 #: Sources shown for one line.
 _SOURCES: Final = 3
 
@@ -106,16 +104,11 @@ class Origins:
 
 def lines_of(text: str) -> Iterator[Line]:
     """A document's lines with content, in order, without their origins."""
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip() or _COMMENT.match(line):
-            continue
-        item = _ITEM.match(line)
-        if item:
-            yield Line(number=number, kind="item", text=item[1])
-        elif line.startswith("#"):
-            yield Line(number=number, kind="heading", text=line.lstrip("# "))
-        else:
-            yield Line(number=number, kind="text", text=line)
+    for line in Lines(text):
+        if line.kind in (ITEM, HEADING):
+            yield Line(number=line.number, kind=line.kind, text=line.text)
+        elif line.kind != BLANK:
+            yield Line(number=line.number, kind="text", text=line.mark + line.text)
 
 
 def _ends(sources: tuple[str, ...]) -> tuple[str, ...]:
@@ -128,5 +121,5 @@ def _plain(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    item = _ITEM.match(text)
-    return item[1] if item else text
+    line = read_line(text)
+    return line.text if line.kind == ITEM else text

@@ -7,7 +7,6 @@ A52), other repeated headings (A53), and empty sections (A54).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -15,15 +14,14 @@ from holdfast.config.layout import Surface
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Finding, Severity
 from holdfast.subject import MAX_DOCUMENT_CHARS
-from holdfast_workflow.markdown import Heading, Outline, outline
+from holdfast.text.markdown.marks import without_comments
+from holdfast.text.markdown.outline import Heading, Outline, outline
 from holdfast_workflow.sections import heading_of
 from holdfast_workflow.three import ANCHORS
 
 if TYPE_CHECKING:
     from holdfast.subject import Subject
 
-#: A comment. An unclosed comment extends to the end.
-_COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _FILE: Final = "`holdfast validate --fix` adds it."
 
 
@@ -94,7 +92,7 @@ def _empty(subject: Subject, found: Outline) -> Iterator[Finding]:
     for index, heading in enumerate(found.headings):
         until = found.headings[index + 1].start if index + 1 < len(found.headings) else len(subject.text)
         body = subject.text[heading.end : until]
-        pieces.append(bool(_COMMENT.sub("", body).strip() if "<!--" in body else body.strip()))
+        pieces.append(bool(without_comments(body)[0].strip()))
     # From the end, so each section knows its subsections: level still open -> whether it has text.
     told: list[Finding] = []
     for index in range(len(found.headings) - 1, -1, -1):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from attrs import frozen
@@ -16,13 +17,14 @@ from holdfast.errors import Corrupt, Refused
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import CuratedEntry
 from holdfast.subject import MAX_DOCUMENT_CHARS
+from holdfast.text.markdown import marks
+from holdfast.text.markdown.lines import TEXT, read_line
+from holdfast.text.markdown.outline import Heading, Outline, outline
 from holdfast.text.plain import BOM
-from holdfast_workflow.markdown import Heading, Outline, outline
 
 #: The placeholder text of a new section, replaced by the first entry.
 PLACEHOLDER: Final = "- None yet"
 
-_MARKER: Final = re.compile(r" {0,3}[-+*][ \t]+|[ \t]{0,3}\d{1,9}[.)][ \t]+")
 _NOTHING: Final = ("none yet", "none yet.")
 
 
@@ -227,16 +229,12 @@ def _locate(text: str, found: Outline, anchors: Iterable[str], name: str) -> dic
 
 
 def _item(text: str, start: int, until: int) -> Item:
-    """The item's first paragraph: up to a blank line, a fence or the next item."""
-    end, parts = start, list[str]()
-    for line in text[start:until].splitlines(keepends=True):
-        if not line.strip() or (parts and line.lstrip().startswith(("```", "~~~", "<!--", "- ", "* ", "+ "))):
-            break
-        parts.append(line)
-        end += len(line)
-    whole = "".join(parts)
-    marker = _MARKER.match(whole)
-    return Item(start, end, " ".join(whole[marker.end() if marker else 0 :].split()))
+    """The item's first paragraph: up to a blank line, a nested item or another block."""
+    first, *rest = text[start:until].splitlines(keepends=True)
+    paragraph = [first, *takewhile(lambda line: read_line(line).kind == TEXT, rest)]
+    said = "".join(paragraph).strip()
+    words = said[len(marks.item(said)) :].split()
+    return Item(start, start + sum(map(len, paragraph)), " ".join(words))
 
 
 def _checked(text: str, name: str) -> str:

@@ -66,10 +66,10 @@ def _remarks(out: Term, receipt: Receipt) -> None:
             "or `holdfast spool send`; until then only this machine has it."
         )
     if receipt.pending:
-        verb = "waits" if receipt.pending == 1 else "wait"
+        verb, which = ("waits", "it") if receipt.pending == 1 else ("wait", "them")
         remarks.append(
             f"Degraded: {count(receipt.pending, 'item')} {verb} to be published and will be sent later "
-            "(`holdfast outbox`); until then the daily summary lists it."
+            f"(`holdfast outbox`); until then the daily summary lists {which}."
         )
     if receipt.derived or receipt.not_found or remarks:
         out.say()

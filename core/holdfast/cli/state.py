@@ -116,7 +116,7 @@ def say_kept(out: Term, sentence: str) -> None:
     """Print the sentence about kept flushes and the next step, or nothing if none waits."""
     if sentence:
         out.say(out.wrapped(sentence, first=f"\n{out.mark('warn')} ", rest="  "))
-        out.say(f"  {out.dim('next:')} `holdfast spool send` writes them now. The next flush and start also do")
+        out.say(f"  {out.dim('next:')} Run `holdfast spool send`. The next flush and start also write there.")
 
 
 def copy_age(kept: Copy | None, now: datetime) -> str:

@@ -129,6 +129,10 @@ def _apply(value: object, base: Mapping[str, Any]) -> bool:
     return value == "propose" or (value == "auto" and base.get("dream.apply", "auto") == "auto")
 
 
+def _judge(value: object, base: Mapping[str, Any]) -> bool:
+    return value == "" and base.get("dream.judge", "") == ""
+
+
 def _time(value: object, base: Mapping[str, Any]) -> bool:
     if not isinstance(value, str) or len(value) != 5 or value[2] != ":":
         return False
@@ -171,7 +175,7 @@ CORE: Mapping[str, Check] = {
     "dream.at": _time,
     "dream.apply": _apply,
     "dream.plugin": lambda value, base: value in _declared("dream.plugin"),
-    "dream.judge": _one_of(""),
+    "dream.judge": _judge,
     "dream.min_chars": _between(1, 10_000),
     "dream.max_chars": _between(1_000, 200_000),
     "dream.max_memory_chars": _between(10_000, 200_000),

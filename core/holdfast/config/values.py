@@ -190,10 +190,10 @@ class DreamConfig(Section):
     A dream reads ``lookback_days`` calendar days including today and is due ``every_hours`` after the last. ``at`` is
     the local time for scheduled dreams. ``apply``: ``auto``, or ``propose``, which leaves the result for review.
     ``plugin`` names the dream plugin; by default a plugin enabled by a table (a model) precedes those on by default.
-    ``judge`` names the model plugin that checks lines without verbatim proof; by default there is none. Notes with
-    fewer characters than ``min_chars`` do not start a dream; if notes and MEMORY.md exceed ``max_chars``, the oldest
-    notes are left out. Items beyond ``max_items`` or ``max_memory_chars`` go to the archive, the least confirmed and
-    oldest first. ``backups`` is the number of backups kept.
+    ``judge`` names the model plugin that checks new lines against their sources, or is ``none``; by default the model
+    that wrote them does. Notes with fewer characters than ``min_chars`` do not start a dream; if notes and MEMORY.md
+    exceed ``max_chars``, the oldest notes are left out. Items beyond ``max_items`` or ``max_memory_chars`` go to the
+    archive, the least confirmed and oldest first. ``backups`` is the number of backups kept.
     """
 
     lookback_days: int = setting(default=3, check=at_least(0))

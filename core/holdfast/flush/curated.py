@@ -40,7 +40,14 @@ def bullets(text: str) -> list[str]:
 
 def each_bullet(text: str) -> Iterator[str]:
     """:func:`bullets` one at a time, because a document can have very many."""
-    return (bare[2:].strip() for _, line in lines(text.removeprefix(BOM)) if (bare := line.strip()).startswith("- "))
+    return filter(None, (_item_of(line) for _, line in lines(text.removeprefix(BOM))))
+
+
+def _item_of(line: str) -> str:
+    """The text of an item as a flush writes it; empty for other lines. This is not Markdown on purpose. An entry that
+    reads ``---``, or is added below an unclosed fence, must be found again too."""
+    bare = line.strip()
+    return bare[2:].strip() if bare.startswith("- ") else ""
 
 
 def count(text: str) -> int:
@@ -98,7 +105,7 @@ def apply(text: str | None, entries: Iterable[CuratedEntry], surface: str) -> st
                 body = body[: begin - 1] + body[end:] if begin else body[end + 1 :]
         elif not there:
             last = body.rpartition("\n")[2].strip()
-            gap = "\n" if last and not last.startswith("- ") else ""
+            gap = "\n" if last and not _item_of(last) else ""
             body = f"{body}{gap}\n{wanted}" if body else wanted
     return mark + body + "\n"
 
@@ -107,8 +114,8 @@ def _find(body: str, key: str, old: str | None) -> tuple[bool, tuple[int, int] |
     """Whether an item has ``key``, and the first line's offsets for an item with the key ``old``."""
     there, span = False, None
     for at, line in lines(body):
-        if (bare := line.strip()).startswith("- "):
-            found = duplicate_key(bare[2:])
+        if said := _item_of(line):
+            found = duplicate_key(said)
             there = there or found == key
             if span is None and found == old:
                 span = at, at + len(line)
@@ -159,7 +166,7 @@ def without(text: str, gone: Sequence[str]) -> str:
     return "".join(
         line
         for _, line in lines(text, keepends=True)
-        if not line.strip().startswith("- ") or duplicate_key(line.strip()[2:]) not in keys
+        if not (said := _item_of(line)) or duplicate_key(said) not in keys
     )
 
 

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Literal
 
-#: Line ends as ``str.splitlines`` has them.
-_LINE_END = "\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
+#: Characters that end a line for ``str.splitlines``.
+LINE_ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 
 #: Maximum number of combining marks after a character, and a row of characters that may hold more: marks are neither
 #: ASCII, letters, digits nor blanks.
@@ -26,15 +26,19 @@ _SELECTOR = "[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
 
 
-def lines(text: str, *, keepends: bool = False) -> Iterator[tuple[int, str]]:
-    """(offset, line) of the lines of ``text.splitlines(keepends)``, one at a time. A list of short lines takes many
-    times their bytes."""
-    import re
+def lines(text: str, *, start: int = 0, keepends: bool = False) -> Iterator[tuple[int, str]]:
+    """(offset, line) of the lines of ``text.splitlines(keepends)`` from the offset ``start`` on, one at a time. A list
+    of short lines takes many times their bytes."""
+    if any(end in text for end in LINE_ENDS[1:]):
+        import re
 
-    start = 0
-    for found in re.finditer(_LINE_END, text):
-        yield start, text[start : found.end() if keepends else found.start()]
-        start = found.end()
+        for found in re.compile(f"\r\n|[{LINE_ENDS}]").finditer(text, start):
+            yield start, text[start : found.end() if keepends else found.start()]
+            start = found.end()
+    else:
+        while (end := text.find("\n", start)) >= 0:
+            yield start, text[start : end + 1 if keepends else end]
+            start = end + 1
     if start < len(text):
         yield start, text[start:]
 
@@ -71,16 +75,6 @@ def _without_surplus(found: re.Match[str]) -> str:
 def one_line(text: str) -> str:
     """``text`` on one line and without comment openers, so that it cannot imitate a marker."""
     return " ".join(text.split()).replace("<!--", "&lt;!--")
-
-
-def without_comments(line: str, instead: str = "") -> str:
-    """``line`` with each complete HTML comment replaced."""
-    kept: list[str] = []
-    at = 0
-    while (start := line.find("<!--", at)) >= 0 and (end := line.find("-->", start + 4)) >= 0:
-        kept += (line[at:start], instead)
-        at = end + 3
-    return "".join((*kept, line[at:]))
 
 
 def cut(text: str, limit: int) -> str:

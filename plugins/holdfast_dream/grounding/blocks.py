@@ -6,13 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.text.plain import lines, without_comments
+from holdfast.text.markdown.lines import CODE, HEADING, ITEM, TEXT, Lines, read_line
+from holdfast.text.markdown.marks import without_boxes
 from holdfast_dream.grounding.tokens import plain
 
-_ITEM: Final = re.compile(r"([ \t]*)(?:[-*+•]|[0-9]{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-_HEADING: Final = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*)\Z")
-#: What may follow a heading on its line.
-_CLOSING: Final = " \t#"
 _SENTENCE: Final = re.compile(
     r"(?<=[.!?。！？])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!\b[DM]r\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)(?<! [A-Z]\.)"
     r"(?:\s+|(?<=[。！？]))"
@@ -23,18 +20,17 @@ _HELD: Final = 1_000
 
 
 def normal(line: str) -> str:
-    """A line without its marks and with single spaces, in one form of its characters and in lower case."""
-    return " ".join(plain(strip_marks(line)).replace("`", "").split()).lower()
+    """A line without its marks and final full stop, with single spaces, in one form of its characters and in lower
+    case."""
+    return " ".join(plain(strip_marks(line)).replace("`", "").split()).lower().rstrip(".")
 
 
 def strip_marks(line: str) -> str:
     """A line without its item, heading or quotation marks."""
-    line = without_comments(line, " ").strip().lstrip("> ")
-    heading = _HEADING.match(line)
-    if heading:
-        return heading[2].rstrip(_CLOSING)
-    item = _ITEM.match(line)
-    return line[item.end() :] if item else line
+    text = read_line(line).text
+    if text.startswith(">"):
+        text = read_line(text.lstrip("> ")).text
+    return without_boxes(text)
 
 
 def blocks(text: str) -> Iterator[tuple[int, str, int, str]]:
@@ -42,29 +38,22 @@ def blocks(text: str) -> Iterator[tuple[int, str, int, str]]:
     held: list[str] = []
     joined = 0  # pieces of ``held`` at its start that are many lines each
     start, kind, level = 0, "", 0
-    fenced = False
-    for number, (_, line) in enumerate(lines(text), 1):
-        line = without_comments(line, " ")
-        bare = line.strip().lstrip("> ")
-        fence = bare.startswith(("```", "~~~"))
-        heading = None if fenced else _HEADING.match(line)
-        item = None if fenced or heading else _ITEM.match(line)
-        alone = fence or fenced or heading or bare.startswith("|") or not bare
-        if held and (alone or item):
+    for line in Lines(text):
+        said = line.text.lstrip("> ")
+        is_row = line.kind == CODE or (line.kind == TEXT and said.startswith("|"))
+        if held and (is_row or not said or line.kind != TEXT):
             yield start, kind, level, "\n".join(held)
             held, joined = [], 0
-        fenced = fenced != fence
-        if heading:
-            yield number, "heading", len(heading[1]), heading[2].rstrip(_CLOSING)
-        elif item:
-            start, kind, level, held = number, "item", len(item[1].expandtabs(4)), [line[item.end() :]]
-        elif alone:
-            if bare and not fence:
-                yield number, "row", 0, bare
-        else:
+        if line.kind == HEADING:
+            yield line.number, "heading", line.level, line.text
+        elif line.kind == ITEM:
+            start, kind, level, held = line.number, "item", line.indent, [without_boxes(line.text)]
+        elif is_row and said:
+            yield line.number, "row", 0, said
+        elif line.kind == TEXT and said:
             if not held:
-                start, kind, level = number, "paragraph", 0
-            held.append(bare)
+                start, kind, level = line.number, "paragraph", 0
+            held.append(said)
             if len(held) - joined > _HELD:
                 held[joined:] = ["\n".join(held[joined:])]
                 joined += 1

@@ -25,6 +25,8 @@ from holdfast_dream.grounding.unknown import misquoted, unknown
 from holdfast_dream.grounding.wording import wording
 
 _SUPPORTS: Final = 3
+#: Kinds of inventions whose parts are all in the sources. Rules infer from other parts that they do not go together.
+INFERRED: Final = frozenset(["misattributed", "negation"])
 #: A match below this supports nothing.
 _MIN_SCORE: Final = 0.15
 
@@ -48,7 +50,8 @@ class Invention(NamedTuple):
 @frozen(kw_only=True)
 class Grounded:
     """The result for one line. ``supports`` are at most three source lines, best first. ``coverage`` is the share of
-    the line's words and claims that source sentences have, 0 to 1. It is only counted when nothing else is wrong."""
+    the line's words and claims that source sentences have, 0 to 1. It is only counted when nothing else is wrong.
+    ``is_verbatim``: a source has the line word for word, or it has no words."""
 
     number: int
     text: str
@@ -57,11 +60,17 @@ class Grounded:
     coverage: float = 1.0
     #: What words cannot prove: hedge, always, roles, cause, opposite, clause or wording (:mod:`.doubts`).
     doubts: tuple[Invention, ...] = ()
+    is_verbatim: bool = False
 
     @property
     def answer(self) -> str:
         """``supported``, ``invented``, or ``unproven``."""
         return "invented" if self.inventions else "unproven" if self.doubts else "supported"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether every part of the line is in a source, so that a reader can tell whether the sources say it."""
+        return all(invention.kind in INFERRED for invention in self.inventions)
 
     @property
     def ok(self) -> bool:
@@ -84,7 +93,8 @@ def _judge(evidence: Evidence, number: int, text: str) -> Grounded:
     line = Line(evidence, text)
     places = evidence.places(normal(text), _SUPPORTS)
     if places or not line.tokens:
-        return Grounded(number=number, text=text, supports=tuple(Support(name, at, 1.0) for name, at in places))
+        found = tuple(Support(name, at, 1.0) for name, at in places)
+        return Grounded(number=number, text=text, supports=found, is_verbatim=True)
     if len(line.body) > MAX_CHARS:  # text that was not read completely is not known to be grounded
         return Grounded(number=number, text=text, inventions=(Invention("length", line.body[:40]),))
     line.compare()

@@ -36,14 +36,14 @@ def check(subject: Subject, *, strict: bool) -> tuple[Finding, ...]:
     """Findings in line order, one per ungrounded line."""
     found = []
     for line in ground(subject.text.splitlines(), subject.sources):
+        if line.is_open and line.text in subject.entailed:
+            continue
         if line.inventions:
             kind, token = line.inventions[0]
             message = _SAID.get(kind, "{} is in no source").format(f"`{token[:80]}`")
             more = [t for _, t in line.inventions[1:4]]
             message += f", nor {', '.join(f'`{t[:80]}`' for t in more)}" if more and kind not in _SAID else ""
             found.append(_finding(subject, line, kind, message))
-        elif line.text in subject.entailed:
-            continue
         elif line.doubts:
             kind, token = line.doubts[0]
             message = f"cannot be proved by its sources: {_DOUBTED[kind].format(f'`{token[:80]}`')}"

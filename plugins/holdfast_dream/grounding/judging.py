@@ -1,11 +1,12 @@
-"""A model's second opinion on lines that words cannot prove: does a cited passage say it? Off unless ``[dream] judge``
-names a plugin.
+"""A model's second opinion on the new lines: does a cited passage say it? Off unless ``[dream] judge`` names a plugin.
 
-    unproven lines -> their passages, without sentences that instruct -> question -> strict JSON -> quotation checked
+    new lines -> their passages, without sentences that instruct -> question -> strict JSON -> quotation checked
 
-A line counts as said only when the judge quotes exact words of the line's own passages, and when the judge did not also
-accept the control line, which no source says. Everything else leaves the line unproven, so a dead, slow or confused
-judge keeps lines out. Lines that words show to be invented are not asked about.
+The judge is asked about lines that words cannot prove, and about lines that words prove but that no source has word for
+word, because a false line can be made of the sources' words. A line counts as said only when the judge quotes exact
+words of the line's own passages, and as denied only by the exact verdict. When the judge also accepts the control line,
+which no source says, nothing of its answer counts. Otherwise the words decide, so a dead, slow or confused judge lets
+no line in. It is not asked about a line with a number, name or other part that no source has.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.config.layout import Surface
 from holdfast.errors import AnswerUnusable, ConfigError, HoldfastError
+from holdfast.models import Finding
 from holdfast.text.lazy import log
 from holdfast_authorship import hostile
 from holdfast_dream.grounding import Grounded, ground
 from holdfast_dream.grounding.blocks import normal
+from holdfast_dream.grounding.check import INFERRED
 from holdfast_dream.grounding.tokens import words_of
 from holdfast_models.answers import last_object
 
@@ -29,10 +32,13 @@ if TYPE_CHECKING:
 
 logger = log("holdfast.dream")
 
+#: Rules of the findings that a judge may overrule. The others name a part of the line that no source has.
+OPEN: Final = frozenset(f"grounding/{rule}" for rule in ("unproven", "unsupported", *INFERRED))
 #: Limit of lines for one dream, and for one question.
-MAX_LINES: Final = 40
+MAX_LINES: Final = 80
 PORTION: Final = 8
-#: Limit of one passage in characters, and of source lines shown before and after the cited line.
+#: Limit of a cited source line in characters, of a passage with the lines around it, and of those before and after it.
+CITED_CHARS: Final = 4_000
 PASSAGE_CHARS: Final = 1_200
 AROUND: Final = 2
 #: A quotation with fewer words proves nothing.
@@ -74,42 +80,58 @@ class Case(NamedTuple):
     passages: tuple[tuple[str, str], ...]
 
 
-class Opinion(NamedTuple):
-    """``said`` maps a line to the source's words that say it. ``asked`` counts the lines with an answer. ``problem`` is
-    the reason why some lines have no answer, empty when all have one."""
+class Verdicts(NamedTuple):
+    """``said`` maps a line to the source's words that say it. ``denied`` are the lines that the judge rejects."""
 
     said: Mapping[str, str]
-    asked: int = 0
+    denied: frozenset[str] = frozenset()
+
+
+class Opinion(NamedTuple):
+    """``verdicts`` on all lines that were asked about. ``problem`` is the reason why some lines have no answer, empty
+    when all have one."""
+
+    verdicts: Verdicts
     problem: str = ""
 
 
 def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequence[tuple[str, str]]) -> Opinion:
-    """Ask ``plugin`` about the ``lines`` that words cannot prove, a portion at a time. The first failure ends it and is
-    told in the result. Lines with a secret are not asked about. Never raises HoldfastError."""
+    """Ask ``plugin`` about the ``lines``, a portion at a time, those that words refuse first. The first failure ends
+    it and is reported in the result. Lines with a secret are not asked about. Never raises HoldfastError."""
     said: dict[str, str] = {}
+    denied: set[str] = set()
     asked = 0
     problem = ""
+    free = [line for line in ground(lines, sources) if line.is_open and not line.is_verbatim]
+    texts = {name: text.splitlines() for name, text in sources}
     try:
         if plugin not in services.dispatch.judges():
             raise ConfigError(f"The plugin {plugin!r} of `[dream] judge` is not loaded, or cannot judge.")
-        shown = services.gate.outgoing_all(lines, surface=Surface.MEMORY)
-        clean = [line for line, safe in zip(lines, shown, strict=True) if line == safe]
-        unproven = [line for line in ground(clean, sources) if line.answer == "unproven"]
-        cases = [case for line in unproven if (case := _case(line, sources)) is not None][:MAX_LINES]
+        shown = services.gate.outgoing_all([line.text for line in free], surface=Surface.MEMORY)
+        clean = [line for line, safe in zip(free, shown, strict=True) if line.text == safe]
+        clean.sort(key=lambda line: line.answer == "supported")
+        cases = [case for line in clean if (case := _case(line, texts)) is not None][:MAX_LINES]
         for at in range(0, len(cases), PORTION):
             portion = cases[at : at + PORTION]
-            said |= ask(services, plugin, portion)
+            answer = ask(services, plugin, portion)
+            said |= answer.said
+            denied |= answer.denied
             asked += len(portion)
     except HoldfastError as error:
         logger.warning("a judge failed: %s", type(error).__name__)
         problem = f"The judge could not be used: {error.message}"
-    if asked < len(lines):
-        problem = f"{problem} {len(lines) - asked} lines were not judged and stay unproven.".strip()
-    return Opinion(said, asked, problem)
+    if asked < len(free):
+        problem = f"{problem} {len(free) - asked} lines were not judged, so their words decided.".strip()
+    return Opinion(Verdicts(said, frozenset(denied)), problem)
 
 
-def ask(services: Services, plugin: str, cases: Sequence[Case]) -> dict[str, str]:
-    """The lines of ``cases`` that the judge accepts, with its quotations. Raises: HookFailed; AnswerUnusable."""
+def rejection(plugin: str) -> Finding:
+    """The finding for a line that the judge ``plugin`` denied."""
+    return Finding(rule="grounding/judge", message=f"`{plugin}` found that its sources do not say it")
+
+
+def ask(services: Services, plugin: str, cases: Sequence[Case]) -> Verdicts:
+    """The judge's verdicts on ``cases``. Raises: HookFailed; AnswerUnusable."""
     control = Case(_control(), cases[0].passages)
     shown = [*cases, control]
     random.SystemRandom().shuffle(shown)
@@ -130,9 +152,9 @@ def question(codes: Mapping[str, Case]) -> str:
     return "\n\n".join([*parts, "Now answer with the JSON object."])
 
 
-def verdicts(answer: object, codes: Mapping[str, Case], control: Case) -> dict[str, str]:
-    """The accepted lines of an answer with their quotations. Raises: AnswerUnusable when it holds no verdict on any of
-    ``codes``, or accepts ``control``."""
+def verdicts(answer: object, codes: Mapping[str, Case], control: Case) -> Verdicts:
+    """The verdicts of an answer. Raises: AnswerUnusable when it holds no verdict on any of ``codes``, or accepts
+    ``control``."""
     table = last_object(answer, "verdicts", max_chars=_MAX_ANSWER)
     rows: dict[str, list[tuple[str, str]]] = {}
     for row in table["verdicts"]:
@@ -142,13 +164,16 @@ def verdicts(answer: object, codes: Mapping[str, Case], control: Case) -> dict[s
     if not rows:
         raise AnswerUnusable("The judge's answer holds no verdict on any of the statements.")
     said: dict[str, str] = {}
+    denied: set[str] = set()
     for code, given in rows.items():
-        case = codes[code]
-        if any(verdict == "supported" for verdict, _ in given) and case is control:
+        case, given_verdicts = codes[code], {verdict for verdict, _ in given}
+        if "supported" in given_verdicts and case is control:
             raise AnswerUnusable("The judge accepted a statement that no source makes, so its answers do not count.")
-        if len(set(given)) == 1 and given[0][0] == "supported" and _is_quoted(given[0][1], case):
+        if given_verdicts == {"not supported"} and case is not control:
+            denied.add(case.line)
+        elif len(set(given)) == 1 and given[0][0] == "supported" and _is_quoted(given[0][1], case):
             said[case.line] = " ".join(given[0][1].split())
-    return said
+    return Verdicts(said, frozenset(denied))
 
 
 def _row(row: Any) -> tuple[str, str, str] | None:
@@ -171,19 +196,28 @@ def _flat(text: str) -> str:
     return " ".join(" ".join(words_of(normal(line))) for line in text.splitlines())
 
 
-def _case(line: Grounded, sources: Sequence[tuple[str, str]]) -> Case | None:
+def _case(line: Grounded, sources: Mapping[str, Sequence[str]]) -> Case | None:
     """The line with the passages around its supports; None when there are none."""
-    texts = dict(sources)
-    passages: dict[tuple[str, int], str] = {}
+    passages: dict[str, str] = {}
     for support in line.supports:
-        lines = texts.get(support.document, "").splitlines()
-        near = lines[max(0, support.line - 1 - AROUND) : support.line + AROUND]
-        if not near or hostile.instructs_anywhere(lines[support.line - 1]):
-            continue  # text that addresses an agent proves nothing
-        text = "\n".join(one for one in near if one.strip() and not hostile.instructs_anywhere(one))
-        passages[support.document, support.line] = text[:PASSAGE_CHARS]
-    shown = tuple((f"{document}:{number}", text) for (document, number), text in passages.items())
-    return Case(line.text, shown) if shown else None
+        lines = sources[support.document]
+        if not hostile.instructs_anywhere(lines[support.line - 1]):  # text that addresses an agent proves nothing
+            passages[f"{support.document}:{support.line}"] = _passage(lines, support.line - 1)
+    return Case(line.text, tuple(passages.items())) if passages else None
+
+
+def _passage(lines: Sequence[str], cited: int) -> str:
+    """The cited line, and the nearest lines around it that fit and do not instruct an agent."""
+    shown = {cited: lines[cited][:CITED_CHARS]}
+    room = PASSAGE_CHARS - len(shown[cited])
+    for at in sorted(
+        range(max(0, cited - AROUND), min(len(lines), cited + AROUND + 1)), key=lambda at: abs(at - cited)
+    ):
+        text = lines[at]
+        if at != cited and text.strip() and len(text) <= room and not hostile.instructs_anywhere(text):
+            shown[at] = text
+            room -= len(text)
+    return "\n".join(shown[at] for at in sorted(shown))
 
 
 def _control() -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, examples, positive
-from holdfast.cli.humanize import ago, count
+from holdfast.cli.humanize import ago
 from holdfast.cli.problem import UsageError, as_table, tell
 from holdfast.cli.terminal import Term
 from holdfast.config.provenance import FACTS, NEXT_STEP, sentence
@@ -106,9 +106,8 @@ def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
         named = [(f, ((origins.of(f.source), "dim"),) if signed else ()) for f in facts]
         rows = [(f.id, (str(f.category), "dim"), f"{f.confidence:.2f}", *by, f.content) for f, by in named]
         out.say(out.table(rows, right=(2,)))
-        out.say(
-            out.dim(f"  {count(len(facts), 'fact')} of {total:,}, at most {memory.config.facts.max_facts:,} are kept")
-        )
+        most = f"{total:,} of at most {memory.config.facts.max_facts:,} facts"
+        out.say(out.dim(f"  {most}" if len(facts) == total else f"  {len(facts):,} shown, {most} stored"))
     elif total:
         out.say("No stored fact is of that kind.")
     else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
 from holdfast_authorship.ownwords import MAX_CHARS, own_words
-from holdfast_offline.conversation import courtesy
+from holdfast_offline.conversation import courtesy, picks
 
 if TYPE_CHECKING:
     from holdfast.models import Message
@@ -234,18 +234,19 @@ def _steering(messages: Iterable[Message]) -> set[str]:
 
 
 def _picked(messages: Sequence[Message], request: Message, own: str) -> str:
-    """The item in the last answer's list that a request like "2" or "let's do 5" picks, or empty."""
-    number = _PICK.match(own)
-    if not number:
-        return ""
-    found = ""
+    """The item in the last answer's list that a request like "2", "let's do 5" or "B" picks, or empty."""
+    answer = ""
     for message in messages:
         if message is request:
             break
         if message.role == "assistant" and not message.tool:
-            item = re.search(_ITEM.format(number[1]), message.text[-MAX_CHARS:], re.MULTILINE)
-            found = item[1] if item else ""
-    return " · ".join(cell.strip() for cell in found.replace("**", "").strip("| ").split("|") if cell.strip())
+            answer = message.text[-MAX_CHARS:]
+    if option := picks.picked(answer, own):
+        return option.text
+    number = _PICK.match(own)
+    item = re.search(_ITEM.format(number[1]), answer, re.MULTILINE) if number else None
+    cells = item[1].replace("**", "").strip("| ").split("|") if item else []
+    return " · ".join(cell.strip() for cell in cells if cell.strip())
 
 
 def spoken(messages: Sequence[Message]) -> list[Message]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
+from holdfast.text.markdown.lines import HEADING, ITEM, TEXT, Lines
 from holdfast.text.plain import cut
 from holdfast_authorship.ownwords import own_words
 from holdfast_authorship.sources import short_id
@@ -105,7 +106,6 @@ _OPTIONS: Final = Lazy(
     r"(?P<items>(?:[ \t]*(?:\d{1,2}[.)]|[-*])[ \t]+[^\n]+(?:\n+|\Z)){2,6})(?:[^\n]+(?:\n+|\Z)){0,5}\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
-_FENCE: Final = Lazy(r"[ \t]*(`{3,}|~{3,})")
 #: A command handed over in its own block.
 _CODE_BELOW: Final = Lazy(r"\s*(?:`{3,}|~{3,})[^\n]*\n\s*([^\n]{1,200})")
 #: A short sentence with any of these words needs the previous sentence.
@@ -288,25 +288,9 @@ def _proposal(text: str) -> str:
     )
 
 
-def _without_code(text: str) -> str:
-    """``text`` without fenced code. A block that is never closed stays, from its first line."""
-    kept: list[str] = []
-    fence, opened = "", 0
-    for line in text.split("\n"):
-        marker = _FENCE.match(line)
-        if fence and marker and marker[1].startswith(fence) and not line[marker.end() :].strip():
-            del kept[opened:]
-            fence = ""
-            continue
-        if marker and not fence:
-            fence, opened = marker[1], len(kept)
-        kept.append(line)
-    return "\n".join(kept)
-
-
 def _last_sentences(text: str) -> list[str]:
     """The last sentences, without code and markup."""
-    prose = _without_code(text)[-_TAIL:]
-    lines = (re.sub(r"^\s*(?:[-*+•>#]+|\d{1,3}[.)])\s+|[*_]{2,}", "", line) for line in prose.splitlines())
+    prose = "\n".join(line.text.lstrip("> ") for line in Lines(text) if line.kind in (HEADING, ITEM, TEXT))[-_TAIL:]
+    lines = re.sub(r"[*_]{2,}", "", prose).splitlines()
     found = (sentence.strip() for line in lines for sentence in _SENTENCE.split(line))
     return [s for s in found if any(c.isalnum() for c in s)]

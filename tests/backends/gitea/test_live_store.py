@@ -13,7 +13,14 @@ from pathlib import Path
 import pytest
 from tests.backends.gitea.live_kit import ADDRESS, FACTORY, URL, address, ask, may_make_repositories
 
-from holdfast.testing import DocumentContract, FactContract, ProcessContract, SearchContract, fact_machine
+from holdfast.testing import (
+    DocumentContract,
+    FactContract,
+    OptionalContract,
+    ProcessContract,
+    SearchContract,
+    fact_machine,
+)
 
 pytestmark = [
     pytest.mark.skipif(not URL, reason="no real server given: HOLDFAST_GITEA_URL, _TOKEN and _REPO are not set"),
@@ -64,6 +71,10 @@ class TestDocuments(OnServer, DocumentContract):
 
 class TestFacts(OnServer, FactContract):
     """F1-F14, C9, E1-E3."""
+
+
+class TestOptional(OnServer, OptionalContract):
+    """D10, F15-F17, T1-T4, H1, H2."""
 
 
 class TestSearch(OnServer, SearchContract):

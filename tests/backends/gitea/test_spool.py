@@ -106,6 +106,17 @@ def test_flush__server_away_and_spool_on__is_kept_here_and_the_receipt_says_so(a
     assert (away.state / "spool.jsonl").stat().st_mode & 0o777 == 0o600
 
 
+def test_doctor__server_away__names_it_once_and_lists_what_was_not_checked(away: Away) -> None:
+    away.flush("one", "The port is 8443")
+    away.take_away()
+    away.proxy.requests.clear()
+    checks = json.loads(away.command("doctor", "--json").stdout)["checks"]
+    assert [c["name"] for c in checks if c["outcome"] == "fail"] == ["documents", "gitea"]
+    [left_out] = [c["message"] for c in checks if c["name"] == "store"]
+    assert left_out.endswith("conflicts, stored, facts, provenance, handoff, curated.")
+    assert len(away.proxy.requests) == 2
+
+
 def test_flush__server_away_and_spool_off__is_refused_and_names_server_and_setting(away: Away) -> None:
     away.settings(spool=False)
     away.take_away()
@@ -358,6 +369,7 @@ def test_flush__server_away_and_disk_full__is_refused_with_both_reasons(
 
 @pytest.mark.parametrize("damage", ["line", "file"])
 def test_doctor__spool_is_damaged__says_so_and_restores_it_from_the_journal(away: Away, damage: str) -> None:
+    away.flush("zero", "The disk is sdb")  # its receipt is checked on the server, which is away
     away.take_away()
     receipt = away.flush("one", "The port is 8443")
     path = away.state / "spool.jsonl"

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from tests.support.trusting import trusted
 from holdfast import Holdfast, Payload
 from holdfast.cli import main
 from holdfast.config.values import Config, PluginConfig
-from holdfast.errors import HoldfastError, PluginError
+from holdfast.errors import HoldfastError, PluginError, StorageError
 from holdfast.flush import notes
 from holdfast.hooks import hookimpl
 from holdfast.models import MutationKind
@@ -285,7 +285,7 @@ def _no_scope(gitea: StandIn) -> str:
         (_locked, "Unlock the conversation"),
         (lambda g: g.rename(REPO, "store"), 'repository = "acme/store"` in `[plugins.gitea_trail]`'),
         (lambda g: g.delete_repo(REPO), "repository's name"),
-        (lambda g: g.delete_issue(REPO, 1), "It was deleted on the server"),
+        (lambda g: g.delete_issue(REPO, 1), "It was deleted on the server, or the number is wrong: correct it with"),
         (lambda g: "", "holdfast auth set gitea"),
     ],
     ids=["wrong token", "no scope", "archived", "locked", "renamed", "deleted", "issue deleted", "no token"],
@@ -303,6 +303,16 @@ def test_flush__a_person_has_to_do_something__not_blocked_and_told_what_everywhe
     for command in ("status", "doctor", "outbox", "report"):
         main(["--root", str(project), command])
         assert next_step.split("`")[0] in " ".join(capsys.readouterr().out.split()), command
+
+
+def test_check__repository_renamed__the_next_step_names_the_plugins_own_table(gitea, opened):
+    gitea.rename(REPO, "store")
+    [forge] = opened().services.dispatch.offering(Forge).values()
+    now = datetime.now(UTC)
+    for ask in (forge.check, lambda: forge.activity(now - timedelta(days=1), now)):
+        with pytest.raises(StorageError) as caught:
+            ask()
+        assert caught.value.next_step == 'Set `repository = "acme/store"` in `[plugins.gitea_trail]`.'
 
 
 def test_flush__one_target_cannot_be_written__the_other_is(gitea, opened):

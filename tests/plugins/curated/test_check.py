@@ -42,6 +42,7 @@ def told(text: str, **settings: object) -> list[tuple[str, int | None]]:
         "- one\n- two\n",
         "# Memory\n\n- one\n\n## Rules\n\n- two\n\n### Detail ##\n- three\n",
         "\ufeff# Memory\r\n\r\n- one\r\n",
+        "##\n-\ttab\n",
         "<!-- kept by hand -->\n- one <!-- see #12 -->\n<!-- 2026-11-21: deployed\nUser: hi\n-->\n- two\n",
     ],
 )
@@ -61,6 +62,8 @@ def test_check__items_under_headings__pass(text: str) -> None:
         ("- one\n-\n", 2),
         ("- one\n- <!-- nothing -->\n", 2),
         ("- one\n---\n", 2),
+        ("- one\n- - -\n", 2),
+        ("- one\n2026. two\n", 2),
         ("- one\n# Another title\n", 2),
         ("- one\n| a | b |\n", 2),
     ],

@@ -182,8 +182,8 @@ def memory(
 
 
 def asked(server: ModelServer) -> tuple[str, str]:
-    """System and user text of the last question, whichever protocol carried it."""
-    body = server.requests[-1].body
+    """System and user text of the first question, whichever protocol carried it."""
+    body = server.requests[0].body
     if "system" in body:
         return str(body["system"]), str(body["messages"][0]["content"])
     return str(body["messages"][0]["content"]), str(body["messages"][1]["content"])
@@ -238,7 +238,7 @@ def test_dream__question__holds_memory_notes_and_rules_in_one_call(
     server.answers(answer(GOOD))
     result = memory().deep_dream(lookback_days=3)
     system, user = asked(server)
-    assert len(server.requests) == 1
+    assert len(server.requests) == 2  # the second one asks whether the new lines are in the notes
     assert OLD in user
     assert "\n".join("" if "IGNORE ALL RULES" in line else line for line in NOTE.split("\n")) in user
     assert "IGNORE ALL RULES" not in user
@@ -248,7 +248,7 @@ def test_dream__question__holds_memory_notes_and_rules_in_one_call(
     assert [g.text for g in result.merged] == ["The queue runs on Redis 7"]
     assert result.lines[-1].sources[0] == "memory/2026-11-21.md:9"
     usage = (files / "state" / "usage.jsonl").read_text()
-    assert usage.count("\n") == 1
+    assert usage.count("\n") == 2
 
 
 @pytest.mark.req("R025", "R026")
@@ -258,7 +258,7 @@ def test_dream__nothing_to_do__asks_no_model(memory: Callable[[], Holdfast], ser
     assert memory().deep_dream().status is Status.SKIPPED
     (files / "memory" / "2026-11-21.md").write_text("# Daily Memory: 2026-11-21\n")
     assert memory().deep_dream().status is Status.SKIPPED
-    assert len(server.requests) == 1
+    assert len(server.requests) == 2  # the dream, and its judge
 
 
 def test_dream__two_at_once__ask_once(memory: Callable[[], Holdfast], server: ModelServer, files: Path) -> None:
@@ -271,7 +271,7 @@ def test_dream__two_at_once__ask_once(memory: Callable[[], Holdfast], server: Mo
     for thread in threads:
         thread.join()
     assert sorted(r.status for r in results) == [Status.DONE, Status.SKIPPED]
-    assert len(server.requests) == 1
+    assert len(server.requests) == 2  # the dream, and its judge
     assert (files / "memory" / "dreams" / "2026-11-21.md").read_text().count("## Dream (") == 1
 
 

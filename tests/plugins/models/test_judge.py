@@ -1,4 +1,4 @@
-"""A judge by model over real HTTP: it may let in what words cannot prove, and nothing else makes a line get in.
+"""A judge by model over real HTTP: it may let in what words cannot prove and keep out what they prove wrongly.
 
 The dreams come from a scripted plugin of the process, so that every request to the server is the judge's.
 """
@@ -19,6 +19,7 @@ from holdfast.config.values import Config, DreamConfig, PluginConfig
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft
 from holdfast_dream.dreamlog import DreamResult, Status
+from holdfast_dream.grounding import ground
 
 PROVIDERS = ("openai", "anthropic")
 NOTE = """# Daily Memory: 2026-11-21
@@ -33,6 +34,11 @@ TRUE = "The depot is closed on Sundays"
 HEDGED = "Omar leaves in May"
 ALWAYS = "Drivers always start at 07:30"
 INVENTED = "The depot opens on Mondays at 05:15"
+#: Words accept both. The second says it of the wrong thing.
+FREE = "The keys of the depot are with Jana"
+SLY = "Jana keeps the depot closed on Sundays"
+#: All parts of this line are in the sources, but words find that they do not go together.
+MIXED = "Omar keeps the keys of the depot"
 SECRET = "AKIA" + "Q3EGRLF5ZT7YM2WK"
 
 
@@ -76,9 +82,9 @@ def dreamt(
     monkeypatch.setenv(f"HOLDFAST_{provider.upper()}_KEY", "key-123")
     base = server.url + ("/v1" if provider == "openai" else "")
 
-    def run(*lines: str, judge: str = provider, **settings: Any) -> DreamResult:
+    def run(*lines: str, judge: str = provider, dreamer: str = "scripted", **settings: Any) -> DreamResult:
         table = {"model": "small", "base_url": base, "max_retries": 0, "timeout_s": 5.0, **settings}
-        dream = DreamConfig(plugin="scripted", judge=judge)
+        dream = DreamConfig(plugin=dreamer, judge=judge)
         config = Config(zone="UTC", dream=dream, plugins={provider: PluginConfig(settings=table)})
         with Holdfast.open(project, config=config, clock=clock, plugins=[("scripted", Dreamer(*lines))]) as memory:
             return memory.deep_dream(lookback_days=3)
@@ -141,24 +147,24 @@ def test_judge__finds_a_line_in_its_sources__it_gets_in_and_the_record_says_by_w
     assert "What a model judged to be in the notes" in (files / "memory" / "dreams" / "2026-11-21.md").read_text()
 
 
-def test_judge__question__holds_only_the_unproven_lines_with_their_passages(
+def test_judge__question__holds_the_lines_in_words_of_their_own_with_their_passages(
     dreamt: Callable[..., DreamResult], server: ModelServer
 ) -> None:
     server.answers(answering())
-    dreamt(TRUE, HEDGED, ALWAYS, INVENTED)
+    dreamt(TRUE, HEDGED, ALWAYS, INVENTED, FREE)
     [request] = server.requests
     system, question = texts(request.body)
     asked = set(statements(request.body).values())
-    assert {f"- {HEDGED}", f"- {ALWAYS}"} <= asked
-    assert len(asked) == 3  # and the control line
+    assert {f"- {HEDGED}", f"- {ALWAYS}", f"- {FREE}"} <= asked
+    assert len(asked) == 4  # and the control line
     assert f"Statement {TRUE}" not in question
     assert "05:15" not in question
     assert "memory/2026-11-21.md:4" in question
     assert "never follow them" in system
 
 
-@pytest.mark.parametrize("judge", [""])
-def test_judge__no_setting__asks_nobody(
+@pytest.mark.parametrize("judge", ["", "none"])
+def test_judge__a_dreamer_that_is_no_model_or_none__asks_nobody(
     dreamt: Callable[..., DreamResult], server: ModelServer, files: Path, judge: str
 ) -> None:
     result = dreamt(TRUE, HEDGED, judge=judge)
@@ -167,7 +173,68 @@ def test_judge__no_setting__asks_nobody(
     assert result.warnings == ()
 
 
-def test_judge__nothing_is_unproven__asks_nobody(dreamt: Callable[..., DreamResult], server: ModelServer) -> None:
+@pytest.mark.parametrize(("judge", "calls"), [("", 2), ("none", 1)])
+def test_judge__a_model_dreams__judges_its_own_lines_unless_there_shall_be_no_judge(
+    dreamt: Callable[..., DreamResult], server: ModelServer, files: Path, provider: str, judge: str, calls: int
+) -> None:
+    server.answers(Reply(text=f"[MEMORY]\n- {FREE}\n- {SLY}\n[DREAM]\nI read it.\n"), denying(SLY))
+    result = dreamt(judge=judge, dreamer=provider)
+    assert len(server.requests) == calls
+    assert FREE in memory_of(files)
+    assert (SLY in memory_of(files)) is (judge == "none")
+    assert result.warnings == ()
+
+
+def denying(line: str) -> Reply:
+    """A judge that denies one line and finds the others unclear."""
+
+    def write(body: Mapping[str, Any]) -> str:
+        rows = [
+            {"code": code, "verdict": "not supported" if line in asked else "unclear", "because": ""}
+            for code, asked in statements(body).items()
+        ]
+        return json.dumps({"verdicts": rows})
+
+    return Reply(write=write)
+
+
+def test_judge__denies_a_line_that_words_accept__its_source_stands_in_its_place(
+    dreamt: Callable[..., DreamResult], server: ModelServer, files: Path, provider: str
+) -> None:
+    server.answers(denying(SLY))
+    result = dreamt(FREE, SLY)
+    assert SLY not in memory_of(files)
+    assert FREE in memory_of(files)  # unclear: its words decide
+    assert [(gone.text, gone.reason) for gone in result.refused] == [
+        (SLY, f"`{provider}` found that its sources do not say it (grounding/judge)")
+    ]
+    assert [(one.text, one.reason) for one in result.quoted] == [
+        ("The depot is closed on Sundays.", f"instead of: {SLY}")
+    ]
+
+
+def test_judge__denies_a_line_of_the_users__it_stays(
+    dreamt: Callable[..., DreamResult], server: ModelServer, files: Path
+) -> None:
+    (files / "MEMORY.md").write_text("# Memory\n\n- The keys of the depot\n  are with Jana\n")
+    server.answers(denying(FREE))
+    dreamt(FREE, TRUE)
+    assert FREE in memory_of(files)
+    assert server.requests == []
+
+
+def test_judge__finds_parts_that_words_separate__the_line_gets_in(
+    dreamt: Callable[..., DreamResult], server: ModelServer, files: Path
+) -> None:
+    (files / "memory" / "2026-11-21.md").write_text(NOTE + "- Fact: Since Friday Omar does that instead of her.\n")
+    [line] = ground([f"- {MIXED}"], [("note", (files / "memory" / "2026-11-21.md").read_text())])
+    assert [invention.kind for invention in line.inventions] == ["misattributed"]
+    server.answers(answering(Omar="Omar does that instead of her"))
+    assert [one.text for one in dreamt(TRUE, MIXED).judged] == [MIXED]
+    assert MIXED in memory_of(files)
+
+
+def test_judge__nothing_is_reworded__asks_nobody(dreamt: Callable[..., DreamResult], server: ModelServer) -> None:
     dreamt(TRUE, INVENTED)
     assert server.requests == []
 
@@ -349,7 +416,7 @@ def test_judge__many_lines__are_asked_in_portions_up_to_a_limit(
 ) -> None:
     from holdfast_dream.grounding import judging
 
-    names = [f"{first}{second}" for first in ("Al", "Be", "Co", "Du", "El") for second in "abcdefghijkl"]
+    names = [f"{first}{second}" for first in ("Al", "Be", "Co", "Du", "El") for second in "abcdefghijklmnopqrst"]
     (files / "memory" / "2026-11-21.md").write_text(
         NOTE + "".join(f"- Fact: The {n} crew may leave in May.\n" for n in names)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -10,6 +11,7 @@ from holdfast.models import Message
 from holdfast_authorship.ownwords import own_words
 from holdfast_offline.conversation import asked, ending, tasks
 from holdfast_offline.conversation.asked import Kind
+from holdfast_offline.speech import own_lines
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 
@@ -92,6 +94,10 @@ def test_ending__nothing_said__is_unknown() -> None:
 
 # --- the user's own words -------------------------------------------------------------------------------------------
 
+#: The frame of a command's template around the words typed after the command.
+TEMPLATE_OPEN = "## User Input\n\n```"
+TEMPLATE_END = "```\n\nYou **MUST** consider the user input before going on.\n\n## Outline\n\n1. Plan it.\n"
+
 
 @pytest.mark.parametrize(
     ("sent", "own"),
@@ -105,6 +111,13 @@ def test_ending__nothing_said__is_unknown() -> None:
         ("# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nTest first\n</INSTRUCTIONS>", ""),
         ("<command-name>/review</command-name><command-args>the form</command-args>", "/review the form"),
         ("<command-name>/clear</command-name><command-args></command-args>", ""),
+        (f"{TEMPLATE_OPEN}text\nShips\n```sh\nmake\n```\nat noon\n{TEMPLATE_END}", "Ships\n```sh\nmake\n```\nat noon"),
+        (f"## Purpose\n\nA list.\n\n{TEMPLATE_OPEN}text\nFix it\n{TEMPLATE_END}", "Fix it"),
+        (f"{TEMPLATE_OPEN}text\n{TEMPLATE_END}", ""),
+        (f"---\nname: x\ndescription: Plans it\n---\n\n{TEMPLATE_OPEN}text\n$ARGUMENTS\n{TEMPLATE_END}", "Plans it"),
+        (f"{TEMPLATE_OPEN}text\n{TEMPLATE_END}".replace("1. Plan", "Goal: Plan"), "Plan it."),
+        ("You **MUST** consider the user input of the form", "You **MUST** consider the user input of the form"),
+        ("<session-start-hook>Git Status: main</session-start-hook>", ""),
         ("[Image #1] Fix it", "Fix it"),
         ("\x1b[31mFix it\x1b[0m", "Fix it"),
         ("[Request interrupted by user for tool use]", ""),
@@ -195,6 +208,14 @@ def test_objective__number_of_a_list__names_the_item() -> None:
     table = "| # | Title |\n|---|---|\n| 4 | Auto-update |\n| 5 | **Security review** fixes |"
     said = messages(("user", "List the open todos"), ("assistant", table), ("user", "5 seems like a low hanging fruit"))
     assert asked.objective(said, 200) == "5 seems like a low hanging fruit (Security review fixes)"
+
+
+@pytest.mark.parametrize(
+    "listed", ["| A | Red |\n| B | Dark green |", "**A)** Red\n**B)** Dark green", "A. Red\nB. Dark green"]
+)
+def test_objective__letter__names_the_option(listed: str) -> None:
+    said = messages(("user", "Paint the shed"), ("assistant", f"Which colour?\n\n{listed}"), ("user", "option b"))
+    assert asked.objective(said, 200) == "option b (Dark green)"
 
 
 def test_objective__said_in_the_middle_of_a_turn__names_the_request_it_steers() -> None:
@@ -290,3 +311,18 @@ def test_needed__options_and_then_more_text__are_searched_in_linear_time() -> No
     items = "1. **Go on** - as in the plan\n2. **Change it** - other steps\n3. **Stop** - change nothing"
     rest = "\n\n".join(f"Line {number} of the commands that take one part of the plan " * 2 for number in range(7))
     assert "Go on" not in ending.needed(f"**Options:**\n\n{items}\n\n{rest}")  # takes hours if a line may be split
+
+
+def test_end__answer_of_unclosed_fences__takes_no_longer_than_its_length_asks_for() -> None:
+    """8,000 fences took two seconds, and twice as many eight."""
+    begun = time.process_time()
+    end(ASK, ("assistant", "```a\n" * 30_000))
+    assert time.process_time() - begun < 5.0
+
+
+def test_own_lines__inline_code_in_three_backticks__hides_nothing() -> None:
+    assert list(own_lines("```make``` runs it.\nWe use uv.\n- ```sh\n  code\n  ```\nend")) == [
+        "```make``` runs it.",
+        "We use uv.",
+        "end",
+    ]

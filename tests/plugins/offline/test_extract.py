@@ -586,6 +586,8 @@ def test_extract__answer_to_a_question_of_the_agent__is_a_decision() -> None:
         "no, don't set it, let's see whether it happens again",
         "let's make a plan for the release",
         "let's use something simple",
+        "let's use a pair of agents to make the README.md shorter",
+        "lets use a team to see how the I/O can be faster",
         "ok, let's go with option 2",
         "let's go with the factory approach",
         "the main version should be linked, not this one",
@@ -710,6 +712,51 @@ def test_extract__answer_about_the_subject__is_a_decision(question: str, answer:
     assert answered(question, answer).draft.decisions == (f"{question} {answer}",)
 
 
+TABLE = "| Option | Description |\n|---|---|\n| A | {a} |\n| B | {b} |\n\nReply with a letter."
+
+
+def picked(answer: str, reply: str) -> Extraction:
+    return extract(("user", "Plan the mail queue."), ("assistant", answer), ("user", reply), ("assistant", "Noted."))
+
+
+@pytest.mark.parametrize(
+    ("before", "question"),
+    [
+        ("", ""),
+        ("**Question 2:** What happens to a letter without a stamp?\n\n", "What happens to a letter without a stamp? "),
+        ("## Question 2 of 5: Letters that have no stamp\n\n", "Letters that have no stamp: "),
+        ("Next question?\n\n", ""),
+    ],
+)
+@pytest.mark.parametrize("reply", ["B", "b.", "Option B"])
+def test_extract__letter_of_a_tables_row__is_a_decision(before: str, question: str, reply: str) -> None:
+    table = TABLE.format(a="Drop it", b="**Return it to the sender after two days.**")
+    found = picked(before + table, reply)
+    assert found.draft.decisions == (f"{question}Return it to the sender after two days.",)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        TABLE.format(a="Keep all the letters for two days", b="Letters with and without a stamp."),
+        TABLE.format(a="Keep all the letters for two days", b="All of the letters in a box (with a lid)"),
+        "What happens to a letter without a stamp?\n\n" + TABLE.format(a="Keep it for two days", b="Drop the letter"),
+        TABLE.format(a="Keep all the letters for two days", b="Only these letters go out, for now"),
+        TABLE.format(a="Keep all the letters for two days", b="The whole queue | Checks each letter and its stamp"),
+        "A) Commit the change to the main branch\nB) Go on with the next three letters\n\nWhich one?",
+        "| B | Return it to the sender after two days. |",
+    ],
+)
+def test_extract__letter_of_another_list__is_no_decision(answer: str) -> None:
+    assert picked(answer, "B").draft.decisions is None
+
+
+def test_extract__letter__picks_from_the_newest_answer_only() -> None:
+    table = TABLE.format(a="Drop it", b="Return it to the sender after two days.")
+    said = (("user", "What is the question?"), ("assistant", "The letters."), ("user", "B"), ("assistant", "Noted."))
+    assert extract(("user", "Plan the queue."), ("assistant", table), *said).draft.decisions is None
+
+
 def test_extract__topic_under_the_agents_label__is_no_decision() -> None:
     said = "The command prints:\n\n**Decision:**\n- Whether the job would start, and why not\n"
     assert extract(("user", "Explain the command."), ("assistant", said)).draft.decisions is None
@@ -723,10 +770,11 @@ def test_extract__words_with_which_a_call_was_refused__are_quoted() -> None:
     found = extract(
         ("user", "Fix the index corruption."),
         ("assistant", "Edit: hooks.go", "Edit"),
-        ("tool", refused, "Edit", True),
+        ("tool", f"{refused}\n\nNote: The user's next message may contain a correction. Pay attention.", "Edit", True),
         ("assistant", "Logged it as an issue."),
     )
     assert found.draft.decisions is None
+    assert "may contain a correction" not in found.summary
     assert "let's not make this change in this branch" in found.summary
     assert "Log an issue with the details please" in found.summary
 

@@ -21,6 +21,8 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.cli import main
+from holdfast.cli.receipt import show
+from holdfast.cli.terminal import Term
 from holdfast.errors import BadValue, FlushRefused, NotFound, Refused, StorageError, Unavailable
 from holdfast.hooks import hookimpl
 from holdfast.models import Evidence
@@ -139,6 +141,22 @@ def test_flush__forge_down__is_degraded_and_the_summary_has_it_and_context_may_g
     [waiting] = memory.outbox.items()
     assert (waiting.target, waiting.body, waiting.attempts) == ("o/r#1", "in review", 1)
     assert (waiting.error, waiting.next_step) == ("The board is down.", "Wait for it.")
+
+
+@pytest.mark.req("R141")
+def test_flush__forge_refuses_the_first_of_two_targets__the_second_says_that_it_was_not_tried(
+    opened, board, payload, capsys
+):
+    board.trouble = board.is_down
+    changes = [{"kind": "status", "target": f"o/r#{number}", "summary": "in review"} for number in (1, 2)]
+    receipt = said(opened(board)).flush(payload(state_mutations=changes))
+    assert board.asked == 1
+    assert receipt.warnings == (
+        "o/r#1: The board is down. Wait for it.",
+        "o/r#2: Not tried yet, because earlier items failed.",
+    )
+    show(Term(), receipt, now=NOW)
+    assert "until then the daily summary lists them." in " ".join(capsys.readouterr().out.split())
 
 
 def test_flush__nothing_mutated_and_nothing_waits__asks_no_forge_and_writes_no_outbox(opened, board, payload, project):

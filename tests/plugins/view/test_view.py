@@ -21,6 +21,7 @@ from holdfast import Holdfast
 from holdfast.cli import main
 from holdfast.cli.terminal import Term
 from holdfast.config.values import Config
+from holdfast_view.memory_lines import lines_of
 
 __all__ = ["run"]
 
@@ -336,3 +337,16 @@ def test_commands__of_a_read_only_look__change_no_document(look: Callable[..., R
         assert look(*command.split(), "--json").code == 0
     assert digest() == before
     assert json.loads(look("timeline", "--json").out)["ok"]
+
+
+def test_lines_of__code_and_comments__are_no_items() -> None:
+    text = "# Memory #\n\n- one <!-- c -->\n<!--\n- hidden\n-->\n```sh\n- code\n```\n  1. two\n> said\n"
+    assert [(line.number, line.kind, line.text) for line in lines_of(text)] == [
+        (1, "heading", "Memory"),
+        (3, "item", "one"),
+        (7, "text", "```sh"),
+        (8, "text", "- code"),
+        (9, "text", "```"),
+        (10, "item", "two"),
+        (11, "text", "> said"),
+    ]

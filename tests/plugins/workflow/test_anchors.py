@@ -187,7 +187,7 @@ def test_plugin__text_of_the_journal__loads_nothing() -> None:
         "import sys; from holdfast_workflow import Anchors; from holdfast.subject import Subject\n"
         "class C: settings = {}\n"
         "Anchors(context=C()).on_validate(Subject('journal', 'j', 'x'))\n"
-        "heavy = ('holdfast_workflow.anchor_check', 'holdfast_workflow.markdown', 'holdfast_workflow.three')\n"
+        "heavy = ('holdfast_workflow.anchor_check', 'holdfast.text.markdown.outline', 'holdfast_workflow.three')\n"
         "print([m for m in heavy if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

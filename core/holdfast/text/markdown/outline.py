@@ -12,23 +12,15 @@ Source: CommonMark 0.31.2, section 4 and the appendix on the parsing strategy.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from holdfast.text.plain import BOM
+from holdfast.text import plain
+from holdfast.text.lazy import Lazy
+from holdfast.text.markdown import marks
 
-_BREAKS: Final = re.compile(r"\r\n|\r|\n")
 #: Maximum nesting of blocks. Deeper blocks are treated as text, which bounds the time per line.
 _MAX_DEPTH: Final = 20
-_ATX: Final = re.compile(r"(#{1,6})(?:[ \t]+(.*))?$")
-_INDENTED: Final = re.compile(r" {1,3}#{1,6}(?: |$)")
-_CLOSING_HASHES: Final = re.compile(r"(?:^|(?<![ \t])[ \t]+)#+[ \t]*$")
-_FENCE: Final = re.compile(r"(`{3,})[^`]*$|(~{3,})")
-_SETEXT: Final = re.compile(r"(=+|-+)[ \t]*$")
-_BREAK: Final = re.compile(r"(?:(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|(?:-[ \t]*){3,})$")
-_BULLET: Final = re.compile(r"[-+*](?= |$)")
-_ORDERED: Final = re.compile(r"(\d{1,9})[.)](?= |$)")
-_REFERENCE: Final = re.compile(
+_REFERENCE: Final = Lazy(
     r" {0,3}\[(?:[^\[\]\\]|\\.){1,999}\]:[ \t]*[^\s<]\S*(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t]*$"
 )
 _TAG_NAMES: Final = (
@@ -40,7 +32,7 @@ _TAG_NAMES: Final = (
 _ATTRIBUTE: Final = r"""(?:\s+[a-zA-Z_:][\w.:-]*(?:\s*=\s*(?:[^\s"'=<>`]+|'[^']*'|"[^"]*"))?)"""
 #: Start of an HTML block, and the text on its last line; without such text it ends at a blank line.
 _HTML: Final = tuple(
-    (re.compile(begin, re.IGNORECASE), re.compile(end, re.IGNORECASE) if end else None)
+    (Lazy(begin, re.IGNORECASE), Lazy(end, re.IGNORECASE) if end else None)
     for begin, end in (
         (r"<(?:script|pre|textarea|style)(?:\s|>|$)", r"</(?:script|pre|textarea|style)>"),
         (r"<!--", r"-->"),
@@ -53,11 +45,12 @@ _HTML: Final = tuple(
 )
 _LONE_TAG: Final = _HTML[-1][0]
 _CONTINUES: Final = ("fence", "html")
+_QUOTATION: Final = 0
 
 
 class Heading(NamedTuple):
-    """A heading of the document itself. ``text`` has no hashes and single spaces. ``line`` is 1-based. ``start`` and
-    ``end`` are its first character's offset and the offset after its line(s)."""
+    """A heading of the document itself. ``text`` has no hashes. ``line`` is 1-based. ``start`` is its first character's
+    offset, ``end`` the offset after its lines."""
 
     level: int
     text: str
@@ -79,50 +72,30 @@ class Outline(NamedTuple):
 def outline(text: str) -> Outline:
     """The headings of ``text``, and any block left open at its end."""
     scanner = _Scanner()
-    for number, start, end, line in _lines(text):
-        scanner.read(line, number, start, end)
+    after_mark = len(plain.BOM) if text.startswith(plain.BOM) else 0
+    for number, (start, line) in enumerate(plain.lines(text, start=after_mark, keepends=True), 1):
+        shown = line.rstrip(plain.LINE_ENDS)
+        scanner.read(shown.expandtabs(4) if "\t" in shown else shown, number, start, start + len(line))
     unclosed = (scanner.leaf, scanner.leaf_line) if scanner.leaf in _CONTINUES and not scanner.stack else None
     if unclosed and scanner.leaf == "html" and scanner.html_end is None:
         unclosed = None  # a blank line ends it, and so does anything appended after a blank line
     return Outline(tuple(scanner.headings), tuple(scanner.items), unclosed)
 
 
-def _lines(text: str) -> Iterator[tuple[int, int, int, str]]:
-    """Number, start, end and text of each line, with tabs expanded to spaces."""
-    at = len(BOM) if text.startswith(BOM) else 0
-    # Not splitlines(), which breaks at form feeds and other characters that do not end a line in Markdown.
-    pieces = _BREAKS.split(text[at:]) if "\r" in text else text[at:].split("\n")
-    for number, line in enumerate(pieces, 1):
-        end = at + len(line)
-        ending = text[end : end + 2]
-        end += len(ending) if ending == "\r\n" else len(ending[:1])
-        if end > at:
-            yield number, at, end, line.expandtabs(4) if "\t" in line else line
-        at = end
-
-
-class _Item:
-    """A list item. Its content begins ``width`` columns into its parent; ``empty`` until it has content."""
-
-    __slots__ = ("empty", "width")
-
-    def __init__(self, width: int, *, empty: bool) -> None:
-        self.width = width
-        self.empty = empty
-
-
 class _Scanner:
-    """The open blocks: ``stack`` holds list items, and None for a quotation. ``leaf`` is the open block that receives
-    lines, if any: ``paragraph``, ``code`` (indented), ``fence`` or ``html``."""
+    """The open blocks. ``stack`` holds for each list item the columns by which its content is indented in its parent,
+    and :data:`_QUOTATION`. ``leaf`` is the open block that receives lines, if any: ``paragraph``, ``code`` (indented),
+    ``fence`` or ``html``."""
 
     def __init__(self) -> None:
         self.headings: list[Heading] = []
         self.items: list[int] = []
-        self.stack: list[_Item | None] = []
+        self.stack: list[int] = []
         self.leaf = ""
         self.leaf_line = 0
-        self.html_end: re.Pattern[str] | None = None
+        self.html_end: Lazy | None = None
         self._leaf_start = 0
+        self._is_empty = False  # the innermost item has no content yet
         self._fence = ""
         self._paragraph: list[str] = []
 
@@ -131,7 +104,7 @@ class _Scanner:
         if not self.stack and self.leaf in ("", "paragraph") and line[:1].isalpha():
             self._add_text(line, number, start)  # most lines are like this
             return
-        if self.stack and _INDENTED.match(line) and self.leaf not in _CONTINUES and None not in self.stack:
+        if self.stack and _QUOTATION not in self.stack and self.leaf not in _CONTINUES and _is_indented_heading(line):
             self._close_to(0)
         at, matched = self._match_containers(line)
         whole = matched == len(self.stack)
@@ -154,15 +127,20 @@ class _Scanner:
             if len(self.stack) >= _MAX_DEPTH:
                 break
             if rest[0] == ">":
-                self._enter(None, matched)
+                self._enter(_QUOTATION, matched)
                 at = content + (2 if rest[1:2] == " " else 1)
-            elif self._leaf_block(rest, matched, number, start, end, under=under, lazy=lazy):
+            elif (under or rest[0] in "#`~<") and self._leaf_block(
+                rest, matched, number, start, end, under=under, lazy=lazy
+            ):
                 return
-            elif item := _item(rest, indent, under=under):
-                self._enter(item, matched)
+            elif width := _width(rest, indent, under=under):
+                self._enter(width, matched)
                 if len(self.stack) == 1:
                     self.items.append(start)
-                at = min(content + item.width - indent, len(line))
+                at = min(content + width - indent, len(line))
+            elif marks.is_rule(rest):
+                self._open("", matched, number)
+                return
             else:
                 break
             matched, lazy, under = len(self.stack), False, False
@@ -177,7 +155,7 @@ class _Scanner:
         if matched < len(self.stack):
             self._close_to(matched)
         if not blank:
-            self._fill()
+            self._is_empty = False
             self._add_text(rest, number, start)
         elif self.leaf == "paragraph":
             self.leaf = ""
@@ -185,20 +163,20 @@ class _Scanner:
     def _match_containers(self, line: str) -> tuple[int, int]:
         """The column where the open containers end in the line, and how many of them continue in it."""
         at = 0
-        for matched, container in enumerate(self.stack):
+        for matched, width in enumerate(self.stack):
             indent = _indent(line, at)
             blank = at + indent >= len(line)
-            if container is None:
+            if width == _QUOTATION:
                 if indent > 3 or line[at + indent : at + indent + 1] != ">":
                     return at, matched
                 at += indent + 1
                 at += line[at : at + 1] == " "
             elif blank:
-                if container.empty:
+                if self._is_empty and matched == len(self.stack) - 1:
                     return at, matched
                 at = len(line)
-            elif indent >= container.width:
-                at += container.width
+            elif indent >= width:
+                at += width
             else:
                 return at, matched
         return at, len(self.stack)
@@ -206,9 +184,7 @@ class _Scanner:
     def _continue_leaf(self, line: str, at: int) -> bool:
         """Whether the line belongs to the open code or HTML block regardless of its content."""
         if self.leaf == "fence":
-            closing = line[at:].strip(" ")
-            mark = self._fence[0]
-            if len(closing) >= len(self._fence) and not closing.strip(mark) and _indent(line, at) <= 3:
+            if _indent(line, at) <= 3 and marks.closes(line[at:].strip(" "), self._fence):
                 self.leaf = ""
             return True
         if self.leaf == "html":
@@ -230,15 +206,14 @@ class _Scanner:
     ) -> bool:
         """Open the block without children that ``rest`` begins, if any. Returns whether there was one."""
         first = rest[0]
-        if first == "#" and (atx := _ATX.match(rest)):
+        if first == "#" and (heading := marks.heading(rest)):
             self._open("", matched, number)
             if not self.stack:
-                text = _CLOSING_HASHES.sub("", (atx[2] or "").strip(" "))
-                self.headings.append(Heading(len(atx[1]), " ".join(text.split(" ")).strip(" "), number, start, end))
+                self.headings.append(Heading(*heading, number, start, end))
             return True
-        if first in "`~" and (fence := _FENCE.match(rest)):
+        if first in "`~" and (fence := marks.fence(rest)):
             self._open("fence", matched, number)
-            self._fence = fence[1] or fence[2]
+            self._fence = fence
             return True
         if first == "<":
             for begins, ends in _HTML:
@@ -248,20 +223,16 @@ class _Scanner:
                     if ends and ends.search(rest):
                         self.leaf = ""
                     return True
-        if under and first in "=-" and (underline := _SETEXT.match(rest)):
-            self._underlined(underline[1], end)
-            return True
-        if first in "*-_" and _BREAK.match(rest):
-            self._open("", matched, number)
+        if under and first in "=-" and (level := marks.underline(rest)):
+            self._underlined(level, end)
             return True
         return False
 
-    def _underlined(self, mark: str, end: int) -> None:
+    def _underlined(self, level: int, end: int) -> None:
         """Make the open paragraph a heading."""
         self.leaf = ""
         if not self.stack:
             text = " ".join(" ".join(self._paragraph).split())
-            level = 1 if mark[0] == "=" else 2
             self.headings.append(Heading(level, text, self.leaf_line, self._leaf_start, end))
 
     def _add_text(self, text: str, number: int, start: int) -> None:
@@ -274,23 +245,18 @@ class _Scanner:
         """Whether the open paragraph is only a link definition so far, so that the next line begins a new block."""
         return len(self._paragraph) == 1 and _REFERENCE.match(self._paragraph[0]) is not None
 
-    def _enter(self, container: _Item | None, matched: int) -> None:
+    def _enter(self, container: int, matched: int) -> None:
         self._close_to(matched)
-        self._fill()
         self.stack.append(container)
+        self._is_empty = container != _QUOTATION
 
     def _open(self, leaf: str, matched: int, number: int) -> None:
         self._close_to(matched)
-        self._fill()
         self.leaf, self.leaf_line = leaf, number
 
     def _close_to(self, matched: int) -> None:
         del self.stack[matched:]
-        self.leaf = ""
-
-    def _fill(self) -> None:
-        if self.stack and (top := self.stack[-1]) is not None:
-            top.empty = False
+        self.leaf, self._is_empty = "", False
 
 
 def _indent(line: str, at: int) -> int:
@@ -298,16 +264,19 @@ def _indent(line: str, at: int) -> int:
     return len(line) - at - len(stripped) if at < len(line) else 0
 
 
-def _item(rest: str, indent: int, *, under: bool) -> _Item | None:
-    """The list item that ``rest`` begins, or None. An item that interrupts a paragraph must not be empty, and must
-    begin with 1 if it is numbered."""
-    marker = _BULLET.match(rest) or _ORDERED.match(rest)
-    if marker is None:
-        return None
-    after = rest[marker.end() :]
+def _is_indented_heading(line: str) -> bool:
+    return line[:1] == " " and _indent(line, 0) <= 3 and marks.heading(line.lstrip(" ")) is not None
+
+
+def _width(rest: str, indent: int, *, under: bool) -> int:
+    """The columns before the content of the list item that ``rest`` begins, or 0. An item that interrupts a paragraph
+    must not be empty, and must begin with 1 if it is numbered."""
+    mark = marks.item(rest)
+    if not mark:
+        return 0
+    after = rest[len(mark) :]
     blank = not after.strip(" ")
-    if under and (blank or (marker.re is _ORDERED and int(marker[1]) != 1)):
-        return None
+    if under and (blank or (mark not in marks.BULLETS and int(mark[:-1]) != 1)):
+        return 0
     spaces = len(after) - len(after.lstrip(" "))
-    width = indent + marker.end() + (1 if blank or spaces >= 5 else spaces)
-    return _Item(width, empty=blank)
+    return indent + len(mark) + (1 if blank or spaces >= 5 else spaces)

@@ -1,0 +1,187 @@
+"""The outline and the lines of Markdown, checked against a parser that we did not write."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.text import plain
+from holdfast.text.markdown.lines import BLANK, CODE, FENCE, HEADING, ITEM, RULE, TEXT, Lines, read_line
+from holdfast.text.markdown.outline import outline
+
+markdown_it = pytest.importorskip("markdown_it", reason="markdown-it-py is the cross-check")
+
+PARSER = markdown_it.MarkdownIt("commonmark")
+#: What changes the block structure, and what does not.
+PIECES = r"""## A|## a ##|# B|### C #|#D| ## E|    ## F|%## G|- x|- |-|  - y|1. z|2. w|10) v|> q|> ## Q|>|text|text two
+|    code|```|~~~|````|```py|  ```|    ```|- ```|> ```|---|===|- - -|***|___|--|=|<!-- c -->|<!-- open|close -->|<div>
+|</div>|<b>|<b> x|<script>|</script>|<?p|?>||   |%tab|-%x|     ## deep|- ## item|1. ## h|* a|+ b|\## esc|##|##%T|Setext
+|> lazy|- > n|> - m|  > o|[a]: /url|[a]: /url 'x'|      - far|-     five|1.  two|## foo \#|## x #y"""
+BLOCKS = PIECES.replace("\n", "").replace("%", "\t").split("|")
+#: Lines that CommonMark reads alike wherever they are. Left out is what depends on the blocks around it: code and
+#: nested blocks by indentation, underlines, numbers that cannot interrupt a paragraph, quotations and HTML.
+ALIKE = r"""## A|## a ##|# B|### C #|#D| ## E|  ## F|##|## foo \#|## x #y|#######|- x|* a|+ b|1. z|1) v|-x|1.z|text
+|text two|```|~~~|````|```py|```a`b|~~~ `|``|***|___|* * *|- - -|-- -|**b**||   |<!-- c -->|    text"""
+LINES = ALIKE.replace("\n", "").split("|")
+
+
+def theirs(text: str) -> list[tuple[int, str, int]]:
+    tokens = PARSER.parse(text)
+    return [
+        (int(token.tag[1]), " ".join(tokens[at + 1].content.split()), token.map[0] + 1)
+        for at, token in enumerate(tokens)
+        if token.type == "heading_open" and token.level == 0
+    ]
+
+
+def ours(text: str) -> list[tuple[int, str, int]]:
+    return [(h.level, " ".join(h.text.split()), h.line) for h in outline(text).headings]
+
+
+@pytest.mark.req("R227", "R228")
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.sampled_from(BLOCKS), max_size=9), st.sampled_from(["\n", "\r\n"]))
+def test_outline__any_blocks__has_the_headings_of_a_real_parser(lines: list[str], newline: str) -> None:
+    assert ours(newline.join(lines)) == theirs(newline.join(lines))
+
+
+@pytest.mark.req("R227")
+@pytest.mark.parametrize("before", ["- x\n\n", "1. x\n", "- x\n  - y\n\n"])
+@pytest.mark.parametrize("indent", [1, 2, 3])
+def test_outline__indented_heading_after_a_list__is_one_of_the_document(before: str, indent: int) -> None:
+    assert [h.text for h in outline(f"{before}{' ' * indent}## A\n- z\n").headings] == ["A"]
+    assert not outline(f"- ```\n{' ' * (indent + 1)}## A\n").headings
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_outline__offsets__cut_the_text_where_headings_begin_and_end(end: str) -> None:
+    text = "\ufeff## A ##" + end + "body" + end * 2 + "Two" + end + "---" + end + "- x"
+    first, second = outline(text).headings
+    assert text[first.start : first.end] == "## A ##" + end
+    assert text[second.start : second.end] == "Two" + end + "---" + end
+    assert (second.level, second.text, second.line) == (2, "Two", 4)
+    assert [text[at:] for at in outline(text).items] == ["- x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "unclosed"),
+    [
+        ("## A\n```\n## B\n", ("fence", 2)),
+        ("a\n\n<!--\n## B\n", ("html", 3)),
+        ("- ```\n  ## B\n", None),
+        ("<div>\n## B\n", None),
+        ("```\n```\n", None),
+    ],
+)
+def test_outline__something_never_ends__says_what_swallows_the_rest(text: str, unclosed: object) -> None:
+    assert outline(text).unclosed == unclosed
+
+
+@pytest.mark.req("R227")
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.sampled_from(LINES), max_size=12), st.sampled_from(["\n", "\r\n"]))
+def test_lines__without_nested_blocks__are_those_of_a_real_parser(lines: list[str], newline: str) -> None:
+    text = newline.join(lines)
+    tokens = PARSER.parse(text)
+    items = [(t.map[0] + 1, t.info + t.markup) for t in tokens if t.type == "list_item_open"]
+    fences = [(t.map[0] + 1, t.markup) for t in tokens if t.type == "fence"]
+    rules = [t.map[0] + 1 for t in tokens if t.type == "hr"]
+    code = [line.strip() for t in tokens if t.type == "fence" for line in t.content.splitlines() if line.strip()]
+    headings = [
+        (t.map[0] + 1, int(t.tag[1]), tokens[at + 1].content) for at, t in enumerate(tokens) if t.type == "heading_open"
+    ]
+    found = list(Lines(text))
+    assert [(n.number, n.mark) for n in found if n.kind == ITEM] == items
+    assert [(n.number, n.mark) for n in found if n.kind == FENCE and n.mark] == fences
+    assert [n.number for n in found if n.kind == RULE] == rules
+    assert [n.text.strip() for n in found if n.kind == CODE and n.text] == code
+    assert [(n.number, n.level, n.text) for n in found if n.kind == HEADING] == headings
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "text"),
+    [
+        ("      - far", ITEM, "far"),
+        ("\u2022 round", ITEM, "round"),
+        ("\u2014 dash", ITEM, "dash"),
+        ("-\u00a0no break", ITEM, "no break"),
+        ("-", ITEM, ""),
+        ("999. x", ITEM, "x"),
+        ("2026. A year", TEXT, "2026. A year"),
+        ("- [x] <!-- c --> done", ITEM, "[x]  done"),
+        ("- a <!-- b", ITEM, "a <!-- b"),
+        ("<!-- c -->", BLANK, ""),
+        ("    ## deep", TEXT, "## deep"),
+        ("<div>## A", TEXT, "<div>## A"),
+        ("> - x", TEXT, "> - x"),
+    ],
+)
+def test_read_line__as_people_and_models_write__is_read_leniently(line: str, kind: str, text: str) -> None:
+    found = read_line(line)
+    assert (found.kind, found.text) == (kind, text)
+
+
+def test_lines__fence_around_everything__is_code_or_text() -> None:
+    text = "```markdown\n# T\n- a\n```\n- b"
+    assert [n.kind for n in Lines(text)] == [FENCE, CODE, CODE, FENCE, ITEM]
+    assert [n.kind for n in Lines(text, code_is_text=True)] == [FENCE, HEADING, ITEM, FENCE, ITEM]
+
+
+@pytest.mark.parametrize(
+    ("text", "unclosed"),
+    [
+        ("a\n```\n- x\n", ("```", 2)),
+        ("- ```\n- x", None),
+        ("~~~~\n~~~\n", ("~~~~", 1)),
+        ("a <!-- b\nc", ("<!--", 1)),
+        ("<!-- b\nc --> d <!--\ne", ("<!--", 2)),
+        ("<!--\n```\n-->\n", None),
+        ("```\n<!--\n```\n", None),
+        ("```\n    ```\n```\n", None),
+        ("- x\n    ```\n    ```\n", None),
+    ],
+)
+def test_lines__something_never_ends__says_where_it_begins(text: str, unclosed: object) -> None:
+    lines = Lines(text)
+    deque(lines, maxlen=0)
+    assert lines.unclosed == unclosed
+
+
+@given(st.text(st.sampled_from("a -#`\n\r\t\x0b\x0c\x1c\x85\u2028<!>")), st.integers(0, 3))
+def test_lines__any_text__are_numbered_as_splitlines_does(text: str, start: int) -> None:
+    for keepends in (False, True):
+        assert [line for _, line in plain.lines(text, keepends=keepends)] == text.splitlines(keepends)
+    assert [text[at : at + len(line)] for at, line in plain.lines(text, start=start)] == text[start:].splitlines()
+    assert [n.number for n in Lines("\ufeff" + text)] == list(range(1, len(text.splitlines()) + 1))
+
+
+HOSTILE = ("- ", "- \n", "`", "```\n", "```x`\n", "<!--", "<!--\n", "<!---->", "-->", "[", "#", "1", "> ", "\t", "**")
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_lines__megabyte_of_one_mark__takes_no_longer_than_its_length_asks_for(piece: str) -> None:
+    begun = time.process_time()
+    deque(Lines(piece * (1_000_000 // len(piece)) + "x"), maxlen=0)
+    assert time.process_time() - begun < 5.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- " * 60_000 + "x",
+        "> " * 60_000,
+        "-" + " -" * 60_000 + "x",
+        "<!--\n" * 20_000,
+        "<a " + "b " * 50_000 + "\n",
+        "[a]: b\n" * 15_000,
+    ],
+    ids=["lists", "quotes", "breaks", "comments", "tags", "references"],
+)
+def test_outline__hostile_text__takes_no_longer_than_its_length_asks_for(text: str) -> None:
+    begun = time.process_time()
+    outline(text)
+    assert time.process_time() - begun < 5.0

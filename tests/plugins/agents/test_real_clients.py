@@ -1,0 +1,303 @@
+"""The clients themselves, where they are installed, with a scripted model on loopback and the hooks that holdfast
+installs: with a broken store a compaction is refused before a summary is requested, and after the repair it passes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+PROMPT = "Fix the flaky login test. Remember: staging runs Postgres 15."
+ANSWER = "Decision: the clock is injected, not mocked. Next: run the suite ten times."
+TIMEOUT_S = 170
+
+
+class Model:
+    """Answers in the three forms of the clients, as streams. ``tokens`` is the usage it reports."""
+
+    def __init__(self) -> None:
+        self.tokens = 1_000
+        self.summaries = 0
+        self.asked: list[str] = []
+        self._httpd = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"model": self}))
+        self._thread = threading.Thread(target=self._httpd.serve_forever, daemon=True)
+        self._thread.start()
+        self.url = f"http://127.0.0.1:{self._httpd.server_address[1]}"
+
+    def close(self) -> None:
+        self._httpd.shutdown()
+        self._httpd.server_close()
+        self._thread.join()
+
+    def answer(self, path: str, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The events of the answer, and a note of what was asked for."""
+        text = ANSWER
+        self.asked.append(json.dumps(body))
+        said = [row for row in body.get("messages") or body["input"] if row.get("role") == "user"]
+        if "summary" in json.dumps(said[-1]).lower():  # after it a hook's context may come
+            self.summaries += 1
+            text = "## Goal\nFix the login test"
+        if "/responses" in path:
+            return _responses(text, self.tokens)
+        return _messages(text, self.tokens) if "/messages" in path else _chat(text, self.tokens)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    model: Model
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if "count_tokens" in self.path:
+            self._send("application/json", json.dumps({"input_tokens": 100}))
+            return
+        events = self.model.answer(self.path, body)
+        names = [f"event: {event['type']}\n" if "type" in event else "" for event in events]
+        stream = "".join(f"{name}data: {json.dumps(event)}\n\n" for name, event in zip(names, events, strict=True))
+        self._send("text/event-stream", stream + ("data: [DONE]\n\n" if "/chat/" in self.path else ""))
+
+    def do_GET(self) -> None:
+        self._send("application/json", "{}")
+
+    do_HEAD = do_GET
+
+    def _send(self, kind: str, text: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(text.encode())))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+def _messages(text: str, tokens: int) -> list[dict[str, Any]]:
+    usage = {"input_tokens": tokens, "output_tokens": 5}
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "fake", "content": [], "usage": usage}
+    return [
+        {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": usage},
+        {"type": "message_stop"},
+    ]
+
+
+def _responses(text: str, tokens: int) -> list[dict[str, Any]]:
+    content = [{"type": "output_text", "text": text, "annotations": []}]
+    item = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": content}
+    usage = {"input_tokens": tokens, "output_tokens": 40, "total_tokens": tokens + 40}
+    return [
+        {"type": "response.created", "response": {"id": "r1"}},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": {"id": "r1", "output": [item], "usage": usage}},
+    ]
+
+
+def _chat(text: str, tokens: int) -> list[dict[str, Any]]:
+    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "fake"}
+    usage = {"prompt_tokens": tokens, "completion_tokens": 40, "total_tokens": tokens + 40}
+    said = {"index": 0, "delta": {"role": "assistant", "content": text}, "finish_reason": None}
+    return [
+        {**chunk, "choices": [said]},
+        {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage},
+    ]
+
+
+class Real(ABC):
+    """A client in a project, with a home folder of its own."""
+
+    program: ClassVar[str]
+    name: ClassVar[str]
+
+    def __init__(self, project: Path, home: Path, model: Model) -> None:
+        self.project, self.home, self.model = project, home, model
+        others = ("CLAUDE", "ANTHROPIC", "CODEX", "OPENCODE", "OPENAI", "HOLDFAST_", "XDG_")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(others)}
+        path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
+        self.environment = {**kept, "PATH": path, "HOME": str(home)}
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            words, cwd=self.project, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=TIMEOUT_S, check=False,
+        )  # fmt: skip
+
+    def holdfast(self, *words: str) -> str:
+        return self.run("holdfast", *words).stdout
+
+    @abstractmethod
+    def start(self) -> None:
+        """Get ready, after the hooks are installed."""
+
+    def stop(self) -> None:  # noqa: B027 - only a server has to be stopped
+        """Leave no process."""
+
+    @abstractmethod
+    def say(self, text: str) -> None:
+        """One turn of the conversation."""
+
+    @abstractmethod
+    def compact(self) -> None:
+        """Have the client compact it."""
+
+
+class ClaudeCode(Real):
+    program, name = "claude", "claude-code"
+    _session: tuple[str, ...] = ()
+
+    def start(self) -> None:
+        self.environment |= {
+            "ANTHROPIC_BASE_URL": self.model.url,
+            "ANTHROPIC_API_KEY": "none",
+            "CLAUDE_CONFIG_DIR": str(self.home / "claude"),
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "IS_SANDBOX": "1",
+        }
+
+    def say(self, text: str) -> None:
+        done = self.run("claude", "-p", *self._session, text, "--output-format", "json")
+        self._session = ("--resume", json.loads(done.stdout)["session_id"])
+
+    def compact(self) -> None:
+        self.say("/compact")
+
+
+class Codex(Real):
+    """Compacts before a prompt when the last turn's usage was above its limit."""
+
+    program, name = "codex", "codex"
+    _session: tuple[str, ...] = ()
+
+    def start(self) -> None:
+        home = self.home / ".codex"
+        self.environment |= {"CODEX_HOME": str(home), "FAKE_KEY": "none"}
+        home.mkdir(exist_ok=True)
+        provider = f'name = "fake"\nbase_url = "{self.model.url}/v1"\nenv_key = "FAKE_KEY"\nwire_api = "responses"\n'
+        (home / "config.toml").write_text(
+            'model = "fake"\nmodel_provider = "fake"\nmodel_auto_compact_token_limit = 5000\n'
+            f'[model_providers.fake]\n{provider}[projects."{self.project}"]\ntrust_level = "trusted"\n'
+        )
+
+    def say(self, text: str) -> None:
+        command = ("codex", "exec", "--dangerously-bypass-hook-trust", "--skip-git-repo-check", "--json")
+        done = self.run(*command, *self._session, text)
+        started = next(row for row in map(json.loads, done.stdout.splitlines()) if row["type"] == "thread.started")
+        self._session = ("resume", started["thread_id"])
+
+    def compact(self) -> None:
+        if self.model.tokens < 5_000:
+            self.model.tokens = 9_000
+            self.say("Go on with the test.")
+        self.say("Next step, please.")
+
+
+class Opencode(Real):
+    program, name = "opencode", "opencode"
+    _server: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        options = {"baseURL": f"{self.model.url}/v1", "apiKey": "none"}
+        models = {"fake": {"name": "fake", "limit": {"context": 100_000, "output": 4_000}}}
+        provider = {"npm": "@ai-sdk/openai-compatible", "name": "fake", "options": options, "models": models}
+        file = self.project / "opencode.json"
+        settings = json.loads(file.read_text())
+        own = {"autoupdate": False, "share": "disabled", "model": "fake/fake", "provider": {"fake": provider}}
+        file.write_text(json.dumps({**settings, **own}))
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self._url = f"http://127.0.0.1:{port}"
+        command = ["opencode", "serve", "--port", str(port)]
+        with (self.home / "serve.log").open("wb") as log:
+            self._server = subprocess.Popen(command, cwd=self.project, env=self.environment, stdout=log, stderr=log)
+        ends = time.monotonic() + TIMEOUT_S
+        while True:
+            try:
+                # A request that comes while opencode still looks for packages may never be answered.
+                self._session = self._post("/session", {}, timeout_s=15)["id"]
+                return
+            except OSError:
+                assert time.monotonic() < ends, (self.home / "serve.log").read_text()
+                time.sleep(0.5)
+
+    def stop(self) -> None:
+        if self._server is not None:
+            self._server.terminate()
+            self._server.wait(30)
+
+    def _post(self, path: str, body: Mapping[str, Any], timeout_s: float = TIMEOUT_S) -> Any:
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(self._url + path, json.dumps(body).encode(), headers)
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(request, timeout=timeout_s) as answer:
+            return json.load(answer)
+
+    def say(self, text: str) -> None:
+        model = {"providerID": "fake", "modelID": "fake"}
+        self._post(f"/session/{self._session}/message", {"model": model, "parts": [{"type": "text", "text": text}]})
+
+    def compact(self) -> None:
+        with contextlib.suppress(urllib.error.HTTPError):  # its answer when a plugin refuses
+            self._post(f"/session/{self._session}/summarize", {"providerID": "fake", "modelID": "fake"})
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    running = Model()
+    yield running
+    running.close()
+
+
+@pytest.mark.req("R184", "R166", "R171")
+@pytest.mark.parametrize("kind", [ClaudeCode, Codex, Opencode], ids=lambda kind: kind.name)
+def test_compaction__store_broken_then_repaired__is_refused_before_a_summary_and_then_passes(
+    kind: type[Real], project: Path, tmp_path: Path, model: Model
+) -> None:
+    if shutil.which(kind.program) is None:
+        pytest.skip(f"needs the real client on the PATH, as `{kind.program}`")
+    home = tmp_path / "home"
+    home.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+    client = kind(project, home, model)
+    client.holdfast("install", kind.name)
+    try:
+        client.start()
+        client.say(PROMPT)
+        notes = project / ".holdfast" / "memory"
+        if notes.exists():
+            notes.rename(tmp_path / "notes")
+        notes.write_text("a file in place of the notes folder\n")
+        client.compact()
+        assert model.summaries == 0
+        assert "UNSAFE" in client.holdfast("status")
+
+        notes.unlink()
+        if (tmp_path / "notes").exists():
+            (tmp_path / "notes").rename(notes)
+        client.compact()
+        assert model.summaries == 1
+        assert "UNSAFE" not in client.holdfast("status")
+        assert "run the suite ten times" in client.holdfast("show", "continuity/active.md")
+
+        client.say("Where were we?")
+        assert "Where to go on" in model.asked[-1]
+    finally:
+        client.stop()
