@@ -33,7 +33,7 @@ LABELS: Mapping[str, str] = {
     "follow_ups": "Promised",
 }
 _ENOUGH = 0.6
-_WORD = Lazy(r"[\w#][\w./#:@-]*\w|\w")
+_WORD = Lazy(r"[\w#][\w./#:@-]{0,200}\w|\w")
 _EXACT = Lazy(r"\d|[/_#@]|\w\.\w|[a-z][A-Z]")
 _SHORT = 3
 _MOST = 65536  # maximum bytes read from the file of names

@@ -161,7 +161,7 @@ class _Call:
             self.kind, self.session, self.folder = event.kind, event.session, event.cwd
             self.limit_s = limit_s or self.dialect.LIMITS_S.get(event.kind, 5.0)
             watchdog.limit(self.limit_s)
-            reply = self._reply(event)
+            reply = _cleaned(self._reply(event))
         except HoldfastError as error:
             self._missed()
             reply = self._failure(error)
@@ -396,6 +396,15 @@ class _Call:
             from holdfast_agents.records.hooklog import log
 
             log(self.state, self.dialect.CLIENT, self.kind, line)
+
+
+def _cleaned(reply: Reply) -> Reply:
+    """``reply`` without invisible characters, which files written by others can hold and a model reads."""
+    if all(part.isascii() and part.isprintable() for part in reply):
+        return reply
+    from holdfast.gate import clean
+
+    return Reply(*map(clean, reply))
 
 
 def _place(error: BaseException) -> str:

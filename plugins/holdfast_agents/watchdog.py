@@ -17,7 +17,7 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import NoReturn
+    from typing import NoReturn, TextIO
 
     from holdfast_agents.events import Answer
 
@@ -33,7 +33,8 @@ class Watchdog:
         self._late = late
         self._answering = threading.Lock()
         self._changed = threading.Event()
-        self._streams = sys.stderr, sys.stdout  # a plugin that hangs is called with sys.stdout redirected
+        self._outputs = _own(sys.stderr), _own(sys.stdout)
+        _redirect(sys.stdout, sys.stderr)  # a plugin's or its child's output would spoil the answer, and Codex compacts
         self._null = open(os.devnull, "w")  # noqa: SIM115 - lives as long as the process
         self._arm()
         threading.Thread(target=self._watch, name="holdfast-watchdog", daemon=True).start()
@@ -68,10 +69,25 @@ class Watchdog:
 
     def _write(self, answer: Answer) -> None:
         """Write both streams without buffering. A client that has gone away is ignored."""
-        for stream, text in zip(self._streams, (answer.stderr, answer.stdout), strict=True):
+        for output, text in zip(self._outputs, (answer.stderr, answer.stdout), strict=True):
             data = text.encode("utf-8", "replace")
             try:
                 while data:
-                    data = data[os.write(stream.fileno(), data) :]
-            except (OSError, ValueError):
+                    data = data[os.write(output, data) :]
+            except OSError:
                 continue
+
+
+def _own(stream: TextIO) -> int:
+    """A descriptor for the answer that no child process inherits, or -1 when the stream has none."""
+    try:
+        return os.dup(stream.fileno())
+    except (OSError, ValueError):
+        return -1
+
+
+def _redirect(stream: TextIO, target: TextIO) -> None:
+    try:
+        os.dup2(target.fileno(), stream.fileno())
+    except (OSError, ValueError):
+        return

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
+from holdfast.text.plain import normalized
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -324,13 +325,13 @@ def _plain(text: str) -> str:
         text = _REFERENCE.sub(_referred, text)
     if not text.isascii():
         text = _visible(text).translate(_LIKES)
-        text = _without(unicodedata.normalize("NFD", text), lambda c: unicodedata.category(c) == "Mn")
+        text = _without(normalized("NFD", text), lambda c: unicodedata.category(c) == "Mn")
     return _SPELLED.sub(_joined, text).casefold()
 
 
 def _visible(text: str) -> str:
     """In compatibility form, without characters that print nothing."""
-    text = unicodedata.normalize("NFKC", text)
+    text = normalized("NFKC", text)
     return _without(text, lambda c: unicodedata.category(c) == "Cf" or c in _FILLERS)
 
 

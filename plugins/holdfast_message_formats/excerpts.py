@@ -22,6 +22,10 @@ NO_OUTPUT: Final = "(no output)"
 BACKGROUND: Final = "background"
 """The tool name for results of :func:`background_result`."""
 
+#: Characters between words: blanks, quotes, brackets and separators, also of JSON on one line.
+_BETWEEN: Final = frozenset(" \t\r\n\"'`<>(){}[],;|")
+_MAX_WORD: Final = 1_000
+
 _TELLING_ARGUMENTS: Final = (
     "command",
     "cmd",
@@ -52,12 +56,27 @@ def clean(value: object) -> str:
 
 def clip(text: str, limit: int = MAX_RESULT_CHARS) -> str:
     """``text``, or its head and tail around a marker, at most ``limit`` characters. The marker gives the number of
-    characters left out, the full length and the digest."""
+    characters left out, the full length and the digest. No word is cut, because no rule knows half a secret."""
     if len(text) <= limit:
         return text
     half = limit // 2 - 80  # leaves room for the marker
-    left_out = f"{len(text) - 2 * half:,} of {len(text):,} characters left out"
-    return f"{text[:half]}\n[… {left_out}; {digest_of(text)} …]\n{text[-half:]}"
+    head, tail = text[: _border(text, half, -1)], text[_border(text, len(text) - half, 1) :]
+    left_out = f"{len(text) - len(head) - len(tail):,} of {len(text):,} characters left out"
+    return f"{head}\n[… {left_out}; {digest_of(text)} …]\n{tail}"
+
+
+def _border(text: str, at: int, step: int) -> int:
+    """The border of the word around ``at`` in the direction ``step``; ``at`` itself inside a very long word."""
+    if text[at - 1] in _BETWEEN or text[at] in _BETWEEN:
+        return at
+    start = end = at
+    while start > 0 and text[start - 1] not in _BETWEEN and at - start < _MAX_WORD:
+        start -= 1
+    while end < len(text) and text[end] not in _BETWEEN and end - at < _MAX_WORD:
+        end += 1
+    if max(at - start, end - at) >= _MAX_WORD:
+        return at
+    return start if step < 0 else end
 
 
 def digest_of(text: str) -> str:
@@ -95,7 +114,7 @@ def call_line(tool: str, arguments: object, cwd: str = "") -> str:
     """A tool call as one line, like ``Bash: pytest -q``, with paths relative to the working directory."""
     line = shortened(" ".join(clean(_informative(arguments)).split()), cwd)
     text = f"{tool}: {line}" if line else tool
-    return text if len(text) <= MAX_CALL_CHARS else text[: MAX_CALL_CHARS - 1] + "…"
+    return text if len(text) <= MAX_CALL_CHARS else text[: _border(text, MAX_CALL_CHARS - 1, -1)] + "…"
 
 
 def shortened(text: str, cwd: str) -> str:

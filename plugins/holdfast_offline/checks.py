@@ -37,8 +37,8 @@ _CHECK: Final = Lazy(
 _WRAPPER: Final = Lazy(
     r"(?:\S*/)?(?:ba|z|da)?sh -l?c\s+|(?:sudo|time|do|then|env)\s+|timeout \S+\s+|[A-Z_][A-Z0-9_]*=\S*\s+"
 )
-_SEPARATOR: Final = Lazy(r"\s*(?:&&|\|\||;|\n)\s*")
-_PIPE: Final = Lazy(r"\s*(?:\d?>&\d|&?>{1,2}|\|).*")
+_SEPARATOR: Final = Lazy(r"&&|\|\||;|\n")
+_PIPE: Final = Lazy(r"(?:\d?>&\d|&?>{1,2}|\|).*")
 _PROMPT: Final = Lazy(r"\$ ([^\n]{1,400})\n")
 _TALLY: Final = Lazy(r"(?<![\w.,])[1-9]\d* (?:failed|failures?|errors?)\b(?! in 0)")
 _FAILED: Final = Lazy(r"(?<![\w.,])[1-9]\d* failed\b")

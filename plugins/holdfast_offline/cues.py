@@ -52,7 +52,7 @@ HABIT: Final = 0.7
 _WE = r"(?:we|i)"
 _OWN: Final = r"\b(?! (?:your|my|this|that|these|it|option|approach|plan)\b)"
 #: Code, a path, a number or a capital.
-_NAME: Final = r"(?:`|\w[./_]\w|\w*\d\w|(?-i:\b[A-Z]\w))"
+_NAME: Final = r"(?:`|\w[./_]\w|\d\w|(?-i:\b[A-Z]\w))"
 _REJECTED: Final = r"\b(?:instead of|rather than)\b"
 #: A name in the rest of the sentence, or the rejected alternative.
 _NAMED: Final = rf"{_OWN}(?=.*(?:{_NAME}|{_REJECTED}))"

@@ -31,7 +31,7 @@ _MAX_LINES: Final = 5_000
 #: A path, a number, code, an identifier, or a name inside the sentence. Each form is found by a character that is rare
 #: in prose, with a lookbehind from there. Skipping the rest makes the search ten times as fast.
 _NAMES: Final = Lazy(
-    r"(?=[^a-z ,;!?'])(?:`[^`]+`|\d|[\"“«].{2,}[\"”»]|\*\*.+\*\*|--\w|[^\x00-\x7f]{3,}"
+    r"(?=[^a-z ,;!?'])(?:`[^`]+`|\d|[\"“«][^\"“«]{2,}[\"”»]|\*\*.+\*\*|--\w|[^\x00-\x7f]{3,}"
     r"|(?<=\w)(?:_\w|\.\w{1,6}\b|/\w|::\w|\(\))"
     r"|[A-Z](?:(?<=[a-z].)|(?<=[\w,;:)] .)\w|(?<!\w.)[A-Z]+\b))"
 )
@@ -70,11 +70,12 @@ _LIMITS: Final = Lazy(
     r"|dont|cant|didnt|isnt|over\w+ing)\b",
     re.IGNORECASE,
 )
-_TABLE_RULE: Final = Lazy(r"\s*\|?[\s:|-]+\|[\s:|-]*$")
-#: A line that is meaningful even without the list or code after it, because it names code or a finding.
-_SAYS_MORE: Final = Lazy(r"(?:\S+ ){3,}.*`[^`]+`|`[^`]+`(?: \S+){3,}")
+_TABLE_RULE: Final = Lazy(r"(?=.[^|]*\|)[\s:|-]+\Z")
+_CODE: Final = Lazy(r"`[^`]+`")
+_FEW_WORDS: Final = 3
 _LINK: Final = Lazy(r"\[([^\[\]]{1,200})\]\((?:/|file:)[^()\s]{1,400}\)")
-_TAG: Final = Lazy(r"</?[a-z_-]{2,40}(?: [^<>]{0,100})?>")
+#: Not the tags by which a line is known as an instruction to an agent.
+_TAG: Final = Lazy(r"</?(?!system\b|instructions?\b)[a-z_-]{2,40}(?: [^<>]{0,100})?>")
 
 
 class Quote(NamedTuple):
@@ -100,7 +101,7 @@ def lines(message: Message, *, remark: bool = False, user: bool = False, named: 
         short = len(plain) < _LEAST_CHARS or len(plain.split()) < (3 if user else _LEAST_WORDS)
         if short and (named or len(plain) < _LEAST_NAMED or not _NAMES.search(plain)):
             continue
-        if plain.endswith(":") and len(plain) < 120 and not _SAYS_MORE.search(line):
+        if plain.endswith(":") and len(plain) < 120 and not _says_more(line):
             continue
         if not user and (_OFFERS.match(plain) or _ABOUT_TO.match(plain) or (named and not _NAMES.search(line))):
             continue
@@ -111,6 +112,12 @@ def lines(message: Message, *, remark: bool = False, user: bool = False, named: 
         if len(found) >= _MAX_LINES:
             break
     return found
+
+
+def _says_more(line: str) -> bool:
+    """Whether a line is meaningful even without the list or code after it, because it names code among other words."""
+    code = list(_CODE.finditer(line))
+    return bool(code) and max(len(line[: code[-1].start()].split()), len(line[code[0].end() :].split())) >= _FEW_WORDS
 
 
 def _units(text: str) -> Iterator[str]:

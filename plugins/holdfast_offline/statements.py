@@ -63,8 +63,8 @@ _POINTS_AT: Final = Lazy(
 )
 #: A pasted prompt for an agent, or a document: somebody's role, or a tag on a line of its own.
 _PROMPT: Final = Lazy(
-    r"^\W*you (?:are (?:a|an|the|now)\b|are [\w-]+,|must (?:fully|act|assume|embody|become)\b)"
-    r"|^\s*</?[\w-]+[^<>\n]*>\s*$",
+    r"^[^\w\n]*you (?:are (?:a|an|the|now)\b|are [\w-]+,|must (?:fully|act|assume|embody|become)\b)"
+    r"|^[^\S\n]*</?[\w-]++[^<>\n]*>[^\S\n]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 #: Code and the nested lines of a pasted configuration.
@@ -108,6 +108,7 @@ class Statements:
     pointers: Newest = field(factory=Newest)
     facts: dict[str, FactCandidate] = field(factory=dict)
     _asked: list[str] = field(factory=list)  # the agent's questions and blockers since the user last spoke
+    _report: bool | None = None  # whether the message being read is a document, when known
     _answer: str = ""  # the agent's newest answer, until the user speaks
 
     def read(self, message: Message, *, point: bool = True) -> None:
@@ -116,6 +117,7 @@ class Statements:
         if message.role == "tool":
             self._replied(message)
             return
+        self._report = None
         user = message.role == "user"
         text = own_words(message.text) if user else message.text
         if user and (option := picks.picked(self._answer, text)) and replies.settles(option):
@@ -200,7 +202,7 @@ class Statements:
             return  # "Question: say I commit twice ..." is a request, and "question: what to ask" describes a parameter
         if cue.kind is Kind.DECISION and cue.whole:
             text = _ASKS_AFTER.sub("", text)
-        if _states_nothing(cue, text) or _is_of_a_report(cue, message):
+        if _states_nothing(cue, text) or self._is_of_a_report(cue, message):
             return
         question = cue.kind is not Kind.BLOCKER and text.endswith("?")
         if len(text) < 2 or question or text.endswith(":") or _NOTHING.fullmatch(text):
@@ -222,6 +224,14 @@ class Statements:
         if category and message.role == "user" and len(text.split()) >= _LEAST_WORDS:
             self._fact(FactCandidate(content=text, category=category, confidence=cue.confidence, source=message.id))
 
+    def _is_of_a_report(self, cue: Cue, message: Message) -> bool:
+        """Whether a decision is in a report of the agent, where it is a proposal or needs the section around it."""
+        if cue.kind is not Kind.DECISION or message.role != "assistant":
+            return False
+        if self._report is None:
+            self._report = _is_document(message.text)
+        return self._report
+
     def _fact(self, fact: FactCandidate) -> None:
         key = duplicate_key(fact.content)
         before = self.facts.pop(key, None)
@@ -239,11 +249,6 @@ def _states_nothing(cue: Cue, text: str) -> bool:
     points = _POINTS_BACK.fullmatch(text) or _OF_THE_TALK.match(text) or _HERE.search(text)
     topic = not cue.whole and _TOPIC.match(text)
     return bool(text.startswith(("#", "|")) or len(text.split()) < 2 or topic or (cue.whole and points))
-
-
-def _is_of_a_report(cue: Cue, message: Message) -> bool:
-    """Whether a decision is in a report of the agent, where it is a proposal or needs the section around it."""
-    return cue.kind is Kind.DECISION and message.role == "assistant" and _is_document(message.text)
 
 
 def _is_document(text: str) -> bool:

@@ -28,7 +28,7 @@ _CUT: Final = Lazy(
     re.IGNORECASE,
 )
 _POINTS_BACK: Final = Lazy(r"(?:this|that|it|these|those|they) \S+$|[)\]}>|,;]", re.IGNORECASE)
-_CODE: Final = Lazy(r"[{}]|;\s*$|\s&&\s|=>|\bMozilla/|^\s*[$#>]\s|</?\w+[^<>]*>")
+_CODE: Final = Lazy(r"[{}]|;\s*$|\s&&\s|=>|\bMozilla/|^\s*[$#>]\s|</?\w++[^<>]*>")
 
 
 def is_statement(text: str) -> bool:

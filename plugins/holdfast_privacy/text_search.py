@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Final
 
 from holdfast.fs import durable, safeopen
+from holdfast.text.plain import stream_safe
 from holdfast_sessions import archive
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def fold(text: str) -> str:
 
 def _composed(text: str) -> str:
     """``text`` in NFC. ASCII never composes with the character before it, so the rest is composed separately."""
-    return _NOT_ASCII.sub(lambda match: unicodedata.normalize("NFC", match[0]), text)
+    return _NOT_ASCII.sub(lambda match: unicodedata.normalize("NFC", match[0]), stream_safe(text))
 
 
 class Needle:
@@ -51,16 +52,16 @@ class Needle:
     def __init__(self, text: str) -> None:
         self._text = fold(text)
         self.words = self._text.count(" ") + 1
-        # Minimum length of the part before a cut, because a shorter part could be any word.
+        # Minimum length of the part before or after a cut, because a shorter part could be any word.
         self._least = max(5, len(self._text) * 2 // 3)
-        runs = _SURE.findall(self._text[: self._least])
-        self._sure = max(runs, key=len, default="").encode()
+        parts = (self._text[: self._least], self._text[-self._least :])
+        self._sure = [max(_SURE.findall(part), key=len, default="").encode() for part in parts]
 
     def __len__(self) -> int:
         return len(self._text)
 
     def in_text(self, text: str) -> bool:
-        """Whether ``text`` holds the string, or its beginning where holdfast has shortened the text."""
+        """Whether ``text`` holds the string, or its beginning or end where holdfast has shortened the text."""
         folded = fold(text)
         return self._text in folded or (_CUT in folded and self._is_cut_in(folded))
 
@@ -76,11 +77,16 @@ class Needle:
     def may_be_in(self, plain: bytes) -> bool:
         """A fast check that is false only where :meth:`in_bytes` is. ``plain`` is in lower case, without NUL bytes,
         and no ASCII letter in it is escaped."""
-        return self._sure in plain
+        return any(run in plain for run in self._sure)
 
     def _is_cut_in(self, folded: str) -> bool:
-        before = (part.rstrip() for part in folded.split(_CUT)[:-1])
-        return any(part.endswith(self._text[:n]) for part in before for n in range(self._least, len(self._text)))
+        parts = folded.split(_CUT)
+        sizes = range(self._least, len(self._text))
+        before = (part.rstrip(" [") for part in parts[:-1])
+        after = (part.lstrip(" ]") for part in parts[1:])
+        return any(part.endswith(self._text[:n]) for part in before for n in sizes) or any(
+            part.startswith(self._text[-n:]) for part in after for n in sizes
+        )
 
 
 def any_in_bytes(needles: Iterable[Needle], data: bytes) -> bool:

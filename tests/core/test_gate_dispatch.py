@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import threading
@@ -21,7 +22,7 @@ from holdfast.plugin import discovery
 from holdfast.plugin.discovery import Found
 from holdfast.plugin.manager import Dispatch, PluginSettings
 from holdfast.storage import Document
-from holdfast.subject import Subject
+from holdfast.subject import Portions, Subject
 
 SUBJECT = Subject("daily", "n.md", "text")
 
@@ -68,6 +69,40 @@ def test_validator__raises_or_returns_a_wrong_type__refuses_and_is_named(answer,
         validator(answer).admit("text", surface="daily")
     assert (failed.value.plugin, failed.value.distribution, failed.value.hook) == ("mine", "dist 1.0", "on_validate")
     assert "[plugins.mine] enabled = false" in failed.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [([[], None, [finding(0, 4)]], "NoneType"), (itertools.repeat([]), "do not end"), ([[], "fine"], "str")],
+)
+def test_validator__portions_are_wrong_or_endless__refuses_and_is_named(steps, reason):
+    """None counted as the end, so the findings after it were lost."""
+    with pytest.raises(HookFailed, match=rf"'mine'.*{reason}"):
+        validator(lambda s: Portions(iter(steps))).admit("text", surface="daily")
+
+
+@pytest.mark.parametrize("said", ["word " * 10_000_000, "x" * 50_000_000, None])
+def test_plugin__error_without_a_usable_message__is_named_at_once(opened, said):
+    """50 MB were masked for minutes, and a message that cannot be made was an unforeseen error without a name."""
+
+    class Odd(Exception):
+        def __str__(self):
+            if said is None:
+                raise RuntimeError
+            return said
+
+    class Bad:
+        @hookimpl
+        def on_flush(self, payload, receipt):
+            raise Odd
+
+    session = opened(Bad()).session("s")
+    session.add("user", "hello")
+    began = time.process_time()
+    with pytest.raises(FlushRefused, match=r"'test0' \(this process\) failed in on_flush: Odd") as refused:
+        session.flush()
+    assert time.process_time() - began < 5
+    assert len(refused.value.message) < 3_000
 
 
 @pytest.mark.req("R166")

@@ -219,3 +219,15 @@ def test_hand_over__store_broken_and_then_repaired__the_agent_named_first_has_th
 
     [work] = opened().load().work
     assert (work.agent, work.active_task) == ("bob", STATED["active_task"])
+
+
+@pytest.mark.parametrize("said", ["1." * 150, "One. " * 120, "a.b, " + "c . " * 110])
+def test_flush__a_value_with_many_dots__the_handoff_can_be_read_again(opened, payload, said):
+    """The reader took them for a key of too many tables, so the written handoff was damage and blocked each flush."""
+    memory = opened()
+    session = memory.session("s")
+    session.add("user", f"Please fix {said}")
+    session.flush(payload(objective=said, work_open=True))
+    session.add("assistant", "I will run the tests next.")
+    session.flush()
+    assert said[:50] in str(memory.load())

@@ -69,6 +69,17 @@ def test_command__plugin_prints__stdout_holds_only_the_answer(project: Path, wor
     assert json.loads(done.stdout)["ok"] is True
 
 
+@pytest.mark.parametrize("exits", ["", "; os._exit(0)"])
+def test_hook__a_program_that_a_plugin_starts_prints__the_answer_stays_valid(project: Path, exits: str) -> None:
+    """Codex compacts when the answer is anything but the JSON object, and a child process inherits standard output."""
+    source = VALIDATOR.format(start=f"import os; os.system('echo up-to-date'){exits}; raise ValueError", call="pass")
+    environ = installed(project, source)
+    compaction = json.dumps({"session_id": "s", "hook_event_name": "PreCompact", "cwd": str(project)})
+    done = holdfast("hook", "codex", "PreCompact", project=project, environ=environ, stdin=compaction)
+    assert "up-to-date" in done.stderr
+    assert done.stdout == "" if exits else json.loads(done.stdout)["continue"] is False
+
+
 def test_command__hook_hangs_and_prints_late__stdout_holds_only_the_answer(project: Path) -> None:
     source = VALIDATOR.format(start="pass", call="import time; time.sleep(600)")
     environ = installed(project, source)

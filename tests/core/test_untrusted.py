@@ -4,6 +4,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import tomli_w
+from hypothesis import given
+from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.cli import main
@@ -121,3 +124,39 @@ def test_flush__lone_surrogate_in_the_marker__is_flushed(project: Path) -> None:
         (project / ".holdfast/state/unsafe").mkdir()
         (project / ".holdfast/state/unsafe/s1.json").write_bytes(marker)
         assert session.flush().flush_id
+
+
+_DOTS = "1." * 200
+
+
+@pytest.mark.parametrize(
+    "text", [f'x = "{_DOTS}"', f"x = '{_DOTS}'", f'x = """\na, {_DOTS}"""', f"# {_DOTS}", f'x = ["a\\"", "b, {_DOTS}"]']
+)
+def test_from_toml__many_dots_in_a_string_or_comment__are_no_key(text: str) -> None:
+    untrusted.from_toml(text)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        "[",
+        "x = {",
+        'x = {a = """q"""", ',
+        "x = {a = '''q'''', ",
+        'x = {a = "q\\\\", ',
+        'x = {a = "", ',
+        'y = "#"\n',
+    ],
+)
+@pytest.mark.parametrize("part", ["a", '"a"', "'a'", '"a\\"x"'])
+def test_from_toml__a_long_key_anywhere__is_refused(before: str, part: str) -> None:
+    with pytest.raises(tomllib.TOMLDecodeError, match="nested too deeply"):
+        untrusted.from_toml(before + f"{part}." * 200 + "b = 1")
+
+
+@given(st.text("\"'.a\\\n#,{ "))
+def test_from_toml__any_string_with_many_dots__is_read(text: str) -> None:
+    table = {"k": text + _DOTS, "l": [text, _DOTS]}
+    for multiline in (False, True):
+        assert untrusted.from_toml(tomli_w.dumps(table, multiline_strings=multiline))["l"] == table["l"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
 from math import isfinite
 from typing import TYPE_CHECKING
 
 from holdfast.errors import DuplicateFact
+from holdfast.text.plain import normalized
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ def duplicate_key(content: str) -> str:
     NFC, not NFKC: compatibility forms (a superscript, a full-width letter) make strings differ. Inner spaces are kept.
     Source: R052, R056, reading A06.
     """
-    return unicodedata.normalize("NFC", content.strip()).casefold()
+    return normalized("NFC", content.strip()).casefold()
 
 
 # --- for the stores ------------------------------------------------------------------------------------------------

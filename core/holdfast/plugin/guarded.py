@@ -15,6 +15,11 @@ from holdfast.subject import PORTION_CHARS, Portions, Subject
 DEADLINES_S: Mapping[str, float] = {"on_validate": 10.0, "on_extract": 60.0, "on_flush": 60.0, "on_dream": 600.0}
 #: A validator with VALIDATES_AT_ONCE checks at most this many characters without a deadline.
 AT_ONCE_CHARS = 4_000
+#: Maximum number of steps in which a validator searches one text. Each has its own time limit.
+_MAX_STEPS = 100_000
+_ENDED = object()
+#: Limit for a plugin's own message about a failure. Longer ones quote data, and masking them would outlast deadlines.
+_DETAIL_CHARS = 2_000
 
 
 class Answer(NamedTuple):
@@ -90,11 +95,14 @@ class Guard:
 
     def _in_portions(self, portions: Portions) -> Any:
         found: list[Any] = []
-        while (step := self._call(lambda: next(portions.steps, None), self._limit_s)) is not None:
+        for _ in range(_MAX_STEPS):
+            step = self._call(lambda: next(portions.steps, _ENDED), self._limit_s)
+            if step is _ENDED:
+                return found
             if isinstance(step, Failure) or not isinstance(step, list | tuple):
                 return step
             found += step
-        return found
+        return Failure(self.plugin, self.distribution, self.hook, "its portions do not end", "", TimeoutError())
 
 
 def guarded(guard: Guard) -> Callable[..., Any]:
@@ -111,9 +119,21 @@ def tried(job: Callable[[], Any], plugin: str, distribution: str, hook: str) -> 
     try:
         return job()
     except HoldfastError as error:  # it already has its own message
-        return Failure(plugin, distribution, hook, "", error.message, error)
+        return Failure(plugin, distribution, hook, "", words(error.message), error)
     except BaseException as error:  # noqa: BLE001 - as above
-        return Failure(plugin, distribution, hook, type(error).__name__, str(error), error)
+        return Failure(plugin, distribution, hook, type(error).__name__, words(error), error)
+
+
+def words(said: object) -> str:
+    """A plugin's own message as text, cut after a whole word, so that no part of a secret stays without the rest.
+    Empty if it cannot be converted, because an exception's ``__str__`` is the plugin's code, too."""
+    try:
+        text = str(said)
+    except BaseException:  # noqa: BLE001 - as in `tried`
+        return ""
+    if len(text) <= _DETAIL_CHARS:
+        return text
+    return " ".join(text[:_DETAIL_CHARS].split(" ")[:-1]) + " ..."
 
 
 def place(failure: Failure) -> str:

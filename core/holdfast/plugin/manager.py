@@ -18,7 +18,7 @@ from holdfast.errors import HoldfastError, HookFailed, PluginError, PluginLoadFa
 from holdfast.plugin import ToStderr, discovery
 from holdfast.plugin.deadline import Deadlines
 from holdfast.plugin.discovery import PLUGINS, Found, PluginContext, Status, choose, import_object
-from holdfast.plugin.guarded import DEADLINES_S, Answer, Failure, Guard, are_short, guarded, place, tried
+from holdfast.plugin.guarded import DEADLINES_S, Answer, Failure, Guard, are_short, guarded, place, tried, words
 from holdfast.subject import Subject
 
 if TYPE_CHECKING:
@@ -189,13 +189,12 @@ class Dispatch:
         findings: list[Finding] = []
         for answer in self._validated(subject):
             got = self._value(answer)
+            _expect(answer, isinstance(got, list | tuple), "on_validate")
             if got:  # the value class is only imported here because it is costly
                 from holdfast.models import Finding as Kind
 
-                _expect(answer, isinstance(got, list | tuple) and all(isinstance(f, Kind) for f in got), "on_validate")
+                _expect(answer, all(isinstance(f, Kind) for f in got), "on_validate")
                 findings += got
-            else:
-                _expect(answer, isinstance(got, list | tuple), "on_validate")
         return findings
 
     def _validated(self, subject: Subject) -> Sequence[Any]:
@@ -317,7 +316,7 @@ class Dispatch:
 
     def _value(self, answer: Any) -> Any:
         if isinstance(answer, Failure):
-            step = answer.cause.next_step if isinstance(answer.cause, HoldfastError) else ""
+            step = words(answer.cause.next_step) if isinstance(answer.cause, HoldfastError) else ""
             raise _hook_failed(answer, self._safe(answer.detail), self._safe(step))
         return answer.value
 

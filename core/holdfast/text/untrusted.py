@@ -17,7 +17,15 @@ _TABLES = 100  # in TOML
 _LEVELS = 200  # in JSON
 #: A dotted key with that many parts. The parser's memory grows quadratically with the key's length, to 40 GB at 100,000
 #: parts.
-_LONG_KEY = rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_TABLES}}}"""
+_LONG_KEY = rf"""(?<![\w-])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_TABLES}}}"""
+#: Strings and comments, which may hold any number of dots.
+_TEXT = (
+    r'"""(?:[^"\\]|\\[\s\S]|"(?!""))*+(?:"{3,5}+|\Z)'
+    r"|'''(?:[^']|'(?!''))*+(?:'{3,5}+|\Z)"
+    r'|"(?:[^"\\\n]|\\.)*+"?'
+    r"|'[^'\n]*+'?"
+    r"|#[^\n]*+"
+)
 
 
 def from_json(data: str | bytes) -> Any:
@@ -63,7 +71,7 @@ def from_toml(text: str) -> dict[str, Any]:
     import re
     import tomllib
 
-    if re.search(_LONG_KEY, text):
+    if text.count(".") >= _TABLES and any(m["key"] for m in re.finditer(f"(?P<key>{_LONG_KEY})|{_TEXT}", text)):
         raise tomllib.TOMLDecodeError(_TOO_DEEP)
     try:
         parsed = tomllib.loads(text)

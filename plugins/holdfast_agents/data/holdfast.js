@@ -169,7 +169,7 @@ export const Holdfast = async ({ client, directory, worktree }) => {
       const { tool, sessionID, callID, args } = input
       const exit = output.metadata?.exit // of the shell; other tools have none
       const failed = Number.isInteger(exit) && exit !== 0
-      const told = { tool, callID, args, output: String(output.output ?? "").slice(0, MAX_CHARS), failed, exit }
+      const told = { tool, callID, args, output: head(String(output.output ?? "")), failed, exit }
       // Not waited for: the agent goes on, and compaction waits for the queue.
       queued(sessionID, (session) => note("tool", session, told)).catch(() => {})
     },
@@ -293,6 +293,13 @@ function texts(parts) {
 function answerOf(messages) {
   const last = messages.findLastIndex((message) => message.info?.role === "user")
   return messages.slice(last + 1).flatMap((message) => texts(message.parts))
+}
+
+// At most MAX_CHARS of a text, ended between two words: no rule knows half a secret.
+function head(text) {
+  if (text.length <= MAX_CHARS) return text
+  const cut = text.slice(0, MAX_CHARS)
+  return cut.slice(0, Math.max(cut.lastIndexOf(" "), cut.lastIndexOf("\n"))) || cut
 }
 
 function within(ms, promise) {

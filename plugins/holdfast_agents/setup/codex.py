@@ -40,13 +40,13 @@ FAILED = (
     "holdfast keeps the context: it gave no answer in 55 seconds, or ended without one. Run holdfast doctor, then "
     "compact again."
 )
-# In `sh`, because Codex uses the user's shell, which may be fish. A failing program's output is dropped, because with
-# any other output the answer would be invalid and compaction would continue. macOS has no `timeout`. Status 10 allows
+# In `sh`, because Codex uses the user's shell, which may be fish. Output that is not an answer is dropped, because with
+# it the answer would be invalid and compaction would continue. macOS has no `timeout`. Status 10 allows
 # the compaction, so a program that ends early with 0 does not.
 _GUARDED = (
     "if command -v timeout >/dev/null; then set -- timeout -s KILL 55; elif command -v perl >/dev/null; then "
     'set -- perl -e "alarm 55; exec @ARGV; exit 127"; fi; '
-    f'out=$("$@" {_GATE} --allow 10); case "$?:$out" in 10:*) exit 0 ;; 0:?*) why= ;; '
+    f'out=$("$@" {_GATE} --allow 10); case "$?:$out" in 10:*) exit 0 ;; 0:{{\\"continue\\":false,*}}) why= ;; '
     f'127:*) why="{MISSING}" ;; *) why="{FAILED}" ;; esac; '
     '[ -z "$why" ] || out="{\\"continue\\":false,\\"stopReason\\":\\"$why\\"}"; printf %s "$out"'
 )

@@ -313,16 +313,19 @@ class Whole:
         return ()
 
 
+_MODULE = ["-m", "holdfast", "mcp"]
+
+
 def is_server(value: object) -> bool:
     """Whether ``holdfast install`` may have written a client's MCP server entry. It writes ``holdfast mcp`` or
-    ``INTERPRETER -m holdfast mcp``, without other settings."""
+    ``INTERPRETER -P -m holdfast mcp`` (once without -P), without other settings."""
     entry = dict(value) if isinstance(value, dict) else {}
     command, arguments = entry.pop("command", None), entry.pop("args", [])
     words = [
         *(command if isinstance(command, list) else [command]),
         *(arguments if isinstance(arguments, list) else []),
     ]
-    plain = words == ["holdfast", "mcp"] or words[1:] == ["-m", "holdfast", "mcp"]
+    plain = words == ["holdfast", "mcp"] or words[1:] in (["-P", *_MODULE], _MODULE)
     return plain and entry in ({}, {"type": "stdio"}, {"type": "local", "enabled": True})
 
 

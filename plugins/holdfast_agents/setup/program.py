@@ -14,8 +14,8 @@ from holdfast.text import untrusted
 PLAIN = ("holdfast",)
 #: The command that installs holdfast, for messages about a missing program.
 INSTALL = "pip install holdfast"
-#: This very installation.
-THIS = (sys.executable, "-m", "holdfast")
+#: This very installation. -P: clients start it in a project's folder, whose files must not be imported as modules.
+THIS = (sys.executable, "-P", "-m", "holdfast")
 
 
 def on_path() -> bool:

@@ -21,7 +21,7 @@ _FRACTION: Final = re.compile(r"[0-9]{1,6}/[0-9]{1,6}\Z")
 _LEFT: Final = re.compile(
     r"\b(?:left|remain(?:s|ing)?|still|other|rest|yet|outstanding|missing|open|unpaid|to go)\b", re.IGNORECASE
 )
-_SHARE: Final = re.compile(r"\b([\w.]+) (?:out )?of (?:the |our |all )?([\w.]+)\b")
+_SHARE: Final = re.compile(r"(?<![\w.])\.*(\w[\w.]*) (?:out )?of (?:the |our |all )?([\w.]+)\b")
 
 
 def is_reckoned(token: Token, body: str, matches: Sequence[Match]) -> bool:

@@ -211,7 +211,7 @@ def _cause_and_effect(body: str) -> tuple[str, str]:
 # --- additions, opposites and roles ------------------------------------------------------------------------------
 
 
-_ADDED: Final = re.compile(r",\s+(?:which|including|and|as well as|plus|along with)\b|\s+and\s+", re.IGNORECASE)
+_ADDED: Final = re.compile(r",\s+(?:which|including|and|as well as|plus|along with)\b|(?<!\s)\s+and\s+", re.IGNORECASE)
 
 
 def _added(line: Line) -> str:

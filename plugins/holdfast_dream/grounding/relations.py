@@ -19,7 +19,7 @@ from holdfast_dream.grounding.tokens import Reader, Token, is_content
 from holdfast_dream.grounding.units import Unit
 
 _SPLIT: Final = re.compile(
-    r"[;:(]\s*|\.\s+|,\s+|\s+-+>?\s+|\s+(?:and|but|while|whereas|which|so|since|because|until|when|if|und|aber|oder)\s+"
+    r"[;:(]\s*|\.\s+|,\s+|(?<!\s)\s+(?:-+>?|and|but|while|whereas|which|so|since|because|until|when|if|und|aber|oder)\s+"
 )
 _LABEL: Final = re.compile(r"\A(?:[-*] )?(?:Fact|Decision|Decided|Fixed|Note): ")
 #: A word in brackets.

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from holdfast.text.plain import normalized
 from holdfast_dream.grounding import quantities
 from holdfast_dream.grounding.compact import Kept
 from holdfast_dream.grounding.lexicon import STOP, USUAL_ACRONYMS, canonical, words
@@ -45,6 +46,8 @@ _CAMEL: Final = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zäöüß]+|[0-9]+|[^\W\d_]+")
 _COUNTED: Final = re.compile(r"[0-9]{1,6}-[a-z]{3,}\Z")
 _ENDS: Final = frozenset(".:!?")
+#: Maximum length of a chunk to take apart at its colons and the like, which is recursive.
+_MAX_MIXED: Final = 300
 _NO_IDENTIFIER: Final = frozenset(["e.g", "i.e", "a.m", "p.m", "u.s", "z.b", "d.h"])
 #: Pairs that are not paths.
 _PAIRS: Final = words(
@@ -82,7 +85,7 @@ def plain(text: str) -> str:
     of all scripts as 0-9, dashes and apostrophes in ASCII, weekdays in full, m/s as km/h."""
     text = _THOUSANDS.sub(",", _INVISIBLE.sub("", text))
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+        text = normalized("NFKC", text)
         text = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
         for old, new in (
             ("–", "-"),
@@ -110,7 +113,9 @@ def plain(text: str) -> str:
 
 #: Thousands with spaces: 120 000, 3 400 EUR; but not two numbers in a row.
 _SPACED: Final = re.compile(
-    r"(?<![\w.,:/-])[0-9]{1,3}(?: [0-9]{3})*(?: 000(?![\w.,:/-]*[0-9])| [0-9]{3}(?= ?(?:[A-Z]{3}\b|[€$£])))"
+    # Not begun again inside of a row of groups, which would be searched from each of them.
+    r"(?<![\w.,:/-])(?:(?<!(?<![\w.,:/-])[0-9]{3} )|(?![0-9]{3}))"
+    r"[0-9]{1,3}(?: [0-9]{3})*(?: 000(?![\w.,:/-]*[0-9])| [0-9]{3}(?= ?(?:[A-Z]{3}\b|[€$£])))"
 )
 _ROLLED_BACK: Final = re.compile(r"\broll(?:s|ed|ing)? back\b", re.IGNORECASE)
 _LAST: Final = dict.fromkeys(("jan", "mar", "may", "jul", "aug", "oct", "dec"), 31) | dict.fromkeys(
@@ -203,6 +208,9 @@ def _classify(chunk: str) -> Iterator[Token]:
 
 
 def _mixed(chunk: str) -> Iterator[Token]:
+    if len(chunk) > _MAX_MIXED:
+        yield _identifier(chunk)
+        return
     first, dash, last = chunk.partition("-")
     if dash and ":" in first and quantities.moments(first) and quantities.moments(last):  # 08:00-18:00
         yield from _mixed(first)

@@ -23,7 +23,7 @@ from holdfast_dream.grounding.line import Line
 from holdfast_dream.grounding.tokens import Token, is_content, words_of
 
 _QUOTED: Final = re.compile(r"""(?<!\w)["“”„«]([^"“”„«»]{2,300})["“”»](?!\w)|(?<![\w'])'([^'\n]{3,200})'(?!\w)""")
-_CODE: Final = re.compile(r"`+([^`\n]{1,300})`+")
+_CODE: Final = re.compile(r"(?<!`)`+([^`\n]{1,300})`+")
 
 
 def unknown(line: Line) -> Iterator[tuple[str, str]]:

@@ -61,4 +61,4 @@ def _is_aside(turn: Sequence[Message]) -> bool:
 
 def _asks(message: Message) -> bool:
     own = own_words(message.text)
-    return asked.kind_of_words(own) is asked.Kind.REQUEST and bool(_QUESTION.search(own))
+    return asked.kind_of_words(own) is asked.Kind.REQUEST and bool(_QUESTION.search(own[-_MAX_CHARS:]))

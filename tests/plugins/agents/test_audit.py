@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
+from tests.support.growth import grows_less_than
 
 from holdfast.flush.handoff import Work
 from holdfast_agents import audit
@@ -44,3 +47,12 @@ def test_keep__until_forgotten__names_only_what_is_known(tmp_path: object) -> No
     assert audit.kept(state, "s") == ("objective",)
     audit.forget(state, "s")
     assert audit.kept(state, "s") == ()
+
+
+def test_lost__a_summary_made_to_be_slow__takes_time_in_proportion() -> None:
+    def seconds(size: int) -> float:
+        start = time.process_time()
+        audit.lost(work(objective="Fix the login"), "#" * size + " x")
+        return time.process_time() - start
+
+    assert grows_less_than(16, lambda: seconds(4_000), lambda: seconds(32_000), noise_s=0.1)

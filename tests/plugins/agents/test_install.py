@@ -594,9 +594,9 @@ def test_install__user_scope_without_holdfast_on_path__names_this_installation(
     assert tree(project) == {}
     assert not (project / "holdfast.toml").exists()
     hooks = json.loads((home / ".claude/settings.json").read_text())["hooks"]
-    assert hooks["Stop"][0]["hooks"][0]["command"] == f"{sys.executable} -m holdfast hook claude-code"
+    assert hooks["Stop"][0]["hooks"][0]["command"] == f"{sys.executable} -P -m holdfast hook claude-code"
     assert (
-        f'const PROGRAM = ["{sys.executable}", "-m", "holdfast"]'
+        f'const PROGRAM = ["{sys.executable}", "-P", "-m", "holdfast"]'
         in (home / ".config/opencode/plugins/holdfast.js").read_text()
     )
     assert (
@@ -619,13 +619,22 @@ def test_program__virtual_environment_that_is_only_activated__is_named_for_the_u
     assert program.words("project") == program.PLAIN
 
 
+def test_program__started_in_a_clone_with_modules_of_its_names__imports_none_of_them(tmp_path: Path) -> None:
+    """With `python -m` alone a clone's `holdfast` or `json.py` ran at each event of a client with the user's hooks."""
+    for name in ("holdfast/__init__.py", "holdfast/__main__.py", "json.py"):
+        write(tmp_path / name, "open('imported', 'w')\n")
+    done = subprocess.run([*program.THIS, "--version"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("holdfast ")
+    assert not (tmp_path / "imported").exists()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
 @pytest.mark.parametrize("folder", ["with space", "o'brien", 'say "hi"', "$HOME `x`", "ümlaut;&|"])
 def test_command__program_in_an_odd_folder__is_started_by_the_shell(tmp_path: Path, folder: str) -> None:
     from holdfast_agents.setup import claude_code as claude_code_files
     from holdfast_agents.setup import codex as codex_files
 
-    tool = write(tmp_path / folder / "holdfast", '#!/bin/sh\necho "$@"\n')
+    tool = write(tmp_path / folder / "holdfast", '#!/bin/sh\necho "$@" >&2\n')
     tool.chmod(0o755)
     words = (str(tool), "-m", "holdfast")
     script = write(tmp_path / folder / "guard.sh", claude_code_files.guard("leave"))
@@ -635,7 +644,7 @@ def test_command__program_in_an_odd_folder__is_started_by_the_shell(tmp_path: Pa
     ):
         for event, told in (("PreCompact", " PreCompact --allow 10"), ("Stop", "")):
             done = sh(groups[event]["hooks"][0]["command"])
-            assert done.stdout.strip() == f"-m holdfast hook {client}{told}", (event, done)
+            assert done.stderr.splitlines()[0] == f"-m holdfast hook {client}{told}", (event, done)
 
 
 @pytest.mark.parametrize(
@@ -744,6 +753,8 @@ FAILED = {"continue": False, "stopReason": codex_files.FAILED}
         ("cat > /dev/null; exit 10", None),
         ("cat > /dev/null; exit 0", FAILED),
         ("echo '{\"continue\": tr'; exit 10", None),
+        ("cat > /dev/null; echo 'Everything up-to-date'", FAILED),
+        ('echo \'warning: a remark\'; echo \'{"continue":false,"stopReason":"x"}\'', FAILED),
         (
             'echo \'{"continue":false,"stopReason":"the disk is full"}\'',
             {"continue": False, "stopReason": "the disk is full"},

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.growth import grows_less_than
 
 from holdfast_dream.grounding import Grounded, ground, indexed
 from holdfast_dream.quoting import quotations
@@ -426,6 +427,21 @@ def test_ground__twice_the_text__takes_about_twice_as_long() -> None:
 
     seconds(100)
     assert seconds(2000) < 4 * seconds(1000) + 0.2
+
+
+@pytest.mark.parametrize("unit", ["12:00", "a@b.cABC", "a#", " 337 714", "`", "a.", "x and "])
+def test_ground__a_note_made_to_be_slow__is_read_in_proportion(unit: str) -> None:
+    """A word with a thousand colons raised RecursionError, which failed each dream."""
+
+    def seconds(size: int) -> float:
+        start = time.process_time()
+        ground(
+            ["- The cache holds 12 keys"], [("n.md", "- The cache holds 12 keys\n- the " + unit * (size // len(unit)))]
+        )
+        return time.process_time() - start
+
+    seconds(100)  # imports
+    assert grows_less_than(16, lambda: seconds(8_000), lambda: seconds(64_000), noise_s=0.1)
 
 
 def test_ground__two_lines_that_differ_in_a_number__each_cites_its_own() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 
 import pytest
+from tests.support.growth import grows_less_than
 
 from holdfast_dream import memorytext
 from holdfast_dream.grounding.blocks import blocks
+from holdfast_facts import profile
 
 
 @pytest.mark.req("R011", "R012")
@@ -40,6 +42,32 @@ def test_read__item_wrapped_over_very_many_lines__joined_in_one_pass() -> None:
     """Joining line by line took time with the square of their number: minutes for a file of a megabyte."""
     (item,) = memorytext.read("- first\n" + "word\n" * 300_000).items
     assert item.text == "first" + " word" * 300_000
+
+
+@pytest.mark.parametrize(
+    ("before", "unit", "after"),
+    [
+        ("# a", " ", "b"),
+        ("- ", "(", " x"),
+        ("# a", " #", "b"),
+        ("", "<!---->", "x"),
+        ("", "<!-- ", "x"),
+        ("## a", "\t", "b"),
+    ],
+)
+def test_read__a_line_made_to_be_slow__takes_time_in_proportion(before: str, unit: str, after: str) -> None:
+    """A heading with thousands of blanks took hours, and files come with a clone."""
+
+    def seconds(size: int) -> float:
+        text = before + unit * (size // len(unit)) + after
+        start = time.process_time()
+        memorytext.read(text, prose_is_item=True)
+        list(blocks(text))
+        profile.parse(text)
+        return time.process_time() - start
+
+    seconds(100)  # imports
+    assert grows_less_than(16, lambda: seconds(3_000), lambda: seconds(24_000), noise_s=0.1)
 
 
 @pytest.mark.parametrize(

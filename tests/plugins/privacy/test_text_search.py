@@ -21,7 +21,7 @@ def test_sure_characters__all_code_points__come_from_themselves_only():
     assert not {char for char in made if text_search._SURE.fullmatch(char)}
 
 
-_TEXT = st.text('aAbBkK\u212a\ufb01fi\u00e9e\u0301\u0338< \n_0159-\\"\u00df\U0001f642', min_size=2, max_size=12)
+_TEXT = st.text('…[]aAbBkK\u212a\ufb01fi\u00e9e\u0301\u0338< \n_0159-\\"\u00df\U0001f642', min_size=2, max_size=12)
 _DRESS = st.sampled_from(
     [
         lambda text: text.encode(),
@@ -41,6 +41,15 @@ def test_any_in_bytes__any_needle_in_any_form__says_what_the_full_look_says(text
     data = around + dress(f"{other}{text}{other}" if there else other) + around
     needle = Needle(text)
     assert any_in_bytes([needle], data) == any(needle.in_text(read) for read in text_search._readings(data))
+
+
+@pytest.mark.parametrize("cut", range(3, 12))
+def test_needle__cut_by_an_excerpt__is_found_on_the_side_with_most_of_it(cut: int):
+    """The excerpt of a long tool result kept both halves of a name, and a purge reported that nothing was left."""
+    text = "Zelda Quimby"
+    excerpt = f"first {text[:cut]}\n[… 9 of 99 characters left out; sha256 00 …]\n{text[cut:]} last"
+    needle = Needle(text)
+    assert needle.in_text(excerpt) == needle.in_bytes(excerpt.encode()) == (cut not in range(5, 8))
 
 
 @given(st.text(max_size=30))

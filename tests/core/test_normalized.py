@@ -1,0 +1,47 @@
+"""Normalisation takes linear time, whatever marks a text piles up."""
+
+from __future__ import annotations
+
+import sys
+import time
+import unicodedata
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.growth import grows_less_than
+
+from holdfast.facts.factrules import duplicate_key
+from holdfast.text.plain import normalized
+from holdfast_authorship import hostile
+from holdfast_privacy.text_search import Needle
+
+PILE = "\u0301\u0316"
+
+
+@given(st.text())
+def test_normalized__any_text__is_the_standard_form(text: str) -> None:
+    assert normalized("NFC", text) == unicodedata.normalize("NFC", text)
+
+
+def test_normalized__a_pile_of_marks__keeps_thirty_of_them() -> None:
+    assert len(unicodedata.normalize("NFD", normalized("NFD", f"a{PILE * 500}b{PILE}"))) == 1 + 30 + 3
+
+
+def test_normalized__every_combining_character__is_one_that_is_counted() -> None:
+    marks = [char for char in map(chr, range(sys.maxunicode + 1)) if unicodedata.combining(char)]
+    assert len(normalized("NFC", "a" + "".join(char * 1_000 for char in marks))) < 100
+
+
+def test_normalized__megabytes_of_marks__take_time_in_proportion() -> None:
+    """A fact, and a purge over a message, took minutes for 300 kB and held the interpreter meanwhile."""
+
+    def seconds(size: int) -> float:
+        text = "use a" + PILE * (size // 2)
+        start = time.process_time()
+        duplicate_key(text)
+        hostile.instructs_anywhere(text)
+        Needle("Zelda Quimby").in_bytes(text.encode())
+        return time.process_time() - start
+
+    seconds(100)  # imports
+    assert grows_less_than(16, lambda: seconds(8_000), lambda: seconds(64_000), noise_s=0.1)

@@ -1,0 +1,35 @@
+"""A secret at the place where a long text is shortened: no rule knows half of it, so it must not be cut."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast_redaction import redact
+from holdfast_rows.excerpts import MAX_CALL_CHARS, MAX_RESULT_CHARS, clip
+from holdfast_rows.leaves import call_text
+
+TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+PARTS = (TOKEN[:8], TOKEN[-8:])
+
+
+@pytest.mark.parametrize("between", [" ", "\n", '"', ","])
+def test_clip__secret_at_the_cut__no_part_of_it_is_left(between: str) -> None:
+    rest = f"{between}y" * MAX_RESULT_CHARS
+    for before in range(1_860, 1_935):
+        start = "x" * before + between + TOKEN
+        for text in (start + rest, rest[::-1] + start[::-1].replace(TOKEN[::-1], TOKEN)):
+            excerpt = clip(text)
+            assert len(excerpt) <= MAX_RESULT_CHARS
+            assert not [part for part in PARTS if part in redact(excerpt)], before
+
+
+def test_call_text__secret_at_the_end_of_the_first_line__no_part_of_it_is_left() -> None:
+    for before in range(MAX_CALL_CHARS - 60, MAX_CALL_CHARS):
+        said = redact(call_text("Bash", {"command": "x" * before + f" {TOKEN} " + "y " * 200}))
+        assert not [part for part in PARTS if part in said], before
+
+
+def test_clip__one_very_long_word__keeps_its_head_and_tail() -> None:
+    excerpt = clip("a" * 5_000 + "b" * 5_000)
+    assert excerpt.startswith("a" * 1_000)
+    assert excerpt.endswith("b" * 1_000)
