@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Finding, Severity
-from holdfast.text.markdown.lines import BLANK, CODE, FENCE, HEADING, ITEM, Line, Lines
 from holdfast_curated import rules
+from holdfast_markdown.lines import BLANK, CODE, FENCE, HEADING, ITEM, Line, Lines
 
 if TYPE_CHECKING:
     from holdfast.subject import Subject

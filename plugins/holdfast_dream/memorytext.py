@@ -8,8 +8,8 @@ from typing import Final
 
 from attrs import field, frozen
 
-from holdfast.text.markdown.lines import ITEM, TEXT, Lines
-from holdfast.text.markdown.marks import without_boxes
+from holdfast_markdown.lines import ITEM, TEXT, Lines
+from holdfast_markdown.marks import without_boxes
 
 #: Lines of an item joined at a time, because a list of short lines takes many times their bytes.
 _HELD: Final = 1_000

@@ -8,8 +8,8 @@ from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from holdfast.config.layout import Surface
-from holdfast.text.markdown.lines import read_line
 from holdfast.text.plain import lines
+from holdfast_markdown.lines import read_line
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services

@@ -16,8 +16,8 @@ from holdfast.errors import BadValue
 from holdfast.facts.factrules import duplicate_key
 from holdfast.gate import clean
 from holdfast.models import Profile
-from holdfast.text.markdown.lines import read_line
 from holdfast.text.plain import BOM
+from holdfast_markdown.lines import read_line
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from holdfast.models import Category
 from holdfast.text.lazy import Lazy
-from holdfast.text.markdown.lines import read_line
+from holdfast_markdown.lines import read_line
 
 
 class Kind(Enum):

@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Message
 from holdfast.text.lazy import Lazy
-from holdfast.text.markdown import marks
-from holdfast.text.markdown.lines import HEADING, ITEM, RULE, read_line
 from holdfast_authorship.ownwords import own_words
 from holdfast_authorship.sources import short_id
+from holdfast_markdown import marks
+from holdfast_markdown.lines import HEADING, ITEM, RULE, read_line
 from holdfast_offline.conversation import asked
 from holdfast_offline.speech import clip, own_lines, sentences
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from holdfast.text.lazy import Lazy
-from holdfast.text.markdown import marks
-from holdfast.text.markdown.lines import ITEM, read_line
 from holdfast_authorship.ownwords import outside
+from holdfast_markdown import marks
+from holdfast_markdown.lines import ITEM, read_line
 
 _LINE: Final = Lazy(r"[^\r\n]{3,}")  # shorter lines carry no statement, and fences have three characters
 #: The punctuation comes first, so the search can skip to it. Abbreviations are checked from there by lookbehind.

@@ -13,8 +13,8 @@ from attrs import define, evolve, field
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import FactCandidate, Message
 from holdfast.text.lazy import Lazy
-from holdfast.text.markdown.lines import Lines
 from holdfast_authorship.ownwords import own_words
+from holdfast_markdown.lines import Lines
 from holdfast_offline import cues, replies
 from holdfast_offline.conversation import asked, picks
 from holdfast_offline.cues import Cue, Kind

@@ -23,7 +23,7 @@ from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
 from holdfast.text import untrusted
 from holdfast.text.lazy import Lazy
-from holdfast.text.markdown import marks
+from holdfast_markdown import marks
 from holdfast_sessions import archive
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from typing import Any, Final
 from attrs import frozen
 
 from holdfast.text import untrusted
-from holdfast.text.markdown.lines import HEADING, ITEM, TEXT, read_line
-from holdfast.text.markdown.marks import without_boxes
 from holdfast.text.plain import one_line
+from holdfast_markdown.lines import HEADING, ITEM, TEXT, read_line
+from holdfast_markdown.marks import without_boxes
 
 MAX_CHARS: Final = 300
 _STATUS: Final = ("status", "state", "level", "severity", "result", "outcome", "health", "ok", "healthy", "success")

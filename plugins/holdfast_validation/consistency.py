@@ -16,7 +16,7 @@ from holdfast.errors import Corrupt, Refused
 from holdfast.flush import notes
 from holdfast.models import Finding, Severity
 from holdfast.storage import block_marker
-from holdfast.text.markdown.lines import BLANK, HEADING, ITEM, Line, Lines
+from holdfast_markdown.lines import BLANK, HEADING, ITEM, Line, Lines
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, frozen
 
-from holdfast.text.markdown.lines import BLANK, HEADING, ITEM, Lines, read_line
 from holdfast_dream import confirmed
 from holdfast_dream.confirmed import Confirmation, key_of
 from holdfast_dream.dreamlog import Status
+from holdfast_markdown.lines import BLANK, HEADING, ITEM, Lines, read_line
 
 if TYPE_CHECKING:
     from holdfast_dream.dreamlog import DreamResult

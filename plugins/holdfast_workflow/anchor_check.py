@@ -14,8 +14,8 @@ from holdfast.config.layout import Surface
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Finding, Severity
 from holdfast.subject import MAX_DOCUMENT_CHARS
-from holdfast.text.markdown.marks import without_comments
-from holdfast.text.markdown.outline import Heading, Outline, outline
+from holdfast_markdown.marks import without_comments
+from holdfast_markdown.outline import Heading, Outline, outline
 from holdfast_workflow.sections import heading_of
 from holdfast_workflow.three import ANCHORS
 

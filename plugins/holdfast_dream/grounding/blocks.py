@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.text.markdown.lines import CODE, HEADING, ITEM, TEXT, Lines, read_line
-from holdfast.text.markdown.marks import without_boxes
 from holdfast_dream.grounding.tokens import plain
+from holdfast_markdown.lines import CODE, HEADING, ITEM, TEXT, Lines, read_line
+from holdfast_markdown.marks import without_boxes
 
 _SENTENCE: Final = re.compile(
     r"(?<=[.!?。！？])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!\b[DM]r\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)(?<! [A-Z]\.)"

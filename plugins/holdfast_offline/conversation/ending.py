@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
-from holdfast.text.markdown.lines import HEADING, ITEM, TEXT, Lines
 from holdfast.text.plain import cut
 from holdfast_authorship.ownwords import own_words
 from holdfast_authorship.sources import short_id
+from holdfast_markdown.lines import HEADING, ITEM, TEXT, Lines
 from holdfast_offline.conversation import asked, tasks
 from holdfast_offline.conversation.asked import Kind
 

@@ -38,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("shared_key")  # the project is copied for 
 FORKS = """
 import os, shutil, signal, sys
 from holdfast import Holdfast, gate
-from holdfast.text.markdown import outline
+from holdfast_markdown import outline
 from holdfast_dream import dreamlog
 from holdfast_dream import grounding, methods, pipeline, write
 import holdfast_offline.dream, holdfast_curated.check, holdfast_dream.grounding.findings

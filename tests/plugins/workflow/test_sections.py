@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from holdfast.errors import Corrupt, Refused
 from holdfast.models import CuratedEntry
 from holdfast.subject import MAX_DOCUMENT_CHARS
-from holdfast.text.markdown.outline import outline
+from holdfast_markdown.outline import outline
 from holdfast_workflow.sections import Limits, complete, insert, locate
 
 LIMITS = Limits(max_items=5, max_chars=40)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from holdfast.text import plain
-from holdfast.text.markdown import marks
+from holdfast_markdown import marks
 
 _BULLETS: Final = marks.BULLETS + "\u2022\u2013\u2014"
 _MOST_DIGITS: Final = 3

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from holdfast.text import plain
 from holdfast.text.lazy import Lazy
-from holdfast.text.markdown import marks
+from holdfast_markdown import marks
 
 #: Maximum nesting of blocks. Deeper blocks are treated as text, which bounds the time per line.
 _MAX_DEPTH: Final = 20
