@@ -54,7 +54,7 @@ class Agent:
 
         @memory.guard(session=SESSION, messages=lambda: self.history)
         def compact() -> None:
-            """Ask the model for a summary, which is a convenience: what must survive is in the files already."""
+            """Ask the model for a summary. A convenience, because the files hold the important content."""
             before = self.history[:-1]
             summary = self._complete([*before, {"role": "user", "content": "Summarise this in five lines."}])
             self.history[:-1] = [

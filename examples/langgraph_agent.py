@@ -40,17 +40,17 @@ def scripted_model() -> Iterator[AIMessage]:
 
 
 def thread_of(state: MessagesState, config: RunnableConfig) -> str:
-    """The session is the thread: each conversation of one graph is flushed by itself."""
+    """The session is the thread, so each conversation of a graph is flushed separately."""
     return str(config["configurable"]["thread_id"])
 
 
 def rows(messages: Iterable[BaseMessage]) -> list[Any]:
-    """Messages in the form that holdfast reads."""
+    """Messages in holdfast's form."""
     return list(convert_to_openai_messages(list(messages)))
 
 
 def build(memory: Holdfast) -> Any:
-    """The graph: compact when it is too long, ask the model, run its tools, record what was said."""
+    """The graph: compact when it is too long, ask the model, run its tools, record the conversation."""
     model = scripted_model()
 
     @memory.guard(
@@ -59,7 +59,7 @@ def build(memory: Holdfast) -> Any:
         kept=lambda update: rows(update["messages"][1:]),
     )
     def summarise(state: MessagesState, config: RunnableConfig) -> dict[str, Any]:
-        """Drop all but the request at hand; the brief from files takes the place of what goes."""
+        """Drop everything except the current request. The brief from files replaces the dropped messages."""
         print(f"compacted: {len(state['messages']) - 1} messages are in the files now")
         brief = HumanMessage(str(memory.load(max_chars=2000)))
         return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), brief, state["messages"][-1]]}

@@ -34,7 +34,7 @@ TOOLS: Any = [
 
 
 def run_tests(suite: str) -> str:
-    """The tool. Yours does something."""
+    """A placeholder for your tool."""
     return f"{suite}: 41 passed"
 
 
@@ -79,7 +79,7 @@ class Agent:
         return answer.choices[0].message.model_dump(exclude_none=True)
 
     def _compact(self) -> None:
-        """Keep the request at hand; what came before is told by the files, not by a summary that a model makes up."""
+        """Keep the current request. The files give the earlier content, without a summary invented by a model."""
         brief = {"role": "user", "content": str(self.memory.load(max_chars=2000))}
         print(f"compacted: {len(self.history) - 1} messages are in the files now")
         self.history[:-1] = [brief]

@@ -16,7 +16,7 @@ MAX_TOKENS = 40  # of the context; tiny, so that the example compacts
 
 
 def scripted_model() -> Callable[[list[dict[str, str]]], str]:
-    """A stand-in for a model: it answers line by line, whatever it is asked."""
+    """A stand-in for a model: it answers line by line, whatever the question."""
     answers: Iterator[str] = iter(
         (
             "I will look at the test first. It reads the clock twice.",

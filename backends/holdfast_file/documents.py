@@ -16,7 +16,7 @@ _INTENT = ""  # no document has this name
 
 
 class Documents:
-    """The documents of one store. Every change locks the store and first repairs an interrupted one."""
+    """One store's documents. Every change locks the store and first repairs an interrupted one."""
 
     def __init__(self, place: Place) -> None:
         self._place = place

@@ -5,7 +5,7 @@
     {"op": "update", "id": ..., all keys of the fact as it is now, "crc": "..."}
     {"op": "delete", "id": "fact_0a1b2c3d", "crc": "..."}
 
-(Wrapped here; one line in the file.) ``evicts`` names the facts evicted to make room, so one write holds both.
+(In the file this is one line.) ``evicts`` names the facts evicted to make room, so one write holds both.
 ``crc`` is the CRC-32 of the line before it. A line without ``crc``, typed by a person, is accepted.
 """
 
@@ -147,7 +147,7 @@ def decode(line: bytes) -> Operation:
         if operation.fact and b"\\u" in line:
             encode(operation)  # JSON can spell a lone surrogate, UTF-8 cannot
     except (OverflowError, Refused) as error:
-        raise ValueError(f"it holds what cannot be kept ({error})") from error
+        raise ValueError(f"it holds a value that cannot be kept ({error})") from error
     return operation
 
 

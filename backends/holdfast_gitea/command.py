@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from holdfast_gitea.members import Member
 
 #: The help section that lists the command, and its line there.
-HEADING = "Look after it"
-SUMMARY = "a store on a Gitea server: invite users whose records count, revoke that, list them"
+HEADING = "Manage"
+SUMMARY = "manage a store on a Gitea server: invite users whose records count, revoke, list"
 
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("action", metavar="ACTION", choices=("invite",), help="invite")
-    parser.add_argument("user", metavar="USER", nargs="?", help="a login on the server (none: list who may write)")
+    parser.add_argument("user", metavar="USER", nargs="?", help="a login on the server (default: list who may write)")
     parser.add_argument("--revoke", action="store_true", help="end that user's invitation")
     parser.add_argument("--id", metavar="N", type=int, default=0, help="the user's id, if the token may not ask for it")
     add_json(parser)
@@ -39,7 +39,8 @@ def run(args: Namespace) -> int:
     if args.user is None and (args.revoke or args.id):
         raise UsageError("Whose invitation?", next_step="Name the user: `holdfast gitea invite ana --revoke`.")
     if args.id < 0 or (args.id and args.revoke):
-        raise UsageError("--id needs the number of a user to invite.", next_step="See `holdfast gitea invite --help`.")
+        message = "--id takes a user's number and excludes --revoke."
+        raise UsageError(message, next_step="See `holdfast gitea invite --help`.")
     out = Term()
     with Holdfast.open(args.root) as memory:
         backend = memory.store.backend

@@ -188,4 +188,4 @@ def _empty(log: Log, entry: Entry, goes_on_in: int) -> None:
 
 
 def _busy(title: str) -> Unavailable:
-    return Unavailable(f"{shown(title)} is written by too many at once.", next_step="Try again.")
+    return Unavailable(f"Too many processes write {shown(title)} at once.", next_step="Try again.")

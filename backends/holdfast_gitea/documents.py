@@ -253,4 +253,4 @@ def _too_long(name: str, most: int) -> Refused:
 
 
 def _overtaken(name: str) -> Unavailable:
-    return Unavailable(f"{name!r} is written by too many at once.", next_step="Try again.")
+    return Unavailable(f"Too many processes write {name!r} at once.", next_step="Try again.")

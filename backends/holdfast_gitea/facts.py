@@ -135,7 +135,7 @@ class Facts:
             if chain.accepts(record_id):
                 return folded(chain)[1][record_id]
             chain = None  # the issue was full, so retry with the new one
-        raise Unavailable("The facts are written by too many at once.", next_step="Try again.")
+        raise Unavailable("Too many processes write the facts at once.", next_step="Try again.")
 
     def _room(self, chain: Chain) -> Chain:
         """The log with room for a record. A new issue starts with all current facts, so readers do not need the old

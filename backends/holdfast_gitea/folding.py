@@ -1,6 +1,6 @@
 """The rules that turn comments into one history, the same for every reader.
 
-A stored log (a document or the facts) consists of records in the comments of one or more issues (its segments),
+A stored log (a document or the facts) consists of records in comments of one or more issues (its segments),
 in ascending order of comment id. Each record names its ``base``, the last record its writer had seen accepted.
 
 - Of several records with the same id, the first counts. The others repeat a write whose response was lost.

@@ -65,7 +65,7 @@ class Entry:
     ``deleted``: the body says that the document was deleted after that record, or is about to be. ``version`` guards
     an edit of the body, None if the server has no such field. In the store's own issue ``facts`` is the first issue of
     the facts (0: none yet), ``settled`` the comment by which a user has accepted the loss of earlier ones, and
-    ``authors`` the issue that lists invited users (0: none). ``author`` is the id of the user who opened it."""
+    ``authors`` the issue that lists invited users (0: none). ``author`` is its opener's user id."""
 
     number: int
     title: str

@@ -186,7 +186,7 @@ def _change(log: Log, user_id: int, change: Callable[[Member | None], Member | N
             _mention(log, chain.active)
             log.index.refresh()
             return log.authors.members[user_id]
-    raise Unavailable("The list of invited users is changed by too many at once.", next_step="Try again.")
+    raise Unavailable("Too many processes change the list of invited users at once.", next_step="Try again.")
 
 
 def _mention(log: Log, number: int) -> None:

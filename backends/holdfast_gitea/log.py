@@ -328,7 +328,7 @@ class Log:
             if not chain.is_full:
                 return chain
             chain = self.step(chain)
-        raise Unavailable(f"{shown(chain.title)} is written by too many at once.", next_step="Try again.")
+        raise Unavailable(f"Too many processes write {shown(chain.title)} at once.", next_step="Try again.")
 
     def step(self, chain: Chain) -> Chain:
         """Continue in a new issue. If another writer was faster, return the log as that writer left it."""

@@ -226,7 +226,7 @@ def _known(rows: list[Row], fact_id: str) -> Row:
 def _fact(row: Sequence[Any]) -> Fact:
     fact_id, content, category, confidence, created_us, source = row
     if not 0.0 <= confidence <= 1.0 or category not in CATEGORIES:
-        raise Corrupt(f"The fact {fact_id!r} is stored with values that no fact has.", next_step=_CORRECT)
+        raise Corrupt(f"The fact {fact_id!r} is stored with invalid values.", next_step=_CORRECT)
     try:
         created_at = _EPOCH + created_us * _MICROSECOND
     except OverflowError as error:

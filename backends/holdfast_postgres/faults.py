@@ -117,9 +117,9 @@ def outdated(server: str, version: int) -> Unavailable:
 
 
 def damaged(server: str) -> Corrupt:
-    """The error for tables that are not as holdfast made them."""
+    """The error for tables that are not in the form that holdfast created."""
     return Corrupt(
-        f"The tables of holdfast on {server} are not as holdfast made them.",
+        f"The tables of holdfast on {server} are not in the form that holdfast created.",
         next_step="Restore the schema `holdfast` from a backup. Until then holdfast writes nothing.",
     )
 

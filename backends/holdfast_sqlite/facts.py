@@ -248,11 +248,11 @@ def _fact(row: Sequence[Any]) -> Fact:
         and 0.0 <= confidence <= 1.0
         and category in CATEGORIES
     ):
-        raise Corrupt(f"The fact {fact_id!r} is stored with values that no fact has.", next_step=_CORRECT)
+        raise Corrupt(f"The fact {fact_id!r} is stored with invalid values.", next_step=_CORRECT)
     try:
         created_at = _EPOCH + created_us * _MICROSECOND
     except OverflowError as error:
-        raise Corrupt(f"The fact {fact_id!r} is stored with a time that is none.", next_step=_CORRECT) from error
+        raise Corrupt(f"The fact {fact_id!r} is stored with an invalid time.", next_step=_CORRECT) from error
     return Fact(
         id=fact_id, content=content, category=category, confidence=confidence, created_at=created_at, source=source
     )

@@ -73,7 +73,7 @@ class Place:
         except FileNotFoundError:
             if os.path.lexists(self.log) and not os.path.lexists(self.database):
                 raise Corrupt(
-                    f"{self.file!r} is gone, but {os.path.basename(self.log)!r}, which belongs to it, is there.",
+                    f"{self.file!r} is missing, but its log {os.path.basename(self.log)!r} exists.",
                     next_step="Restore the database next to it from a copy, or move the log away.",
                 ) from None
             return None

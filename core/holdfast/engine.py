@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
     from holdfast.session.session import Session
     from holdfast.session.store import Store
-    from holdfast_rows.reading import Transcript
+    from holdfast_message_formats.reading import Transcript
 
 logger = log(__name__)
 

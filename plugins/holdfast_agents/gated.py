@@ -21,7 +21,7 @@ from holdfast_agents.records.follow import Followed, follow
 from holdfast_agents.records.summaries import last_summary
 from holdfast_authorship import hostile
 from holdfast_authorship.witness import Witness
-from holdfast_rows import summaries
+from holdfast_message_formats import summaries
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -128,7 +128,7 @@ def _unknown(followed: Followed, *, journalled: bool, missed: bool) -> Corrupt:
     why = _uncapitalised(followed.problem).rstrip(".")
     if not journalled:
         return Corrupt(
-            f"Nothing of this conversation is journalled, and {why}.",
+            f"No part of this conversation is journalled, and {why}.",
             next_step="Send a message first, so that it is journalled, or start the client with its transcript.",
         )
     if missed:

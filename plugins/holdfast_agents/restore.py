@@ -94,7 +94,7 @@ def opening(memory: Holdfast, event: Event) -> Reply:
 
 
 def _unwritable(memory: Holdfast, event: Event, error: Unavailable) -> Reply:
-    """The brief when the disk takes no writes: it can still be read. Raises: HoldfastError when it cannot."""
+    """The brief when the disk accepts no writes but can be read. Raises: HoldfastError otherwise."""
     reply = opening(memory, event)
     told = f"holdfast: {error.message} {error.next_step} Until then compaction is blocked."
     return reply._replace(notice="\n".join(filter(None, (reply.notice, told))))

@@ -1,4 +1,4 @@
-"""What a flush asks about authors: the entry ``services.authorship``."""
+"""The entry ``services.authorship``, which answers a flush's questions about authors."""
 
 from __future__ import annotations
 

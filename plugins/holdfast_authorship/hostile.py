@@ -226,13 +226,13 @@ def _holds_most(said: str, words: set[str]) -> bool:
 
 
 def without_instructions(texts: Sequence[str], turns: Sequence[Turn]) -> list[str]:
-    """Drop every text that instructs an agent and is not in the user's own words."""
+    """Drop strings that instruct an agent and are not in the user's own words."""
     return [text for text in texts if not instructs(text) or by_user(text, turns)]
 
 
 def cleared(draft: Payload, turns: Sequence[Turn]) -> Payload:
     """An extractor's draft without sentences that instruct an agent and are not the user's own words. Fields named in
-    its ``derived`` stay, because a flush needs them; it marks such a sentence there."""
+    its ``derived`` stay, because a flush needs them and marks such a sentence there."""
     changes: dict[str, Any] = {}
     for name in ("objective", "next_step"):
         text = getattr(draft, name)
@@ -294,7 +294,7 @@ def withheld(text: str, is_own: Callable[[str], bool]) -> str:
 
 
 def _instructing(lines: Sequence[str]) -> set[int]:
-    """The numbers of the lines that instruct an agent, alone or, for the first form, with the next line."""
+    """Numbers of lines that instruct an agent, alone or, for the first form, with the next line."""
     bodies = [line.lstrip(_LEADS) for line in lines]
     found = {number for number, body in enumerate(bodies) if instructs_anywhere(body)}
     for number, (one, other) in enumerate(pairwise(bodies)):

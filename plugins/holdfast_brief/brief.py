@@ -29,7 +29,7 @@ from holdfast.text.plain import BOM
 from holdfast_authorship.witness import Witness
 from holdfast_brief.fitting import fitted
 from holdfast_brief.resume import artifacts, own_first, resume
-from holdfast_losses import losses
+from holdfast_data_loss import losses
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
@@ -258,7 +258,7 @@ def _brief_note(text: str, shown: Collection[str], later: set[str]) -> str:
 
 
 def _without_former_state(lines: Sequence[str], later: set[str]) -> list[str]:
-    """A note's ``lines`` without what a later block made outdated, see :func:`_brief_note`."""
+    """A note's ``lines`` without lines that a later block made outdated, see :func:`_brief_note`."""
     starts = [at for at, line in enumerate(lines) if line.startswith("## ")]
     blocks = [lines[at:end] for at, end in pairwise([0, *starts, len(lines)])]
     kept: list[Sequence[str]] = []

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from holdfast_brief.brief import Brief
 
 #: The command's help heading, and its summary line.
-HEADING = "Go on"
-SUMMARY = "an agent's brief for resuming work, from files alone"
+HEADING = "Resume and search"
+SUMMARY = "print an agent's brief for resuming work, from files alone"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -26,12 +26,12 @@ def configure(parser: ArgumentParser) -> None:
         "--session",
         metavar="ID",
         type=session_id,
-        help="the session that reads it: its own work comes first",
+        help="the session that reads the brief; its own work comes first",
     )
     add_json(parser)
     parser.epilog = (
         examples("holdfast load --max-chars 9000", "holdfast load --session fix-login", "holdfast load --json")
-        + "\n\nIt needs only files, without a transcript, pasted context or a provider that remembers."
+        + "\n\nIt needs only files, and no transcript, pasted context or provider that remembers."
         "\nIf the memory's server does not answer, it shows the part on this machine and exits with 3."
     )
 

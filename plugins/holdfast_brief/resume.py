@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast.journal.safety import Marker
     from holdfast.session.services import Services
 
-TITLE: Final = "# Where to go on"
+TITLE: Final = "# Where to resume"
 #: Maximum share of a brief for other sessions' open work.
 OTHERS_SHARE: Final = 0.3
 #: Number of other sessions that a brief without a limit shows in full.

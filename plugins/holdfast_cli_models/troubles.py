@@ -49,14 +49,14 @@ def failed(program: str, plugin: str, said: str, status: int | None = None, *, c
         )
     if status == 404:
         return ModelFailed(
-            f"`{program}` does not know the model, or may not use it.",
+            f"`{program}` does not know the model, or has no access to it.",
             next_step=f"Set another one: `holdfast config --user plugins.{plugin}.model MODEL`.",
             status=status,
         )
     if status is not None and (status in (408, 409) or status >= 500):
         return ModelFailed(
             f"The server that `{program}` asks is not available.",
-            next_step="It will be tried again.",
+            next_step="It will be retried.",
             status=status,
             retryable=True,
         )
@@ -74,7 +74,7 @@ def late(program: str, timeout_s: float, said: str = "") -> ModelFailed:
         return failed(program, "", said, 429)
     return ModelFailed(
         f"`{program}` did not answer within {timeout_s:.0f} seconds and was ended.",
-        next_step="It will be tried again; `timeout_s` sets the limit.",
+        next_step="It will be retried; `timeout_s` sets the limit.",
         status=408,
         retryable=True,
     )

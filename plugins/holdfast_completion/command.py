@@ -10,8 +10,8 @@ from holdfast.cli.terminal import Term
 from holdfast.errors import PluginError
 
 #: The command's help heading, and its summary line.
-HEADING = "Look after it"
-SUMMARY = "a completion script for your shell"
+HEADING = "Manage"
+SUMMARY = "print a completion script for your shell"
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
 

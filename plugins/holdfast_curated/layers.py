@@ -73,7 +73,7 @@ _ROLES: Final[tuple[tuple[Surface, str, str, str], ...]] = (
         Surface.PATTERNS,
         "home",
         "agent-facing",
-        "What holds in this project: conventions, gotchas, approved practices",
+        "Conventions, gotchas and approved practices of this project",
     ),
     (
         Surface.PROGRESS,

@@ -7,8 +7,8 @@ from argparse import ArgumentParser, Namespace
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.terminal import Term
 
-HEADING = "Look after it"
-SUMMARY = "where each kind of memory lives, who owns it, who reads it"
+HEADING = "Manage"
+SUMMARY = "show where each kind of memory lives, who owns it and who reads it"
 
 
 def configure(parser: ArgumentParser) -> None:

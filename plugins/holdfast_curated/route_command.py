@@ -8,8 +8,8 @@ from holdfast.cli.args import add_json, examples
 from holdfast.cli.terminal import Term
 
 #: The help section that lists the command, and its line there.
-HEADING = "Look after it"
-SUMMARY = "which layer a fact belongs to"
+HEADING = "Manage"
+SUMMARY = "show which layer a fact belongs to"
 
 
 def configure(parser: ArgumentParser) -> None:

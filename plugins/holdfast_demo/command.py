@@ -16,7 +16,7 @@ from holdfast.cli.args import examples, file_name
 from holdfast.cli.terminal import Term
 from holdfast.config.layout import Surface
 from holdfast.errors import ConfigError, FlushRefused
-from holdfast_demo.stage import KEEP, Stage
+from holdfast_demo.demo_runner import KEEP, Stage
 from holdfast_dream.commands import shown
 from holdfast_dream.dreamlog import Status
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from holdfast.models import Message, Payload
 
 #: The help heading for the command, and its summary line.
-HEADING = "Begin"
+HEADING = "Get started"
 SUMMARY = "see the promise kept in a few seconds, in a new folder"
 
 SESSION = "webhook-fix"

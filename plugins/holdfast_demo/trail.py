@@ -16,7 +16,7 @@ from attrs import evolve
 from holdfast.config import inforce, trust
 from holdfast.config.layout import Surface
 from holdfast.models import CuratedDecision, MutationKind, StateMutation
-from holdfast_demo.stage import Stage
+from holdfast_demo.demo_runner import Stage
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from holdfast.cli.humanize import count
 from holdfast.cli.terminal import Term
 
 #: The help section that lists the command, and its line there.
-HEADING = "Look after it"
+HEADING = "Manage"
 SUMMARY = "check that everything works, and repair what can be repaired"
 
 
@@ -51,5 +51,5 @@ def run(args: Namespace) -> int:
     elif warned:
         out.say(f"all works; {count(len(warned), 'warning')}")
     else:
-        out.say("all is well")
+        out.say("no problems found")
     return 1 if failed else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 #: The help heading for the command, and its summary line.
-HEADING = "Look after it"
+HEADING = "Manage"
 SUMMARY = "merge a memory file for git; `holdfast init --git` sets it up"
 
 

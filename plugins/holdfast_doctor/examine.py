@@ -164,7 +164,7 @@ def _private_state(state: str) -> Iterator[Check]:
         message, _, step = told.partition("; ")
         yield _warn("private state", f"{message}.", f"{step[:1].upper()}{step[1:]}")
     elif os.path.isdir(state):
-        yield _good("private state", "it was made by this user on this machine")
+        yield _good("private state", "created by this user on this machine")
 
 
 def _folders(root: str, state: str) -> Iterator[Check]:
@@ -213,7 +213,7 @@ def _journals(state: str, *, repair: bool) -> Iterator[Check]:
             broken += 1
             yield _bad("journals", error)
     if not broken:
-        yield _good("journals", f"{count:,} whole" if count else "none yet")
+        yield _good("journals", f"{count:,} intact" if count else "none yet")
 
 
 def _documents(memory: Holdfast) -> Iterator[Check]:
@@ -276,8 +276,8 @@ def _provenance(memory: Holdfast) -> Iterator[Check]:
 def _stored(memory: Holdfast, *, repair: bool, away: bool = False) -> Iterator[Check]:
     """Whether what receipts, journals and the store acknowledged is still there. ``away``: the store's server could not
     be asked, so only this machine's files are checked."""
+    from holdfast_data_loss import audit
     from holdfast_doctor import mending
-    from holdfast_losses import audit
 
     found = audit.here(memory.services) if away else audit.every(memory.services)
     if not found and not away:
@@ -331,7 +331,7 @@ def _facts(memory: Holdfast) -> Iterator[Check]:
     disputed = len(memory.facts.conflicts())
     if disputed:
         what = "one thing" if disputed == 1 else f"{disputed:,} things"
-        message = f"Two machines say different values for {what}. Both are kept."
+        message = f"Two machines state different values for {what}. Both are kept."
         yield _warn("facts", message, "`holdfast facts conflicts` lists them, and `holdfast facts keep ID` decides.")
 
 
@@ -446,16 +446,16 @@ def _privacy(state: str, *, repair: bool) -> Iterator[Check]:
             private.ignore(state)
         for path in loose:
             os.chmod(path, 0o700 if os.path.isdir(path) else 0o600)
-        yield _good("privacy", "the private folder is for this user and this machine", repaired=exposed or bool(loose))
+        yield _good("privacy", "the folder is private to this user and machine", repaired=exposed or bool(loose))
         return
     if exposed:
         step = "`holdfast doctor --repair` writes its .gitignore."
-        yield _warn("privacy", "Git would take the private folder in.", step)
+        yield _warn("privacy", "Git would include the private folder.", step)
     if loose:
         message = f"{len(loose)} private files can be read by other users of this machine."
         yield _warn("privacy", message, "`holdfast doctor --repair` closes them.")
     if not exposed and not loose:
-        yield _good("privacy", "the private folder is for this user and this machine")
+        yield _good("privacy", "the folder is private to this user and machine")
 
 
 def _open_to_others(path: str) -> bool:

@@ -17,7 +17,7 @@ from holdfast.errors import HoldfastError
 from holdfast.flush import closings, curated, handoff, notes
 from holdfast.fs import durable, private
 from holdfast.journal.journal import Journal, file_stem
-from holdfast_losses import audit, tally
+from holdfast_data_loss import audit, tally
 from holdfast_sessions import rewriting
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Mended:
 
 
 def mend(services: Services, losses: Sequence[Loss]) -> Iterator[Mended]:
-    """Repair as much as possible. ``losses`` come from :func:`holdfast_losses.audit.every`. Raises only the store's
+    """Repair as much as possible. ``losses`` come from :func:`holdfast_data_loss.audit.every`. Raises only the store's
     errors. Repairs made until then stay."""
     for loss in losses:
         try:
@@ -96,7 +96,7 @@ def _facts(services: Services, loss: Loss) -> Mended:
     services.facts.restore(audit.flushes(services))
     again = backend.count_facts() - before
     number = f"{again:,} stated fact{' is' if again == 1 else 's are'} stored again"
-    return Mended(loss=loss, message=f"{loss.message} {number}; the store is taken as it is")
+    return Mended(loss=loss, message=f"{loss.message} {number}; the store is accepted as it is")
 
 
 def _waiting(services: Services, loss: Loss) -> Mended:

@@ -11,15 +11,15 @@ _STYLES = {"loaded": "green", "off": "dim", "failed": "red", "missing": "red"}
 
 
 #: The help section that lists the command, and its line there.
-HEADING = "Look after it"
-SUMMARY = "list plugins and backends, the state of each and the reason"
+HEADING = "Manage"
+SUMMARY = "list plugins and backends, each with its state and the reason"
 
 
 def configure(parser: ArgumentParser) -> None:
     add_json(parser)
     parser.epilog = (
         examples("holdfast plugins", "holdfast plugins --json")
-        + "\n\nA plugin is switched on by a table `[plugins.NAME]` in holdfast.toml: installed is not enabled."
+        + "\n\nA table `[plugins.NAME]` in holdfast.toml enables a plugin. Installing it is not enough."
     )
 
 

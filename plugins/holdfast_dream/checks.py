@@ -20,7 +20,7 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     last = runs[-1]
     if last.ok:
         yield Check(
-            name="dreams", outcome=Outcome.OK, message=f"the last dream, of {last.at:%Y-%m-%d %H:%M}, ended well"
+            name="dreams", outcome=Outcome.OK, message=f"the last dream, at {last.at:%Y-%m-%d %H:%M}, succeeded"
         )
     else:
         yield Check(

@@ -1,5 +1,5 @@
-"""The log of dreams, ``dreams.jsonl`` in the private folder: one line when a run begins and one when it ends, skipped
-and failed runs included.
+"""The log of dreams, ``dreams.jsonl`` in the private folder, with one line when a run begins and one when it ends,
+including skipped and failed runs.
 
 A flush reads it, because lines that a dream dropped or merged are not missing.
 """
@@ -19,12 +19,12 @@ from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, private, safeopen
 from holdfast.text import untrusted
-from holdfast_losses import tally
+from holdfast_data_loss import tally
 
 LOG: Final = "dreams.jsonl"
 #: When the log is longer than this it is cut to the newest half.
 MAX_BYTES: Final = 4_000_000
-INTERRUPTED: Final = "The run did not come to its end: its process was killed, or is still at it."
+INTERRUPTED: Final = "The run has not finished. Its process was killed or is still running."
 
 
 class Status(StrEnum):

@@ -1,4 +1,4 @@
-"""What a flush asks about dreams: the entry ``services.dreams``."""
+"""The entry ``services.dreams``, which answers a flush's questions about dreams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a dream keeps in the private folder besides its log: the last run's mark, backups, and a result for review.
+"""A dream's files in the private folder besides its log: the last run's mark, backups, and a result for review.
 
 dream.json          a digest of the last dream's notes, stored after everything else
 dreams/ID.json      MEMORY.md as it was before a change

@@ -183,7 +183,8 @@ class _Run:
         digest = digest_of(notes)
         if not self.force:
             if digest == mark.digest:
-                raise _Skip("The notes are those of the last dream.", next_step="`--force` dreams of them again.")
+                message = "The notes have not changed since the last dream."
+                raise _Skip(message, next_step="Use `--force` to dream of them again.")
             waiting = held.proposal(services.state)
             if waiting is not None and waiting.digest == digest:
                 raise _Skip(
@@ -257,7 +258,7 @@ class _Run:
         self._guard(before, after)
         story = self._story(draft.diary)
         if self.dry_run:
-            self.end(Status.PROPOSED, "This was a trial. Nothing was written.")
+            self.end(Status.PROPOSED, "This was a dry run. Nothing was written.")
             return
         base = document.revision if document else ABSENT
         again = services.store.read(name)
@@ -460,7 +461,7 @@ class _Run:
         return kept
 
     def _compare(self, before: consolidate.Before, new: str, sources: tuple[tuple[str, str], ...]) -> list[str]:
-        """Record every line's outcome, with its evidence. Returns the items of the new memory."""
+        """Record every line's outcome, with its evidence. Returns the new memory's items."""
         after = [item.text for item in memorytext.read(new).items]
         found = compare(before, new, after, sources, archived=self.result.archived, refused=self.result.refused)
         self.note(

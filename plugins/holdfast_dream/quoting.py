@@ -29,7 +29,7 @@ MAX_CHARS: Final = 300
 _FROM_CHARS: Final = 2_000
 #: Maximum number of source lines quoted for one draft line.
 _MOST: Final = 2
-#: Minimum share of a draft line that a first and a further source line must say. What is invented may be about nothing
+#: Minimum share of a draft line that a first and a further source line must say. An invention may be about nothing
 #: in the sources.
 _LEAST: Final = {"unproven": (0.35, 0.3), "invented": (0.5, 0.4), "supported": (0.35, 0.3)}
 #: A longer item or paragraph is shortened.

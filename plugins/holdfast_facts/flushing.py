@@ -1,4 +1,4 @@
-"""What this package does for a flush: it stores stated and extracted facts, and runs the extractors that need time."""
+"""The entry ``services.facts``. It stores a flush's stated and extracted facts, and runs slow extractors later."""
 
 from __future__ import annotations
 

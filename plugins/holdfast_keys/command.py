@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 #: The help section that lists the command, and its line there.
-HEADING = "Look after it"
-SUMMARY = "keys of model providers and forges, kept in the system's keyring, each for one server"
+HEADING = "Manage"
+SUMMARY = "manage keys of model providers and forges in the system's keyring, each for one server"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -32,7 +32,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--origin",
         metavar="URL",
-        help="the server that the key is for, and the only one that gets it (by default the provider's own; for gitea "
+        help="the server that the key is for; no other gets it (by default the provider's own; for gitea "
         "the server in your settings)",
     )
     add_json(parser)
@@ -147,7 +147,7 @@ def _rows(names: list[str], root: str, *, usable: bool) -> Iterator[_Row]:
         keys = secrets.stored(name) if usable else {}
         for origin in sorted(keys):
             lost = not origin and name in secrets.ADDRESS_SETTINGS
-            step = f"`holdfast auth set {name} --origin URL` says which server it is for." if lost else ""
+            step = f"`holdfast auth set {name} --origin URL` sets the server it is for." if lost else ""
             yield _Row(name, "keyring", origin, step)
         if not variable and not keys:
             yield _Row(name)
@@ -186,5 +186,5 @@ def _status(names: list[str], root: str, *, as_json: bool) -> int:
         if row.next_step:
             out.say(f"next: {row.next_step}")
     if not usable:
-        out.say("This machine has no keyring that can be used: set keys in the environment.")
+        out.say("This machine has no usable keyring. Set keys in the environment.")
     return 0

@@ -40,7 +40,7 @@ def of(url: str, what: str = "The address") -> str:
     port = int(match["port"]) if match and match["port"] else None
     if match is None or not _is_host(match["host"]) or (port is not None and not 0 < port < 65536):
         if "@" in url.partition("://")[2].partition("/")[0]:
-            raise ConfigError(f"{what} holds a name or a password.", next_step="Remove it; keys are set by themselves.")
+            raise ConfigError(f"{what} holds a name or a password.", next_step="Remove it; keys are set separately.")
         raise ConfigError(f"{what} is not a server address.", next_step='Write it like "https://example.org".')
     scheme, host = match["scheme"].lower(), match["host"].lower()
     return f"{scheme}://{host}" + (f":{port}" if port not in (None, _PORTS[scheme]) else "")

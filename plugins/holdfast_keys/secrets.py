@@ -38,7 +38,7 @@ _NAME_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 
 
 class KeyringUnusable(HoldfastError):
-    """This machine has no keyring that can be used now."""
+    """This machine has no usable keyring at present."""
 
     exit_code = 3
 

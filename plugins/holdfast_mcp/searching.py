@@ -59,7 +59,7 @@ def search(memory: Holdfast, arguments: Arguments) -> str:
 def _line(hit: SearchHit) -> str:
     from holdfast_sessions.lookup import short
 
-    timed = hit.kind in ("turn", "fact")  # others have the date of their document
+    timed = hit.kind in ("turn", "fact")  # others have their document's date
     when = f" {hit.at:{'%Y-%m-%d %H:%M' if timed else '%Y-%m-%d'}}" if hit.at else ""
     name, place = (short(hit.name), short(hit.place)) if hit.kind == "turn" else (hit.name, hit.place)
     also = f" (also in {', '.join(place.where for place in hit.also[:2])})" if hit.also else ""

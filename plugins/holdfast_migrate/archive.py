@@ -128,7 +128,7 @@ class Archive:
         for name, given in manifest["members"].items():
             self.members[str(name)] = Member(int(given["rows"]), int(given["size"]), str(given["sha256"]))
         if {*self.members, MANIFEST} != set(self._zip.namelist()):
-            raise _damaged(self._path, "its members are not those of the manifest")
+            raise _damaged(self._path, "its members do not match the manifest")
 
     def _check_member(self, name: str, member: Member) -> None:
         digest, size, rows, session = hashlib.sha256(), 0, 0, ""
@@ -142,7 +142,7 @@ class Archive:
                     _check_row(name, untrusted.from_json(line.decode("utf-8")))
                 rows += 1
         if Member(rows, size, digest.hexdigest()) != member:
-            raise _damaged(self._path, f"{name} is not as the manifest says")
+            raise _damaged(self._path, f"{name} does not match the manifest")
         if name.startswith(JOURNALS) and name != f"{JOURNALS}{file_stem(session)}.jsonl":
             raise _damaged(self._path, f"{name} is the journal of another session")
 

@@ -10,7 +10,7 @@ from holdfast.cli.humanize import count
 from holdfast.cli.terminal import Term
 
 #: The help heading for the command, and its summary line.
-HEADING = "Look after it"
+HEADING = "Manage"
 SUMMARY = "copy the store to another backend and verify it, without changing the source"
 
 
@@ -65,9 +65,9 @@ def _upgrade(args: Namespace, out: Term) -> int:
         return 0
     if before == after:
         told = f"the {name} store is up to date"
+    elif before:
+        told = f"the {name} store was upgraded from version {before} to {after}"
     else:
-        told = (
-            f"the {name} store was brought from version {before} to {after}" if before else f"the {name} store is ready"
-        )
+        told = f"the {name} store is ready"
     out.say(f"{out.mark('ok')} {told}")
     return 0

@@ -10,7 +10,7 @@ from holdfast.cli.humanize import count
 from holdfast.cli.terminal import Term
 
 #: The help heading for the command, and its summary line.
-HEADING = "Look after it"
+HEADING = "Manage"
 SUMMARY = "add an archive's content to this project"
 
 

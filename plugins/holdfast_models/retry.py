@@ -61,7 +61,7 @@ def refused(provider: str, status: int, retry_after: str | None = None, *, origi
     }
     return ModelFailed(
         f"The {provider} endpoint answered with HTTP status {status}.",
-        next_step=steps.get(status, "It will be tried again." if status in RETRYABLE else ""),
+        next_step=steps.get(status, "It will be retried." if status in RETRYABLE else ""),
         status=status,
         retryable=status in RETRYABLE,
         retry_after_s=seconds(retry_after),

@@ -16,6 +16,8 @@ from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Category, Extraction, Message, Payload, Turn
 from holdfast.text.lazy import Lazy
 from holdfast_authorship.sources import short_id
+from holdfast_message_formats import summaries
+from holdfast_message_formats.summaries import SUMMARY
 from holdfast_offline import echoes, quotes, replies
 from holdfast_offline.changes import Changes, changes
 from holdfast_offline.checks import failing
@@ -23,8 +25,6 @@ from holdfast_offline.conversation import asides, asked, tasks
 from holdfast_offline.quotes import Quote
 from holdfast_offline.speech import clip
 from holdfast_offline.statements import MAX_ITEM_CHARS, MAX_ITEMS, Statements
-from holdfast_rows import summaries
-from holdfast_rows.summaries import SUMMARY
 
 __all__ = ["MAX_FILES", "MAX_ITEMS", "MAX_ITEM_CHARS", "extract"]
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from holdfast_outbox.outbox import Item
 
 #: The command's help heading, and its summary line.
-HEADING = "Look after it"
-SUMMARY = "what waits to be published on a forge; send it now, drop it, or change its target"
+HEADING = "Manage"
+SUMMARY = "list comments waiting to be published on a forge; send, drop or retarget them"
 
 #: Characters of an id to show.
 _ID_CHARS = 16

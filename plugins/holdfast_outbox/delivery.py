@@ -107,7 +107,7 @@ class Deliveries:
         """
         services = self._services
         if not reason.strip():
-            raise BadValue("reason", "is blank", next_step="Say why it is not to be published.")
+            raise BadValue("reason", "is blank", next_step="Give the reason for not publishing it.")
         item = self._outbox.get(item_id)
         at = services.now()
         name = services.layout.name(Surface.DAILY, at.date())

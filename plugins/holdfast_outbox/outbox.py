@@ -22,7 +22,7 @@ from holdfast.errors import HoldfastError, NotFound, TryLater, Unavailable
 from holdfast.fs import durable, private
 from holdfast.models.value import Value
 from holdfast.text.lazy import log
-from holdfast_losses.waiting import Row, WaitingList
+from holdfast_data_loss.waiting_list import Row, WaitingList
 
 if TYPE_CHECKING:
     from holdfast.models import Evidence
@@ -106,7 +106,7 @@ class Outbox:
         found = [item for item in self.items() if item.id.startswith(item_id)]
         if len(found) == 1 and (len(item_id) >= _PREFIX or found[0].id == item_id):
             return found[0]
-        which = "Several items have ids that begin with" if len(found) > 1 else "Nothing waits that has the id"
+        which = "Several items have ids that begin with" if len(found) > 1 else "No waiting item has the id"
         raise NotFound(f"{which} {item_id!r}.", next_step="`holdfast outbox` lists the waiting items.")
 
     def count(self) -> int:
@@ -149,7 +149,7 @@ class Outbox:
         thread.start()
         thread.join(limit_s)
         if thread.is_alive():
-            logger.warning("what waits in the outbox could not be sent in %g s", limit_s)
+            logger.warning("the outbox items could not be sent in %g s", limit_s)
         return list(work.sent)
 
     def failed(self, item: Item, error: HoldfastError, *, now: datetime) -> None:
@@ -193,7 +193,7 @@ class _Work:
             with self._outbox.sending(timeout_s=max(0.0, self._ends - time.monotonic())):
                 self._all()
         except HoldfastError as error:
-            logger.warning("the outbox could not be worked off: %s", error.message)
+            logger.warning("the outbox could not be processed: %s", error.message)
 
     def _all(self) -> None:
         held: set[tuple[str, str]] = set()  # targets on which something earlier still waits

@@ -9,7 +9,7 @@ from holdfast.cli.problem import UsageError
 from holdfast.cli.terminal import Term
 
 #: The help section that lists the command, and its line there.
-HEADING = "Look after it"
+HEADING = "Manage"
 SUMMARY = "for authors: write a new plugin, or check an installed one"
 
 

@@ -83,7 +83,7 @@ def label(entry: Found) -> str:
 
 
 def _installed(distribution: str) -> str | None:
-    """The name of an installed distribution as it was written, or None."""
+    """An installed distribution's name as it was written, or None."""
     from importlib import metadata
 
     try:

@@ -24,7 +24,7 @@ from holdfast.journal import journal
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.journal.safety import State
 from holdfast.plugin import progress
-from holdfast_losses.losses import note_forgotten
+from holdfast_data_loss.losses import note_forgotten
 from holdfast_privacy import text_search
 from holdfast_privacy.selectors import day_of
 from holdfast_privacy.sweep import Walk, forget_derived, last_said
@@ -63,7 +63,7 @@ def retention(services: Services, *, dry_run: bool = False) -> RetentionReport:
         private.make(services.state)
         with durable.lock(services.private("purge.lock"), timeout_s=_WAIT_S):
             job.run()
-    logger.info("retention removed %d things", sum(one.count for one in job.removed))
+    logger.info("retention removed %d items", sum(one.count for one in job.removed))
     return RetentionReport(
         dry_run=dry_run, removed=job.removed, kept=tuple(job.kept), failed=tuple(dict.fromkeys(job.failed))
     )

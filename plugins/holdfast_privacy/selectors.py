@@ -86,7 +86,7 @@ class BySubject(Edit):
     def row(self, row: dict[str, Any]) -> dict[str, Any] | None:
         if not _any_text(row, self._holds):
             return row
-        # The end of a dream stays, masked: without it the run counts as killed, and its other lines lose their history.
+        # A dream's end stays, masked. Without it the run counts as killed, and its other lines lose their history.
         return self.table(row) if str(row.get("id")).startswith("dream_") else None
 
     def table(self, table: dict[str, Any]) -> dict[str, Any] | None:

@@ -27,7 +27,7 @@ from holdfast.journal.journal import Journal, file_stem
 from holdfast.plugin import discovery, progress
 from holdfast.storage import Capability
 from holdfast.text import untrusted
-from holdfast_losses.losses import FORGOTTEN, note_forgotten, rewrite
+from holdfast_data_loss.losses import FORGOTTEN, note_forgotten, rewrite
 from holdfast_privacy import text_search
 from holdfast_privacy.transforms import Changed, Edit, Left, is_temporary
 from holdfast_sessions import archive, rewriting

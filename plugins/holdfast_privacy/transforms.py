@@ -26,7 +26,7 @@ class Edit:
         """Collect information before anything is changed."""
 
     def session(self, session_id: str, last: datetime | None) -> bool:
-        """Whether to remove the whole session. ``last`` is the time of its last record."""
+        """Whether to remove the whole session. ``last`` is its last record's time."""
         return False
 
     def record(self, record: dict[str, Any]) -> dict[str, Any]:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from holdfast_recall.methods import Found
 
 #: The help section that lists the command, and its line there.
-HEADING = "Go on"
-SUMMARY = "find what was said, decided and noted, in every session"
+HEADING = "Resume and search"
+SUMMARY = "search turns, notes, decisions, memory, facts and documents of every session"
 
-#: Places shown of a line that stands in several.
+#: Maximum places shown for a line that occurs in several.
 _ALSO: Final = 3
 _KINDS: Final = ("turn", "note", "decision", "memory", "fact", "document")
 
@@ -32,7 +32,10 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--since", metavar="WHEN", help="not older than 3d, 2w, 6m, 1y or a date like 2026-11-02")
     parser.add_argument("--until", metavar="WHEN", help="older than this")
     parser.add_argument(
-        "--session", metavar="ID", type=session_id, help="only turns of this session; the beginning of its id is enough"
+        "--session",
+        metavar="ID",
+        type=session_id,
+        help="only turns of this session, by its id or its beginning",
     )
     parser.add_argument("--limit", metavar="N", type=positive("limit"), default=10, help="at most N hits (default: 10)")
     add_json(parser)

@@ -37,7 +37,7 @@ _RELATIVE: Final = Lazy(
     rf"|(?P<n>\d{{1,3}}|{'|'.join(_NUMBER)})(?:\s+of)?\s+(?P<ago>day|week|month|year)s?\s+ago)\b",
     re.IGNORECASE,
 )
-#: Every text that names a day has one of these, so most texts need no pattern, which a new process would compile.
+#: Text that names a day has one of these, so most text needs no pattern, which a new process would compile.
 _HINTS: Final = (*"0123456789", *(month[:3].lower() for month in _MONTHS), "day", "week", "month", "year", "night")
 #: A part of the month that follows, from the first day on and up to the last one, counted from 0.
 _PART: Final = {
@@ -89,7 +89,7 @@ def spans(text: str, now: datetime, latest: datetime | None = None) -> list[Span
 
 
 def share(found: list[Span], named: list[Span]) -> float:
-    """The largest share of one of the spans ``found`` that is within one of the spans ``named``, from 0 to 1."""
+    """The largest share of any span in ``found`` that is within a span in ``named``, from 0 to 1."""
     return max((_common(one, other) / (one.end - one.start) for one in found for other in named), default=0.0)
 
 
@@ -127,7 +127,7 @@ def _dates(text: str, now: datetime, latest: datetime) -> list[Span]:
 
 
 def _part(month: Span, before: str) -> Span:
-    """The part of the month that the words ``before`` it name, like "early"; else all of it."""
+    """The part of a month named by the words ``before`` it, like "early"; otherwise all of it."""
     named = _PART_OF.search(before)
     if not named:
         return month

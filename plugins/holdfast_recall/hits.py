@@ -26,7 +26,7 @@ _FRAME: Final = Lazy(
 
 
 class Place(NamedTuple):
-    """Where a line stands; the fields are as in :class:`SearchHit`."""
+    """A line's place, with fields as in :class:`SearchHit`."""
 
     name: str
     place: str
@@ -159,7 +159,7 @@ def _masked(memory: Holdfast, db: sqlite3.Connection, rows: dict[int, _Row], ids
     """The bodies of those of ``ids`` that are in ``rows``."""
     whole = {one: _whole(db, rows, one) for one in ids if one in rows}
     masked = memory.services.gate.outgoing_all(list(whole.values()), surface="journal")
-    # A piece of a long turn is shown alone only if the turn holds nothing to mask: a secret can go on in the next one.
+    # A piece of a long turn is shown alone only if the turn needs no masking: the next one can continue a secret.
     return {
         one: rows[one].body if text == stored else text
         for (one, stored), text in zip(whole.items(), masked, strict=True)
@@ -167,7 +167,7 @@ def _masked(memory: Holdfast, db: sqlite3.Connection, rows: dict[int, _Row], ids
 
 
 def _whole(db: sqlite3.Connection, rows: dict[int, _Row], one: int) -> str:
-    """An entry's body; of a long turn the bodies of all its pieces, which stand side by side with the same place."""
+    """An entry's body, or for a long turn the bodies of all its pieces, which are adjacent and have the same place."""
     row = rows[one]
     if all(other not in rows or rows[other].place != row.place for other in (one - 1, one + 1)):
         return row.body

@@ -162,7 +162,7 @@ def _is_damage(error: sqlite3.DatabaseError) -> bool:
 def _unavailable(error: sqlite3.DatabaseError) -> Unavailable:
     return Unavailable(
         f"The search index cannot be used: {error}. Nothing was searched.",
-        next_step=f"Free disk space, or delete {FILE} in the private folder. The next search makes it again.",
+        next_step=f"Free disk space, or delete {FILE} in the private folder. The next search rebuilds it.",
     )
 
 
@@ -212,7 +212,7 @@ def _update(db: sqlite3.Connection, memory: Holdfast) -> tuple[str, ...]:
 
 
 def _merge(db: sqlite3.Connection) -> None:
-    """Merge FTS5's segments into one: no word of a deleted entry is left in the file, and a search reads less.
+    """Merge FTS5's segments into one, so that no word of a deleted entry is left in the file and a search reads less.
 
     Costs about 20 ms per 10,000 entries.
     """
@@ -241,7 +241,7 @@ class _Read(NamedTuple):
 def _read(db: sqlite3.Connection, memory: Holdfast, source: Source) -> _Read:
     """Index new content from a source.
 
-    A journal that only grew is read from the end of the last reading.
+    A journal that only grew is read from the position reached last time.
     """
     row = db.execute(
         "SELECT id, origin, place, texts FROM source WHERE kind = ? AND name = ?", (source.kind, source.name)
@@ -304,7 +304,7 @@ def _row(one: int, text: Text, zone: tzinfo | None) -> tuple[Any, ...]:
 
 @functools.lru_cache
 def _day(quarter: int, zone: tzinfo | None) -> str:
-    """The day of a quarter of an hour, in words."""
+    """A quarter-hour's day, in words."""
     return dates.in_words(dates.local(quarter * _SAME_DAY, zone))
 
 

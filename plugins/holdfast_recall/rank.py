@@ -21,7 +21,7 @@ from holdfast_recall.index import NUMBER, QUESTION, SELF, SOURCE, TIME, size
 _SCORED, _CANDIDATES, _AROUND = 400, 100, 2
 #: Number of candidates ranked because of their vectors.
 _NEAREST: Final = 50
-#: How much of the vectors' weight counts for the texts around a candidate, where BM25 counts 1.
+#: Share of the vectors' weight that counts for the text around a candidate, where BM25 counts 1.
 _SPREAD: Final = 0.2
 #: The same in a large index. On LoCoMo 1 to 5 in one project, 40 instead of 30 ranked candidates gained .004.
 _SCORED_OF_MANY, _CANDIDATES_OF_MANY = 200, 30
@@ -58,7 +58,7 @@ _TURN: Final = Features(
     own=2.0, before=2.0, around=2.3, source=2.9, words=1.5, near=2.0, wide=1.4, first=0.9, speaker=0.5, length=2.25,
     question=-0.8, self=0.5, time=1.6, number=1.6, dated=2.1,
 )  # fmt: skip
-#: For a session with one speaker, where a turn is no answer to the turn before. Compared on a fifth of MemDaily.
+#: For a session with one speaker, where a turn does not answer the previous one. Compared on a fifth of MemDaily.
 _ALONE: Final = _TURN._replace(before=0.0, around=0.0, source=0.0, wide=0.0, first=0.0)
 _LINE: Final = Features(own=4.0, around=0.5, source=1.0, words=4.0, near=0.5, length=0.5, time=0.5, dated=1.5)
 _FACT: Final = Features(own=4.0, words=4.0, length=0.5, time=0.5, dated=0.5)
@@ -118,14 +118,14 @@ def rank(
     chosen = [one for one, _ in scores[:most]] + list(islice(similar.of, _NEAREST))
     rows = _with_neighbours(db, chosen, where, given)
     if not {one for one, _ in scores[:most]} <= {row[0] for row in rows}:
-        raise sqlite3.DatabaseError("entries are missing")  # a spoilt file, which is then made again
+        raise sqlite3.DatabaseError("entries are missing")  # a damaged file, which is then rebuilt
     # Newest first for equal scores. Ids depend on the order of reading, which differs in a rebuilt index.
     dated = _dated(db, question, rows, now) if now else {}
     ranked = sorted(_ranked(question, rows, dict(scores), weights, dated, similar))
     return [Ranked(one, place, -worse) for worse, _, place, one in ranked]
 
 
-#: The weights of a turn in a session with one speaker, in :data:`_WEIGHED`.
+#: Key in :data:`_WEIGHED` for a turn in a session with one speaker.
 _ONE_SPEAKER: Final = "alone"
 #: For each kind its weights and the sum of the positive ones, which is the highest score.
 _WEIGHED: Final = {
@@ -260,7 +260,7 @@ def _ranked(
 
 
 def _level(own: dict[int, float], similar: Similar) -> Mapping[int, float]:
-    """How well the texts around a candidate match: by BM25, and with vectors a mean of it and the similarity."""
+    """How well the text around a candidate matches, by BM25, and with vectors a mean of it and the similarity."""
     if not similar.of:
         return own
     share = similar.weight * _SPREAD
@@ -271,7 +271,7 @@ def _level(own: dict[int, float], similar: Similar) -> Mapping[int, float]:
 
 
 class _Shares(dict[int, float]):
-    """The weighted share of the question's words, from 0 to 1, by the bits of the words. Rare words count more."""
+    """The weighted share of the question's words, from 0 to 1, by the words' bits. Rare words count more."""
 
     def __init__(self, weights: dict[str, float]) -> None:
         super().__init__()

@@ -59,7 +59,7 @@ def _latest(one: dict[str, Any]) -> datetime:
 
 
 def _decisions(memory: Holdfast, name: str, stems: set[str]) -> list[dict[str, Any]]:
-    """A note's decisions that hold one of the question's stems, which a backend does not tell from other lines."""
+    """A note's decisions with a stem from the question. Backends do not distinguish decisions from other lines."""
     at = texts.day_of(memory, name)
     return [
         {"kind": one.kind, "text": one.body, "name": name, "place": one.place, "where": f"{name}:{one.place}", "at": at,

@@ -53,7 +53,7 @@ def _nearest(db: sqlite3.Connection, word: str, forgiven: int) -> str:
 
 
 def _tokens(db: sqlite3.Connection, word: str, forgiven: int) -> list[tuple[str, int]]:
-    """Tokens that can be the stem of a word near ``word``, nearest and most frequent first."""
+    """Possible stems of words near ``word``, nearest and most frequent first."""
     rows = db.execute(
         "SELECT term, doc FROM term WHERE length(term) BETWEEN ? AND ?",
         (max(_ONE - 1, len(word) // 2), len(word) + forgiven),

@@ -61,7 +61,7 @@ def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embedder) -> Non
         if time.monotonic() > until:
             import logging
 
-            logging.getLogger(__name__).info("%d texts have no vector yet; the next search goes on", total - done)
+            logging.getLogger(__name__).info("%d entries have no vector yet; the next search continues", total - done)
             break
         report(done, total, "Embedding")
         rows = db.execute(f"SELECT text.id, text.body {missing} LIMIT ?", (_BATCH,)).fetchall()
@@ -105,7 +105,7 @@ def _compared(db: sqlite3.Connection, asked: np.ndarray[Any, Any]) -> dict[int, 
         if db.execute("SELECT 1 FROM vector LIMIT 1").fetchone():
             raise ModelFailed(
                 f"The question's vector has {len(asked)} numbers, and those of the index have another length.",
-                next_step="Check `model`, or delete derived/search.sqlite in the private folder to make all again.",
+                next_step="Check `model`, or delete derived/search.sqlite in the private folder to rebuild them.",
             )
         return {}
     near = np.concatenate(parts)

@@ -51,7 +51,7 @@ _TIME: Final = _with_s(
     wednesday thursday friday saturday sunday january february march april june july august september october november
     december"""
 )
-#: Forms of a word that begin differently, one word a group. A question with one of them also means the others.
+#: Forms of a word that begin differently, one group per word. A question with one form also means the others.
 _FORMS: Final = """
     become became; begin began begun; bite bit bitten; blow blew; break broke broken; bring brought; build built;
     buy bought; catch caught; child children kid kids; choose chose chosen; come came; deal dealt; dig dug;
@@ -81,7 +81,7 @@ def spread(text: str) -> str:
 
 
 def quoted(word: str) -> str:
-    """A word as FTS5 looks for it. A single wide character is looked for in every pair."""
+    """A word as FTS5 searches for it. A single wide character matches in every pair."""
     return f'"{word}"*' if len(word) == 1 and not word.isascii() and _WIDE_RUN.match(word) else f'"{word}"'
 
 
@@ -159,7 +159,7 @@ def _forms() -> dict[str, list[str]]:
 
 
 def stems_of(word: str) -> list[str]:
-    """The stems of a question's word and of its forms that begin differently, as ``went`` for ``go``."""
+    """Stems of a question's word and of its forms that begin differently, like ``went`` for ``go``."""
     found = _forms().get(word, [])
     return [stem(word), *(one for one in found if one != stem(word))]
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from holdfast_report.report import Line
 
 #: The help heading for the command, and its summary line.
-HEADING = "Go on"
-SUMMARY = "the operator's report: what happened, what is blocked, what is needed"
+HEADING = "Resume and search"
+SUMMARY = "print the operator's report: events, blockers and needs"
 
 
 def configure(parser: ArgumentParser) -> None:

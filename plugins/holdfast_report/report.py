@@ -1,4 +1,4 @@
-"""The operator's report: what happened, what changed, what is blocked, what is needed, where the proof lives.
+"""The operator's report: events, changes, blockers, needs, and where the proof is.
 
 Derived from files only, with a pointer for every claim. The same input gives the same text, and a lost report can be
 regenerated.

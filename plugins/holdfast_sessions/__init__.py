@@ -1,2 +1,2 @@
-"""Past conversations: ``holdfast sessions``, the lookup of a session and its messages, and the archive of messages past
+"""Past conversations: ``holdfast sessions``, looking up a session and its messages, and the archive of messages past
 retention."""

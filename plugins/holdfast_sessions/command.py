@@ -16,8 +16,8 @@ from holdfast_sessions.lookup import messages, resolve, short, titles
 if TYPE_CHECKING:
     from holdfast import Holdfast
 
-HEADING = "Look after it"
-SUMMARY = "list every session that has a journal, or show one conversation"
+HEADING = "Manage"
+SUMMARY = "list the sessions with a journal, or show one conversation"
 #: Number of newest UUID-named sessions to list with their first words. Each costs a read of its journal.
 _TITLED = 40
 #: Messages shown before and after the message that --around names.

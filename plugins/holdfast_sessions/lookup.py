@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Minimum length of the accepted beginning of an id.
 _PREFIX = 4
-#: A UUID, alone or after the prefix of the client that made it (``claude-code-``).
+#: A UUID, alone or after its client's prefix (``claude-code-``).
 _UUID: Final = Lazy(r"((?:[a-z-]+-)?)[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 #: Length of a short id. The first 12 digits of a version 7 UUID are a time, so neighbours share fewer of them.
 _SHORT, _SHORT_OF_TIME = 8, 13
@@ -36,7 +36,7 @@ def resolve(memory: Holdfast, given: str) -> str:
     if matches and len(given) >= _PREFIX:
         raise NotFound(
             f"{len(matches)} sessions begin with {given!r}.",
-            next_step=f"Give more of the id: {', '.join(matches[:4])}{', ...' if len(matches) > 4 else ''}.",
+            next_step=f"Type more of the id: {', '.join(matches[:4])}{', ...' if len(matches) > 4 else ''}.",
         )
     raise _unknown(memory, given)
 

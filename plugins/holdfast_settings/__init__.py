@@ -1,1 +1,1 @@
-"""The settings of a project: ``holdfast init`` writes them, ``holdfast config`` shows and changes them."""
+"""A project's settings: ``holdfast init`` writes them, ``holdfast config`` shows and changes them."""

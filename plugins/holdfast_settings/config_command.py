@@ -21,14 +21,14 @@ _SECRET = ("token", "secret", "password", "api_key")
 
 
 #: The help heading for the command, and its summary line.
-HEADING = "Look after it"
-SUMMARY = "the settings in force and where each comes from; change one"
+HEADING = "Manage"
+SUMMARY = "show the settings in force with their sources; change one"
 
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("key", metavar="KEY", nargs="?", help="one setting, like flush.policy")
-    parser.add_argument("value", metavar="VALUE", nargs="?", help="write it into the settings file")
-    parser.add_argument("--user", action="store_true", help="write into your own settings, which hold in every project")
+    parser.add_argument("value", metavar="VALUE", nargs="?", help="the new value, to write into the settings file")
+    parser.add_argument("--user", action="store_true", help="write to your own settings, which apply to every project")
     add_json(parser)
     parser.epilog = examples(
         "holdfast config",
@@ -82,13 +82,13 @@ def _say_withheld(out: Term, withheld: list[Setting]) -> None:
 
 
 def _set(out: Term, root: str, args: Namespace) -> int:
-    from holdfast_settings import consequences, effective
+    from holdfast_settings import config_warnings, effective
 
     value = effective.parse_value(args.value)
-    matters = args.key in consequences.KEYS
-    before = consequences.held(root) if matters else None
+    matters = args.key in config_warnings.KEYS
+    before = config_warnings.held(root) if matters else None
     name = effective.change(root, args.key, value, user=args.user)
-    warnings = consequences.warnings(root, before) if matters else []
+    warnings = config_warnings.warnings(root, before) if matters else []
     now = next((s for s in reversed(effective.effective(root)) if s.key == args.key), None)
     in_force = now is not None and now.in_force and now.value == value
     if now is not None and not now.in_force:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 #: The help heading for the command, and its summary line.
-HEADING = "Begin"
+HEADING = "Get started"
 SUMMARY = "set up holdfast in this project"
 
 
@@ -22,11 +22,11 @@ def configure(parser: ArgumentParser) -> None:
 
     parser.add_argument("--layout", choices=sorted(PRESETS), default="default", help="where each kind of memory lives")
     parser.add_argument("--zone", default="local", help="time zone of file names and headers, like Europe/Berlin")
-    parser.add_argument("--strict", action="store_true", help="a flush without a complete payload blocks, a few times")
+    parser.add_argument("--strict", action="store_true", help="block a few flushes without a complete payload")
     parser.add_argument(
-        "--three-files", action="store_true", help="also make the three-file memory; --layout opencode always does"
+        "--three-files", action="store_true", help="also create the three-file memory; --layout opencode always does"
     )
-    parser.add_argument("--git", action="store_true", help="also let git merge memory files; once in each clone")
+    parser.add_argument("--git", action="store_true", help="also let git merge memory files; run it once in each clone")
     add_json(parser)
     parser.epilog = (
         examples(
@@ -35,7 +35,7 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast init --layout opencode",
             "holdfast init --strict",
         )
-        + "\n\nDoing it again changes nothing; files that lack a part get just that part."
+        + "\n\nRunning it again changes nothing, except that files get their missing parts."
     )
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from holdfast_spool.kept import Kept
 
 #: The command's help heading, and its summary line.
-HEADING = "Look after it"
-SUMMARY = "flushes kept on this machine while the store's server was away; send them now"
+HEADING = "Manage"
+SUMMARY = "list flushes kept on this machine while the store's server was away; send them"
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -17,7 +17,7 @@ from attrs import evolve, field, frozen
 
 from holdfast.fs import durable, private
 from holdfast.models import Receipt
-from holdfast_losses.waiting import Row, WaitingList
+from holdfast_data_loss.waiting_list import Row, WaitingList
 
 FILE: Final = private.SPOOL
 _DAMAGED: Final = "damaged-"

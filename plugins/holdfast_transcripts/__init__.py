@@ -18,8 +18,8 @@ from itertools import islice
 from typing import BinaryIO, Final, Protocol
 
 from holdfast.errors import ConfigError, Corrupt
-from holdfast_rows import messages
-from holdfast_rows.reading import Reading, Transcript
+from holdfast_message_formats import messages
+from holdfast_message_formats.reading import Reading, Transcript
 from holdfast_transcripts import claude_code, codex, opencode
 from holdfast_transcripts.rows import BAD, Row, elements, is_document, lines
 

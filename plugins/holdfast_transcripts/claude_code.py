@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from holdfast_rows.blocks import take_content, text_of
-from holdfast_rows.excerpts import BACKGROUND, background_result, clean, without_injected
-from holdfast_rows.leaves import readable, says
-from holdfast_rows.reading import Reading, mapping, row_key
+from holdfast_message_formats.blocks import take_content, text_of
+from holdfast_message_formats.excerpts import BACKGROUND, background_result, clean, without_injected
+from holdfast_message_formats.leaves import readable, says
+from holdfast_message_formats.reading import Reading, mapping, row_key
 
 NAME: Final = "claude-code"
 APPENDED: Final = True

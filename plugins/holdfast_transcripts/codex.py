@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast_rows.blocks import take_content, text_of
-from holdfast_rows.excerpts import clean
-from holdfast_rows.leaves import STRUCTURE, readable, says
-from holdfast_rows.reading import Reading, mapping, row_key
-from holdfast_rows.responses import take as take_item
+from holdfast_message_formats.blocks import take_content, text_of
+from holdfast_message_formats.excerpts import clean
+from holdfast_message_formats.leaves import STRUCTURE, readable, says
+from holdfast_message_formats.reading import Reading, mapping, row_key
+from holdfast_message_formats.responses import take as take_item
 
 NAME: Final = "codex"
 APPENDED: Final = True

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import os
 
     from holdfast import Holdfast
-    from holdfast_rows.reading import Transcript
+    from holdfast_message_formats.reading import Transcript
 
 
 def read_transcript(memory: Holdfast, path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> Transcript:

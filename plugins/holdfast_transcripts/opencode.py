@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from holdfast_rows.blocks import text_of
-from holdfast_rows.excerpts import clean, without_injected
-from holdfast_rows.leaves import block_text, readable, says
-from holdfast_rows.reading import Reading, mapping, row_key
+from holdfast_message_formats.blocks import text_of
+from holdfast_message_formats.excerpts import clean, without_injected
+from holdfast_message_formats.leaves import block_text, readable, says
+from holdfast_message_formats.reading import Reading, mapping, row_key
 
 NAME: Final = "opencode"
 APPENDED: Final = False  # each dump is written from scratch

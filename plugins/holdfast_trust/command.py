@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from holdfast.config.inforce import InForce
 
 #: The command's help heading, and its summary line.
-HEADING = "Look after it"
-SUMMARY = "see what this project's files ask for, and accept it; list, revoke"
+HEADING = "Manage"
+SUMMARY = "review the settings in this project's files and trust them; list, revoke"
 
 _NEXT = "Read them, then run `holdfast trust --yes`."
 _SECRET = ("token", "secret", "password", "api_key")
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("--yes", action="store_true", help="trust the project without being asked")
+    parser.add_argument("--yes", action="store_true", help="trust the project without asking")
     parser.add_argument("--list", action="store_true", help="list the trusted projects")
     parser.add_argument(
         "--revoke", metavar="PATH", nargs="?", const="", help="no longer trust the project at PATH (default: here)"
@@ -41,7 +41,7 @@ def configure(parser: ArgumentParser) -> None:
         examples("holdfast trust", "holdfast trust --yes", "holdfast trust --list", "holdfast trust --revoke")
         + "\n\nA cloned project is data: settings in its files that name a server, a program or a place, load a plugin,"
         "\nweaken a check, delete or spend money count only when you trust the project for exactly these settings."
-        "\nA change asks again. Trust also lets documents that came with the project reach your agents."
+        "\nA change needs trust again. Trust also lets documents that came with the project reach your agents."
         "\nExit code 1 when trust is needed and was not given."
     )
 
@@ -107,7 +107,7 @@ def _say(out: Term, root: str, found: InForce, *, needed: bool) -> None:
         out.say(f"{count(len(rows), 'setting')} in {out.plain(found.source)} {verb} {state}:")
         out.say(out.table([(k, _value(k, v), reasons.reason(k)) for k, v in rows.items()], head=head))
     elif needed:
-        out.say(f"No setting of {shown} needs trust.")
+        out.say(f"No setting in {shown} needs trust.")
     if needed:
         out.say("With trust, documents that came with the project reach your agents.")
 

@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 
 #: The help section that lists the command, and its line there.
-HEADING = "Look after it"
+HEADING = "Manage"
 SUMMARY = "check every stored document; exit code 1 for errors"
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("names", metavar="NAME", nargs="*", help="a document, or its path; without one all are checked")
+    parser.add_argument("names", metavar="NAME", nargs="*", help="a document or its path (default: check all)")
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
     parser.add_argument("--fix", action="store_true", help="show and add missing anchors; change nothing else")
-    parser.add_argument("--yes", action="store_true", help="with --fix: do not ask")
+    parser.add_argument("--yes", action="store_true", help="with --fix: change files without asking")
     add_json(parser)
     parser.epilog = (
         examples("holdfast validate", "holdfast validate --strict --json", "holdfast validate --fix")
-        + "\n\nExit code 1 when there is an error. --fix makes files of the three that are missing and adds missing"
+        + "\n\nExit code 1 when there is an error. --fix creates missing files of the three and adds missing"
         "\nanchors at the end. It never renames, moves or removes anything."
     )
 

@@ -13,7 +13,7 @@ from holdfast.flush import handoff
 from holdfast.models import Finding, Severity
 from holdfast.subject import MAX_DOCUMENT_CHARS, Subject
 from holdfast.text import conflicts
-from holdfast_validation.derived import Derived
+from holdfast_validation.consistency import Derived
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services

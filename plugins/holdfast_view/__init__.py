@@ -1,11 +1,11 @@
-"""What is stored, prepared for people to look at: a project's days, sessions, lines and brief, and the commands that
+"""Stored data, prepared for people to look at: a project's days, sessions, lines and brief, and the commands that
 print them.
 
 - ``project``: read-only queries on the opened project, with all text masked
 - ``journals``: one session's messages, and what each compaction dropped and saved
 - ``events``, ``history``: what happened on each day
 - ``memory_lines``, ``origins``: where a line of memory or a fact comes from
-- ``loaded``: the brief of the next start, line by line
+- ``loaded``: the next start's brief, line by line
 - ``commands``: ``holdfast timeline``, ``why``, ``diff`` and ``explain``
 
 The page of :mod:`holdfast_web` shows the same. Nothing here needs an extra.

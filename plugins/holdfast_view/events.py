@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast.session.status import Status
     from holdfast_view.project import Flushed, Project
 
-#: What is counted on each day.
+#: The kinds of events counted on each day.
 COUNTS: Final = ("sessions", "flushes", "compactions", "blocked", "overridden", "dreams", "failed", "added", "left")
 #: The reason of flushes made for a compaction.
 _COMPACTION: Final = "compaction"

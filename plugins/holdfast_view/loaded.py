@@ -119,5 +119,5 @@ def _part(project: Project, origins: Origins, name: str, why: str, lines: list[s
     used = sum(":" in line.source for line in shown)
     said = sum(1 for text in stored if text.strip())
     is_whole = not name or not any("not shown" in line.text for line in shown)
-    title = name or ("The first lines" if why == _HEAD else "Where to go on")
+    title = name or ("The first lines" if why == _HEAD else "Where to resume")
     return Part(name=name, title=title, why=why, lines=tuple(shown), cut=0 if is_whole else max(0, said - used))

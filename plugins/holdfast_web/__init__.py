@@ -11,5 +11,5 @@
 - ``paging``: one page of a long list
 - ``pages``: one module per view; ``templates`` and ``static`` hold the HTML, the stylesheet and the script
 
-What the pages show is prepared by :mod:`holdfast_view`.
+:mod:`holdfast_view` prepares the content of the pages.
 """

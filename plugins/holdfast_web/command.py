@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from holdfast_web.server import Server
 
 #: The command's help heading, and its summary line.
-HEADING = "Look after it"
+HEADING = "Manage"
 SUMMARY = "show the memory in a browser, as a read-only page on this machine"
 
 _IDLE_MINUTES: Final = 30

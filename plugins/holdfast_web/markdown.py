@@ -32,7 +32,7 @@ _DEPTH: Final = 40
 
 
 def to_html(text: str, *, first_line: int = 1, after: Mapping[int, str] | None = None) -> str:
-    """``text`` as HTML. ``first_line`` is the number of its first line, for ids. ``after`` maps a heading's line
+    """``text`` as HTML. ``first_line`` numbers its first line, for ids. ``after`` maps a heading's line
     number to HTML that follows the heading."""
     tokens = _parser().parse(printable(text))
     return "".join(_blocks(tokens, first_line, after or {}))

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from holdfast.flush.handoff import Work
 
 #: The command's help heading, and its summary line.
-HEADING = "Go on"
-SUMMARY = "open work of all sessions; show, close or reopen one"
+HEADING = "Resume and search"
+SUMMARY = "list the open work of all sessions; show, close or reopen an entry"
 
 #: Ids up to this length are names and stay whole. Of a longer one at least ``_ID_CHARS`` characters are listed: a
-#: client's name and the beginning of its session id.
+#: client's name and its session id's first characters.
 _NAME_CHARS = 24
 _ID_CHARS = 16
 _MARKS = {"open": "dirty", "finished": "ok", "answered": "ok", "closed": "ok"}
@@ -37,7 +37,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("id", nargs="?", metavar="ID", help="a session's id, or its first characters")
     parser.add_argument("--because", metavar="TEXT", help="reason for closing or reopening, for the daily note")
-    parser.add_argument("--all", action="store_true", help="with list: work that ended, too")
+    parser.add_argument("--all", action="store_true", help="with list: include ended work")
     add_json(parser)
     parser.epilog = (
         examples(
@@ -107,7 +107,7 @@ def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
 
 
 def _short(sessions: Sequence[str]) -> list[str]:
-    """The beginning of each id that no other listed id shares, so that it can be given to the other actions."""
+    """The beginning of each id that no other listed id shares, to pass to the other actions."""
     ids = sorted({*sessions})
     least = dict.fromkeys(ids, _ID_CHARS)
     for one, other in pairwise(ids):

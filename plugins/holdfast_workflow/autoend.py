@@ -154,7 +154,7 @@ def _stated(services: Services, record: Record, session: Session | None) -> Payl
 
 
 def _flushed(record: Record, session: Session | None) -> Payload | None:
-    """The payload of the session's last flush since the workflow started."""
+    """The session's last flushed payload since the workflow started."""
     kept = session.last_flush if session else None
     try:
         if not kept or moment(str(kept["at"])) < record.started_at:

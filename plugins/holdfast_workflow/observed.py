@@ -186,7 +186,7 @@ def _run(row: dict[str, Any], call: dict[str, Any], at: datetime, session: str, 
 
 
 def command_of(call: str) -> str:
-    """The command in a journalled call (:func:`holdfast_rows.leaves.call_text`), with its line breaks."""
+    """The command in a journalled call (:func:`holdfast_message_formats.leaves.call_text`), with its line breaks."""
     first, _, rest = call.partition("\n")
     for name in _ARGUMENTS:
         if rest.startswith(f"{name}:"):

@@ -293,7 +293,7 @@ def test_trust_page__settings__are_those_of_the_table_in_its_order(root: Path) -
     from holdfast.config import harmless
 
     page = (root / "docs" / "trust.md").read_text(encoding="utf-8")
-    table = page.split("## What a project may set", 1)[1].split("| plugin |", 1)[0]
+    table = page.split("## Settings a project may set", 1)[1].split("| plugin |", 1)[0]
     named = [
         key for cell in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE) for key in re.findall(r"`([\w.]+)`", cell)
     ]

@@ -186,7 +186,7 @@ def test_a_pull__that_replaces_own_state__does_not_lose_it_in_silence(victim: Vi
     victim.pull(lambda project: state(project, name).write_text("forged\n"))
     told = victim.look_around()
     assert "forged" not in victim.run("load").text
-    assert "all is durable" not in told
+    assert "everything is durable" not in told
 
 
 def test_a_worktree_of_an_own_project__is_worked_in__without_a_question(victim: Victim) -> None:

@@ -1,7 +1,7 @@
 """An issue's comments as this machine last read them, so that a later process requests only new ones.
 
 ``state/derived/gitea-facts.jsonl``, mode 0600, has a line that describes the file, then one comment per line. Every
-purge removes it. A file that is damaged, or for another repository or issue, is ignored and rebuilt.
+purge removes it. A file is ignored and rebuilt if it is damaged, or for another repository or issue.
 
 The server lists later additions and edits, but never deletions. So this compares the issue's own count and reads
 everything again when it differs. The result is always the same as without the file.

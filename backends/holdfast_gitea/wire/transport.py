@@ -66,7 +66,7 @@ class Transport:
         self._asked = 0
         if importlib.util.find_spec("httpx2") is None:
             raise PluginLoadFailed(
-                "The library httpx2, which a Gitea server needs, is not installed.",
+                "The library httpx2, required for Gitea, is not installed.",
                 next_step='Install it with `pip install "holdfast[gitea]"`.',
             )
 

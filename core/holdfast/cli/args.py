@@ -82,7 +82,7 @@ def add_session(parser: ArgumentParser, *, required: bool = False) -> None:
         required=required,
         default=None,
         type=session_id,
-        help="which session" + ("" if required else f" (default: {DEFAULT_SESSION})"),
+        help="session id" + ("" if required else f" (default: {DEFAULT_SESSION})"),
     )
 
 

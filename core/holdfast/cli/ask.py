@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def add_yes(parser: ArgumentParser) -> None:
     """``--yes`` and ``--dry-run``."""
     parser.add_argument("--yes", action="store_true", help="do it without asking")
-    parser.add_argument("--dry-run", action="store_true", help="print what would happen and write nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show the changes without making them")
 
 
 def require_person(what: str) -> None:

@@ -129,7 +129,7 @@ def _due(memory: Holdfast, now: Status, brief: Brief | None) -> Iterator[tuple[s
 
 def _say_due(out: Term, due: Sequence[tuple[str, str]]) -> None:
     if due:
-        out.say(f"\n  {out.bold('What is due')}")
+        out.say(f"\n  {out.bold('To do')}")
     for text, command in due[:_MOST]:
         out.say(f"  {out.mark('dirty')} {out.clip(text, out.width - 4)}")
         out.say(f"    {out.dim('next:')} {out.clip(command, out.width - 10)}")
@@ -138,7 +138,7 @@ def _say_due(out: Term, due: Sequence[tuple[str, str]]) -> None:
 
 
 def _say_work(out: Term, brief: Brief) -> None:
-    out.say(f"\n  {out.bold('Where to go on')}")
+    out.say(f"\n  {out.bold('Where to resume')}")
     for work in brief.work[:3]:
         out.say(f"  {out.mark('dot')} {out.clip(work.active_task or work.objective, out.width - 4)}")
         if work.next_action:

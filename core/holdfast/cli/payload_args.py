@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LISTS = {
     "fact": ("facts", "something learned or changed"),
     "decision": ("decisions", "something decided"),
-    "blocker": ("blockers", "something in the way"),
+    "blocker": ("blockers", "a reason why the work cannot continue"),
     "artifact": ("artifacts", "a pointer to proof: path, issue or URL"),
     "follow_up": ("follow_ups", "something promised"),
     "needs_operator": ("needs_operator", "something that only the operator can do or decide"),
@@ -27,8 +27,8 @@ LISTS = {
 HANDOFF = {
     "active_task": ("active_task", "--active-task", "the open task"),
     "branch": ("branch", "--branch", "its branch or review"),
-    "handoff_blocker": ("blocker", "--handoff-blocker", "what blocks it"),
-    "next_action": ("next_action", "--next-action", "what to do first"),
+    "handoff_blocker": ("blocker", "--handoff-blocker", "its blocker"),
+    "next_action": ("next_action", "--next-action", "the first action"),
 }
 _MUTATION = re.compile(r"(?P<kind>[^:]*):(?P<target>https?://[^\s:]+(?::\d+)?[^\s:]*|[^:]*):(?P<summary>.*)", re.DOTALL)
 
@@ -40,12 +40,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--payload", metavar="FILE", type=file_name, help="JSON with the fields below; `-` waits for stdin"
     )
     fields = parser.add_argument_group(
-        "payload by flags", "They win over the file. Lists: repeat the flag, or give it once as `none`."
+        "payload by flags", "They override the file. For lists, repeat the flag, or pass `none` once."
     )
     fields.add_argument("--objective", metavar="TEXT", help="the session's subject")
     for flag, (_, text) in LISTS.items():
         fields.add_argument(f"--{flag.replace('_', '-')}", metavar="TEXT", action="append", help=text)
-    fields.add_argument("--next-step", metavar="TEXT", help="what should happen next")
+    fields.add_argument("--next-step", metavar="TEXT", help="the next step")
     fields.add_argument(
         "--mutation",
         metavar="KIND:TARGET:SUMMARY",

@@ -29,7 +29,7 @@ class Interrupted(HoldfastError):
 
 
 def unforeseen(error: Exception, command: list[str]) -> HoldfastError:
-    """The error for a bug. It names the distribution of a command that is not holdfast's own."""
+    """The error for a bug. For a third-party command it names the distribution."""
     from holdfast.cli.table import other_owner
 
     owner = other_owner(command[0]) if command else ""

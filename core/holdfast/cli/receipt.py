@@ -34,11 +34,11 @@ def show(out: Term, receipt: Receipt, *, now: datetime) -> None:
         out.say(out.wrapped(receipt.overridden, first="    reason: "))
     elif receipt.repeated:
         when = ago(receipt.at, now)
-        out.say(f"{out.mark('ok')} session {session} is flushed already, {when}; nothing was said since")
+        out.say(f"{out.mark('ok')} session {session} is flushed already, {when}; no new messages since")
     elif receipt.spooled:
         out.say(f"{out.mark('warn')} session {session} is flushed ({receipt.reason}) to this machine")
     else:
-        out.say(f"{out.mark('ok')} session {session} is flushed ({receipt.reason}); all of it was read back")
+        out.say(f"{out.mark('ok')} session {session} is flushed ({receipt.reason}) and was read back")
     if receipt.flush_id:
         out.say(f"  {out.dim(receipt.flush_id + f' at {receipt.at:%Y-%m-%d %H:%M %Z}'.rstrip())}")
     if receipt.written:

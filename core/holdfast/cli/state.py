@@ -67,7 +67,7 @@ def say_unsafe(out: Term, status: Status) -> None:
 
 
 def say_lost(out: Term, status: Status) -> None:
-    """Each thing that is missing and was not the reason of an unsafe session, with each next step once."""
+    """Missing data, except for the reasons of unsafe sessions. Each next step appears once."""
     reasons = {one.error for one in status.unsafe}
     lost = [one for one in status.lost if one.message not in reasons]
     for number, one in enumerate(lost):

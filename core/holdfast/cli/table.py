@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 
 #: The commands of core by help heading, each with its summary line. The headings are in order.
 GROUPS: Mapping[str, Mapping[str, str]] = {
-    "Begin": {},
+    "Get started": {},
     "Guard a client": {},
-    "Keep what must survive": {
+    "Save": {
         "add": "journal one message of a session",
         "flush": "make a session durable, verify it and print the receipt",
         "end": "flush a session and close it",
-        "override": "let context go once although the flush fails, with a reason",
+        "override": "let context go once even though the flush fails, for a stated reason",
     },
-    "Go on": {
+    "Resume and search": {
         "show": "print stored documents, or list them",
     },
-    "See it": {},
+    "Inspect": {},
     "Consolidate": {},
     "The three files": {},
-    "Look after it": {
-        "status": "which sessions are safe; exit code 1 when one is not",
+    "Manage": {
+        "status": "show which sessions are safe; exit code 1 when one is not",
     },
 }
 
@@ -101,7 +101,7 @@ def _found(name: str) -> Found:
 
 
 def other_owner(name: str) -> str:
-    """The distribution of a command that another distribution brings, else ""."""
+    """The distribution that brings a third-party command, otherwise ""."""
     from holdfast.plugin import discovery
 
     found = _provided().get(name)

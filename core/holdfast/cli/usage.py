@@ -98,7 +98,7 @@ def parser_for(command: str, root: str | None = None) -> argparse.ArgumentParser
     parser = Parser(command)
     load(command).configure(parser)
     common = parser.add_argument_group("everywhere")
-    common.add_argument("--root", metavar="DIR", default=root, help="the project folder (default: found from here)")
+    common.add_argument("--root", metavar="DIR", default=root, help="the project folder (default: searched from here)")
     common.add_argument("--debug", action="store_true", help="show tracebacks and the log")
     return parser
 
@@ -144,7 +144,7 @@ def command_help(command: str) -> int:
 def overall_help() -> int:
     """``holdfast --help``."""
     out = Term()
-    out.say("holdfast keeps what an agent must not forget: nothing is dropped until it is durable.")
+    out.say("holdfast preserves an agent's memory. Nothing is dropped until it is durable.")
     out.say()
     out.say("Usage: holdfast [--root DIR] COMMAND ...")
     table = described()

@@ -1,6 +1,6 @@
 """Values as plain data and back without cattrs, whose import takes longer than starting Python.
 
-:func:`built` knows texts, numbers, booleans, times, values of such fields, lists and tables of all these, and None.
+:func:`built` knows strings, numbers, booleans, times, values of such fields, lists and tables of all these, and None.
 All else, and every value that does not fit, is left to :mod:`holdfast.config.converter`, which names each mistake.
 """
 

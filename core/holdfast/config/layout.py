@@ -175,7 +175,7 @@ class Layout(Section):
 
     @property
     def root_names(self) -> dict[str, str]:
-        """The names of the logical roots."""
+        """The logical roots' names."""
         return {**self.base.roots, **self.roots}
 
     def _template(self, surface: Surface) -> str:

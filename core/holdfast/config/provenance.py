@@ -6,7 +6,7 @@ machine appends to it. In a git repository, foreign documents are withheld from 
 project's memory (:mod:`holdfast.config.trust`). A folder outside any repository is not a clone, so nothing is withheld.
 
 A second list, ``state/stored``, names the documents created here and read back, and those deleted by a call. A document
-that disappeared from the store without such a call is missing (:mod:`holdfast_losses.losses`).
+that disappeared from the store without such a call is missing (:mod:`holdfast_data_loss.losses`).
 """
 
 from __future__ import annotations

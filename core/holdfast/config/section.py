@@ -1,4 +1,4 @@
-"""The base of settings: classes whose annotated attributes are the keys of a table, with their defaults.
+"""The base of settings: classes whose annotated attributes are a table's keys, with their defaults.
 
 Every command makes all of the sections and sets few keys, so a section holds only the keys that it was given, and no
 code is generated for it. attrs would take longer to import than the rest of reading the settings.
@@ -20,7 +20,7 @@ class _Setting(NamedTuple):
 
 
 def setting(*, default: T, check: Check) -> T:
-    """The default of a key whose values are checked."""
+    """The default for a key with checked values."""
     return _Setting(default, check)  # type: ignore[return-value]  # a specifier, as a dataclass's `field`
 
 
@@ -52,7 +52,7 @@ class Section:
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """The names of the keys, in order."""
+        """The keys' names, in order."""
         return tuple(key for key in cls.__annotations__ if not key.startswith("_"))
 
     def evolve(self, **changes: Any) -> Self:

@@ -60,7 +60,7 @@ def finite(confidence: float) -> float:
 
 
 def duplicate_of(twin_id: str, fact_id: str) -> DuplicateFact:
-    """The error for changing ``fact_id`` to the content of the fact ``twin_id``."""
+    """The error for giving ``fact_id`` the same content as the fact ``twin_id``."""
     return DuplicateFact(
         f"Fact {twin_id} already says the same as the new content of {fact_id}.",
         next_step=f"Delete either fact, or update {twin_id} instead.",

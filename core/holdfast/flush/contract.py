@@ -86,7 +86,7 @@ def nothing(session_id: str) -> NothingToFlush:
     """The error for an empty session without a payload."""
     return NothingToFlush(
         f"There is nothing to flush: session {session_id!r} is empty.",
-        next_step="Say something in it first, or state a payload with every field.",
+        next_step="Add a message first, or pass a payload with every field.",
         target="payload",
     )
 
@@ -164,7 +164,7 @@ def complete(
 
 
 def _first(drafts: Sequence[Payload], name: str) -> Any:
-    """The value of the first draft that states it, otherwise of the first that derived it; None without either."""
+    """The first stated value among the drafts, otherwise the first derived one; None without either."""
     found = [draft for draft in drafts if getattr(draft, name) is not None]
     return next((getattr(draft, name) for draft in sorted(found, key=lambda draft: name in draft.derived)), None)
 
@@ -241,7 +241,7 @@ def texts(payload: Payload) -> list[str]:
 
 def unforeseen(step: str, error: Exception) -> HoldfastError:
     """The error for an exception that no step of a flush expects."""
-    message = f"The flush failed while it was at the step `{step}`: {type(error).__name__}: {error}."
+    message = f"The flush failed at the step `{step}`: {type(error).__name__}: {error}."
     made = HoldfastError(message, next_step="Run `holdfast doctor`; nothing was dropped.")
     made.__cause__ = error
     return made

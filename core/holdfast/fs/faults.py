@@ -51,7 +51,7 @@ def unavailable(error: OSError, path: PathArg, doing: str) -> Unavailable:
 
 
 def _in_the_way(path: str) -> str:
-    """The name of what is not a folder on the way to ``path``, or at its end. Empty when nothing is."""
+    """The name of a file where ``path`` needs a folder, on the way or at its end. Empty when there is none."""
     while path and not os.path.lexists(path):
         path = os.path.dirname(path)
     return os.path.basename(path) if path and not os.path.isdir(path) else ""

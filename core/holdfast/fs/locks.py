@@ -1,7 +1,7 @@
 """Locks between threads and processes. The lock file is freed when its process ends.
 
-Ctrl-C may interrupt a block at any moment, also while it takes or frees its lock, and the program may go on. So an
-interrupted attempt gives up what it has.
+Ctrl-C may interrupt a block at any moment, also while it takes or frees its lock, and the program may continue. So
+an interrupted attempt frees the locks it has taken.
 
 Part of the hot path: imports nothing but ``os`` and the platform's lock call.
 """
@@ -148,7 +148,7 @@ class KeptLock(Lock):
     def __init__(self, path: PathArg, timeout_s: float) -> None:
         super().__init__(path, timeout_s)
         # The attempt that holds it, because threads share the descriptor, and so its flock state. Setting a missing
-        # item is one step, and tells an interrupted attempt whether it was the one.
+        # item is one step, and shows an interrupted attempt whether it was the one.
         self._holder: dict[None, object] = {}
         tell_of_forks(self)
 

@@ -25,7 +25,7 @@ _IGNORE = ".gitignore"
 _TO_IGNORE = b"*\n"
 #: Name of the file that marks the folder as made by this user on this machine.
 MARK = statemark.FILE
-#: Suffix after the name of a folder put aside.
+#: Suffix after a put-aside folder's name.
 ASIDE = ".foreign-"
 _WAIT_S = 10.0
 
@@ -61,7 +61,7 @@ def lock_path(path: str) -> str:
 
 
 def read(path: str) -> bytes | None:
-    """The bytes of a file in the private folder; None when it is missing. Raises: Unavailable."""
+    """A private file's bytes; None when it is missing. Raises: Unavailable."""
     try:
         return safeopen.read(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -13,7 +13,7 @@ answer_stream: TextIO | None = None
 
 
 class ToStderr:
-    """While a command runs, ``with ToStderr():`` sends what a plugin prints to stderr. Clients and ``--json`` callers
+    """While a command runs, ``with ToStderr():`` sends a plugin's output to stderr. Clients and ``--json`` callers
     parse stdout. Programs that use the Python API keep their stdout."""
 
     def __enter__(self) -> None:

@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
     from holdfast.models import Message, Profile, Turn, Written
     from holdfast.session.services import Services
+    from holdfast_agent_loops.mirror import Mirror
     from holdfast_brief.brief import Brief
     from holdfast_dream.dreamlog import DreamResult
     from holdfast_facts.extraction.extract import ExtractResult
     from holdfast_facts.extraction.queue import GivenUp
     from holdfast_facts.store.lifecycle import Facts
-    from holdfast_loops.mirror import Mirror
+    from holdfast_message_formats.reading import Transcript
     from holdfast_outbox.delivery import Deliveries
     from holdfast_privacy.purge import PurgeReport
     from holdfast_privacy.retention import RetentionReport
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from holdfast_recall.methods import Hits
     from holdfast_report.morning import Morning
     from holdfast_report.report import Report
-    from holdfast_rows.reading import Transcript
     from holdfast_spool.spooled import Spooled
     from holdfast_validation.validation import Repair, Validation
     from holdfast_work.worklist import WorkList
@@ -57,7 +57,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 
 def _provided(declared: F) -> F:
-    """The method of that name that a package provides. ``declared`` has its signature and its text."""
+    """A package's method of that name. ``declared`` has its signature and docstring."""
     name = declared.__name__
 
     def call(memory: Features, *args: object, **options: object) -> Any:

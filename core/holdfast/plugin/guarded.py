@@ -137,7 +137,7 @@ def words(said: object) -> str:
 
 
 def place(failure: Failure) -> str:
-    """Where the plugin's own code failed, for its author: the innermost line in the folder of the implementation."""
+    """The innermost failing line in the implementation's folder, for the plugin's author."""
     from traceback import walk_tb
 
     if failure.cause is None or isinstance(failure.cause, HoldfastError):

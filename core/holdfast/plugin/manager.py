@@ -149,7 +149,7 @@ class Dispatch:
 
     def require_all(self, *, installed: bool = False) -> None:
         """Raise the error that kept an enabled plugin from loading. Gates call this, because a missing plugin cannot
-        refuse. With ``installed``, ignore plugins that are not installed."""
+        refuse. With ``installed``, ignore missing plugins."""
         for status in self.statuses:
             if status.status != "loaded" and not (installed and status.status == "missing"):
                 kind = PluginNotFound if status.status == "missing" else PluginLoadFailed

@@ -140,7 +140,7 @@ class Services:
 
     @property
     def authorship(self) -> Authorship:
-        """Who said a text. Without a package for that, all text counts as the user's own."""
+        """The service for a passage's author. Without a package for it, all text counts as the user's own."""
         made: Authorship | None = self.offered("authorship")
         if made is None:
             from holdfast.flush.interfaces.authorship import Unknown

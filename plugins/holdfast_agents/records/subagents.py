@@ -28,7 +28,7 @@ def running(event: Event) -> list[Event]:
         return []
     try:
         files = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".meta.json")]
-    except (OSError, ValueError):  # usually there is no such folder
+    except (OSError, ValueError):  # usually the folder is missing
         return []
     calls = {file.removesuffix(".meta.json"): _call(file) for file in files}
     transcripts = [path, *(f"{stem}.jsonl" for stem in calls)]

@@ -1,4 +1,4 @@
-"""The last compaction's summary, from the transcript of a client that does not pass it to its hook."""
+"""The last compaction's summary, from a transcript, for clients that do not pass it to their hook."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from holdfast_agents.events import Event
-from holdfast_rows.blocks import text_of
-from holdfast_rows.reading import mapping
+from holdfast_message_formats.blocks import text_of
+from holdfast_message_formats.reading import mapping
 from holdfast_transcripts.rows import elements, is_document, lines
 
 _TAIL_BYTES = 4 * 1024 * 1024

@@ -91,7 +91,7 @@ def hook_problems(client: str, where: Where) -> Iterator[Problem]:
 
 
 def _guard_problems(where: Where) -> Iterator[Problem]:
-    """Problems with the script that runs the hook at a compaction. Its content decides what is blocked."""
+    """Problems with the script that runs the hook at a compaction. Its content decides which of them are blocked."""
     place = needed(claude_code_files.CLIENT, where).places[1]
     script = _bytes(place.path).replace(b"\r\n", b"\n").decode("utf-8", "replace")
     if not script:

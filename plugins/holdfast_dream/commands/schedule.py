@@ -13,7 +13,7 @@ SUMMARY = "set up the nightly dream with the system's scheduler"
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("action", choices=("install", "remove", "status"), help="what to do")
+    parser.add_argument("action", choices=("install", "remove", "status"), help="the action")
     parser.add_argument(
         "--with",
         dest="kind",

@@ -69,7 +69,7 @@ class Grounded:
 
     @property
     def is_open(self) -> bool:
-        """Whether every part of the line is in a source, so that a reader can tell whether the sources say it."""
+        """Whether every part of the line is in a source, so that a reader can check whether the sources say it."""
         return all(invention.kind in INFERRED for invention in self.inventions)
 
     @property

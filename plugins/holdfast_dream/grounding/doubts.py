@@ -20,7 +20,7 @@ from holdfast_dream.grounding.tokens import Reader, Token, is_content, words_of
 
 
 def doubts(line: Line) -> tuple[tuple[str, str], ...]:
-    """(kind, words) of the first doubt about a line that is compared, or nothing."""
+    """(kind, words) of the first doubt about a compared line, or nothing."""
     if not line.matches:
         return ()
     for kind, find in _RULES:

@@ -224,7 +224,7 @@ class Evidence:
         self.words.update([key[2:] for key in said.keys if key.startswith("w:")])
 
     def _say(self, text: str) -> None:
-        """Add a text's words to the index of word sequences."""
+        """Add the words of ``text`` to the index of word sequences."""
         words = each_word(text)
         while some := list(islice(words, _WORDS)):
             self._flow += _flowing(some)[1:]

@@ -88,7 +88,7 @@ class Verdicts(NamedTuple):
 
 
 class Opinion(NamedTuple):
-    """``verdicts`` on all lines that were asked about. ``problem`` is the reason why some lines have no answer, empty
+    """``verdicts`` on all lines in question. ``problem`` is the reason why some lines have no answer, empty
     when all have one."""
 
     verdicts: Verdicts

@@ -174,7 +174,7 @@ USUAL_ACRONYMS: Final = words(
     repo sdk sla ssd tbd todo tv ui url urls ux vm vs am pm ui/ux hr ceo cto eu uk us usa
     """
 )
-#: Names of people and tools: the only words taken as names at the start of a sentence without other signs.
+#: Names of people and tools, the only words taken as names when they begin a sentence without other signs.
 GIVEN_NAMES: Final = words(
     """
     aaron adam aisha akira alan alex alexander alice alina amanda amelia amir amy ana andrea andrew andy angela

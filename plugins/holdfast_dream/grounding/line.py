@@ -52,12 +52,12 @@ class Line:
 
 
 def feature(token: Token) -> Feature:
-    """A token in the form that units are asked for."""
+    """A token in the form that units are searched with."""
     return token.root, token.wants if token.is_claim else ()
 
 
 def said(unit: Unit, features: Iterable[Feature], *, alone: bool = False) -> set[str]:
-    """The roots of the features that a unit says."""
+    """The roots of a unit's features."""
     return {root for root, wants in features if unit.says(root, wants, alone=alone)}
 
 

@@ -64,7 +64,7 @@ def _name_around(line: Line, index: int) -> set[str]:
 
 
 def _near(tokens: Sequence[Token], index: int) -> set[str]:
-    """The roots of the nearest three content words on each side."""
+    """Roots of the nearest three content words on each side."""
     found: set[str] = set()
     for step in (range(index - 1, -1, -1), range(index + 1, len(tokens))):
         count = 0

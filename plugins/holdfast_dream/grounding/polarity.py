@@ -124,12 +124,12 @@ def denied(line: Line) -> str:
 
 
 def content_roots(text: str) -> set[str]:
-    """The roots of a text's words and claims."""
+    """The roots of the words and claims in ``text``."""
     return {t.root for t in Reader().tokens(text) if (is_content(t) or t.is_claim) and t.root not in GENERIC}
 
 
 def denials(text: str) -> set[str]:
-    """The roots that the text denies: the next content word after each sign of denial."""
+    """The denied roots, each from the next content word after a sign of denial."""
     found: set[str] = set()
     for sign in _DENIED.finditer(text):
         if _NOT.search(text[: sign.start()]):  # "does not stop" denies nothing

@@ -138,7 +138,7 @@ def _replaced(line: Line, clause: Clause, theirs: Sequence[Clause], unit: Unit, 
 
 
 def _rivals(line: Line, clause: Clause, their: Clause, unit: Unit, carried: frozenset[str]) -> Iterator[str]:
-    """The words of the clause for which the unit's clause has another word."""
+    """The clause's words for which the unit's clause has another word."""
     for at, token in enumerate(clause.tokens):
         if their.has(token) or token.root in GENERIC or token.root in carried or token.kind in ("date", "time", "url"):
             continue
@@ -230,7 +230,7 @@ def _other_course(line: Line) -> str:
 
 
 def _other_deed(line: Line) -> str:
-    """A person who does what the source's other person does: "Jonas reviews, Elif writes", where it is the reverse."""
+    """A person with the other person's action: "Jonas reviews, Elif writes", where the source says the reverse."""
     if any(t.text == "by" for t in line.tokens):
         return ""
     best = line.best(6, 0.8)
@@ -245,7 +245,7 @@ def _other_deed(line: Line) -> str:
 
 
 def _deeds(tokens: Sequence[Token]) -> dict[str, set[str]]:
-    """Each person's action: the root of the verb right after a name."""
+    """Each person's action, the verb root right after a name."""
     found: dict[str, set[str]] = {}
     for token, after in pairwise(tokens):
         if _is_named(token) and is_content(after) and _is_verb(after):

@@ -206,7 +206,7 @@ def read(text: str) -> Statement:
 
 
 def _split(body: str, tokens: Sequence[Token]) -> int:
-    """The position of the verb, or of the last token before a colon. -1 without either."""
+    """The verb's position, or that of the last token before a colon. -1 without either."""
     head, colon, _ = body.partition(": ")
     if colon and len(head) <= 80:
         return len(Reader().tokens(head)) - 1
@@ -421,7 +421,7 @@ def _is_mended(new: Statement, old: Statement) -> bool:
 class Known:
     """Statements by their form, to find the few that a new one can be related to. Each has a key.
 
-    It holds their texts and compact tables. A statement is read again when it is compared, because thousands of parsed
+    It holds their text and compact tables. A statement is read again when it is compared, because thousands of parsed
     ones take megabytes.
     """
 

@@ -17,11 +17,11 @@ from holdfast_dream.grounding.tokens import Reader, Token, is_content, words_of
 
 #: Words for a day near the note's day, in days from it.
 RELATIVE: Final = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1, "heute": 0, "gestern": -1, "morgen": 1}
-#: Bytes of objects that are kept: some nine times so many, and as often so many for each character of the sources.
+#: Limit for kept objects, in units of some nine bytes: a fixed part, and a part for each character of the sources.
 _KEPT: Final = 1 << 20
 _KEPT_EACH: Final = 1
 _NONE: Final = -1
-#: Open headings and parent items that count, and sentences of one that do.
+#: Maximum numbers of open headings and parent items that count, and of sentences in each.
 _HEADINGS: Final = 4
 _PARENTS: Final = 3
 _OF_BLOCK: Final = 4

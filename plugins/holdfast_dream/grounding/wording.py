@@ -1,6 +1,6 @@
 """How many of a line's words are its sources' words.
 
-A true line in other words and a false one look the same: no measure of alignment, order or omission tells them apart.
+No measure of alignment, order or omission distinguishes a true line in other words from a false one.
 So a line with many words that its source sentences do not have is doubted, whatever these words are.
 """
 
@@ -13,12 +13,12 @@ from holdfast_dream.grounding.line import Line, feature
 from holdfast_dream.grounding.relations import clauses
 from holdfast_dream.grounding.tokens import Token
 
-#: Sentences that are compared with a clause.
+#: Maximum number of sentences compared with a clause.
 _SENTENCES: Final = 8
 
 
 class Wording(NamedTuple):
-    """``unsaid`` are the words of a line that are in no sentence its clause could be from, of ``total`` ones."""
+    """Of a line's ``total`` words, ``unsaid`` are in no sentence that their clause could be from."""
 
     unsaid: tuple[str, ...]
     total: int
@@ -35,7 +35,7 @@ class Wording(NamedTuple):
 
 
 def wording(line: Line) -> Wording:
-    """The words of a line that is compared. Each clause may be from another sentence."""
+    """A compared line's words. Each clause may be from another sentence."""
     unsaid, count = list[str](), 0
     parts = clauses(line.body)
     for part in parts:

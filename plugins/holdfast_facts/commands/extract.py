@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from holdfast_facts.extraction.queue import GivenUp
 
 #: The command's help heading, and its summary line.
-HEADING = "Keep what must survive"
-SUMMARY = "facts out of a recorded conversation"
+HEADING = "Save"
+SUMMARY = "extract facts from a recorded conversation"
 
 _MARKS = {"added": "ok", "duplicate": "dot", "below threshold": "dot", "refused": "fail"}
 
@@ -27,12 +27,12 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--transcript", metavar="FILE", type=file_name, help="a client's recorded session, or a list of messages"
     )
-    parser.add_argument("--queued", action="store_true", help="try again what waits since an extraction failed")
+    parser.add_argument("--queued", action="store_true", help="retry turns whose extraction failed")
     parser.add_argument(
         "--turns", action="store_true", help="extract the ended turns of every session not yet extracted"
     )
     parser.add_argument(
-        "--log", action="store_true", help="list the turns given up (they are not retried), with the reasons"
+        "--log", action="store_true", help="list the abandoned turns (they are not retried), with the reasons"
     )
     add_json(parser)
     parser.epilog = (
@@ -81,7 +81,7 @@ def _print(result: ExtractResult, out: Term) -> None:
     elif not result.failures and not result.given_up:
         out.say("Nothing was proposed.")
     if result.profile:
-        out.say("The profile was brought up to date.")
+        out.say("The profile was updated.")
     if result.evicted:
         out.say(f"The store was full. Evicted: {some(result.evicted)}")
     for failure in result.failures:
@@ -90,9 +90,9 @@ def _print(result: ExtractResult, out: Term) -> None:
         error = "" if any(failure.startswith(gone.error) for failure in result.failures) else gone.error
         out.say(out.wrapped(f"given up: {_sentence(gone)} {error}", first=f"{out.mark('fail')} ", rest="  "))
     if result.queued:
-        out.say("What failed waits to be tried again: `holdfast extract --queued` does it now.")
+        out.say("Failed turns will be retried. `holdfast extract --queued` retries them now.")
     if result.given_up:
-        out.say("Turns given up are not tried again. `holdfast extract --log` lists them.")
+        out.say("Abandoned turns are not retried. `holdfast extract --log` lists them.")
 
 
 def _sentence(gone: GivenUp) -> str:
@@ -111,7 +111,7 @@ def _log(memory: Holdfast, out: Term, *, as_json: bool) -> int:
         now = memory.services.now()
         out.say(out.table([((ago(one.at, now), "dim"), f"{_sentence(one)} {one.error}") for one in entries]))
     else:
-        out.say("No turn was given up.")
+        out.say("No turn was abandoned.")
     return 0
 
 

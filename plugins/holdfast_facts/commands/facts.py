@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.models import Fact
 
 #: The command's help heading, and its summary line.
-HEADING = "Look after it"
+HEADING = "Manage"
 SUMMARY = "list, show, edit, forget, import and export facts, and show the log of removed facts"
 
 
@@ -109,7 +109,7 @@ def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
         most = f"{total:,} of at most {memory.config.facts.max_facts:,} facts"
         out.say(out.dim(f"  {most}" if len(facts) == total else f"  {len(facts):,} shown, {most} stored"))
     elif total:
-        out.say("No stored fact is of that kind.")
+        out.say("No stored fact matches.")
     else:
         out.say('No fact is stored yet. `holdfast remember "..."` stores one.')
     return 0

@@ -34,7 +34,7 @@ def import_file(memory: Holdfast, args: Namespace, out: Term) -> int:
             report, rows = _stored(memory, text, name, bar)
     except KeyboardInterrupt:
         more = len(_ids(memory) - before)
-        known = f"{count(more, 'fact')} came in and will count as known already"
+        known = f"{count(more, 'fact')} were imported and will count as known"
         raise KeyboardInterrupt(known if more else "nothing was imported") from None
     problem = _left_out(report, rows)
     if args.json:
@@ -82,7 +82,7 @@ def _left_out(report: ImportReport, rows: int) -> RowsLeftOut | None:
 
 def _say(out: Term, report: ImportReport) -> None:
     known = f", {report.duplicates:,} known already" if report.duplicates else ""
-    left = f", {report.evicted:,} left since the store was full" if report.evicted else ""
+    left = f", {report.evicted:,} evicted because the store was full" if report.evicted else ""
     out.say(f"{out.mark('warn' if report.bad else 'ok')} {count(report.added, 'fact')} added{known}{left}")
     for row in report.bad[:_SHOWN]:
         out.say(out.wrapped(row.why, first=f"  {out.mark('fail')} row {row.number}: ", rest="      "))

@@ -9,8 +9,8 @@ from holdfast.cli.args import add_json, examples, positive
 from holdfast.cli.terminal import Term
 
 #: The command's help heading, and its summary line.
-HEADING = "Go on"
-SUMMARY = "profile and facts as a block for a system prompt"
+HEADING = "Resume and search"
+SUMMARY = "print the profile and facts as a block for a system prompt"
 
 
 def configure(parser: ArgumentParser) -> None:

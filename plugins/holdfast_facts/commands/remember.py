@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from holdfast.models import AddResult, Fact
 
 #: The command's help heading, and its summary line.
-HEADING = "Keep what must survive"
+HEADING = "Save"
 SUMMARY = "store one fact"
 
 
 def configure(parser: ArgumentParser) -> None:
     from holdfast.facts.factrules import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 
-    parser.add_argument("content", metavar="TEXT", help="what to keep; `-` reads it from stdin")
+    parser.add_argument("content", metavar="TEXT", help="the fact; `-` reads it from stdin")
     parser.add_argument(
         "--category",
         metavar="NAME",
@@ -29,7 +29,7 @@ def configure(parser: ArgumentParser) -> None:
         help=f"{', '.join(CATEGORIES[:-1])} or {CATEGORIES[-1]} (default: {DEFAULT_CATEGORY})",
     )
     add_confidence(parser, default=DEFAULT_CONFIDENCE)
-    parser.add_argument("--source", metavar="TEXT", default="", help="where it comes from")
+    parser.add_argument("--source", metavar="TEXT", default="", help="the fact's origin")
     add_json(parser)
     parser.epilog = examples(
         'holdfast remember "Prefers tabs" --category preference --confidence 0.9',
@@ -41,7 +41,7 @@ def add_confidence(parser: ArgumentParser, *, default: float | None = None) -> N
     """``--confidence``."""
     shown = "" if default is None else f" (default: {default})"
     parser.add_argument(
-        "--confidence", metavar="N", type=number, default=default, help=f"how sure it is, 0.0 to 1.0{shown}"
+        "--confidence", metavar="N", type=number, default=default, help=f"the fact's confidence, 0.0 to 1.0{shown}"
     )
 
 

@@ -39,7 +39,7 @@ logger = log("holdfast.facts")
 
 
 def extract_now(services: Services, said: Sequence[Turn], *, source: str = "") -> ExtractResult:
-    """Extract facts from turns that are not journalled; see :meth:`holdfast.Holdfast.extract`."""
+    """Extract facts from turns outside the journal; see :meth:`holdfast.Holdfast.extract`."""
     from holdfast_facts.store.checks import check_source
 
     source = services.gate.identifier(check_source(source))
@@ -241,7 +241,7 @@ def work_off(
         _account_dropped(services, queue)
     except HoldfastError as error:
         logger.warning("waiting turns could not be extracted: %s", error.message)
-        result += ExtractResult(failures=(f"What waiting turns say could not be stored: {error}",))
+        result += ExtractResult(failures=(f"Facts of waiting turns could not be stored: {error}",))
     return result + ExtractResult(given_up=tuple(queue.given_up))
 
 

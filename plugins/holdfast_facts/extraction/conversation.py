@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import BadValue
 from holdfast.models import Message, Turn, turns_of
-from holdfast_rows import messages as plain
-from holdfast_rows.reading import Reading
+from holdfast_message_formats import messages as plain
+from holdfast_message_formats.reading import Reading
 
 if TYPE_CHECKING:
     from holdfast.plugin.features import Said

@@ -25,7 +25,7 @@ from holdfast.models import Turn
 from holdfast.storage import sha256
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
-from holdfast_losses.waiting import Row, WaitingList
+from holdfast_data_loss.waiting_list import Row, WaitingList
 
 logger = log("holdfast.facts")
 

@@ -1,6 +1,6 @@
 """Facts removed from the store or overwritten, and why: ``state/facts.log.jsonl``, one line per event.
 
-Lines hold no content, so deleted facts are really gone. ``[facts] supersede`` keeps the content of evicted or
+Lines hold no content, so that of deleted facts is lost. ``[facts] supersede`` keeps the content of evicted or
 overwritten facts (it passed the gate when it was stored), never of deleted ones. A fact that a newer value
 replaced keeps its content here.
 """
@@ -19,7 +19,7 @@ from holdfast.config.serde import moment, stamp
 from holdfast.fs import durable, private, safeopen
 from holdfast.models import Fact
 from holdfast.text import untrusted
-from holdfast_losses import tally
+from holdfast_data_loss import tally
 
 _FILE = "facts.log.jsonl"
 

@@ -1,7 +1,7 @@
 """The client's own task list, rebuilt from its tool calls: Claude Code's TodoWrite and Task tools, Codex's update_plan,
 opencode's todowrite.
 
-Calls are read in their journalled form (:func:`holdfast_rows.leaves.call_text`).
+Calls are read in their journalled form (:func:`holdfast_message_formats.leaves.call_text`).
 """
 
 from __future__ import annotations

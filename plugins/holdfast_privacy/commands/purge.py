@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast_privacy.purge import PurgeReport
 
 #: The help heading for the command, and its summary line.
-HEADING = "Look after it"
+HEADING = "Manage"
 SUMMARY = "permanently forget a subject, a session, old data or everything"
 
 
@@ -89,7 +89,7 @@ def _tell(out: Term, report: PurgeReport, *, as_json: bool) -> int:
     shown.say_elsewhere(out, report.elsewhere)
     for other in report.unfinished:
         out.say(f"{out.mark('warn')} a purge by {other} was interrupted: run the same command again")
-    total = count(sum(report.counts.values()), "thing")
+    total = count(sum(report.counts.values()), "item")
     if report.dry_run:
         out.say(f"{out.mark('dot')} {total} would be removed. Nothing was written.")
     elif report.clean:

@@ -11,7 +11,7 @@ from holdfast.cli.terminal import Term
 from holdfast_privacy.commands import shown
 
 #: The help heading for the command, and its summary line.
-HEADING = "Look after it"
+HEADING = "Manage"
 SUMMARY = "remove data past its retention limit"
 
 
@@ -43,7 +43,7 @@ def run(args: Namespace) -> int:
     for one in report.kept:
         out.say(out.wrapped(f"{one.name} is kept: {one.why}", first=f"{out.mark('dot')} ", rest="  "))
     shown.say_left(out, report.failed)
-    total = count(sum(one.count for one in report.removed), "thing")
+    total = count(sum(one.count for one in report.removed), "item")
     said = f"{total} would be removed. Nothing was written." if report.dry_run else f"{total} removed"
     out.say(f"{out.mark('ok' if not code else 'fail')} {said}")
     return code

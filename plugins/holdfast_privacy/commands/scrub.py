@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast_privacy.scrub import ScrubReport
 
 #: The help heading for the command, and its summary line.
-HEADING = "Look after it"
+HEADING = "Manage"
 SUMMARY = "mask secrets stored before a rule could recognise them"
 
 

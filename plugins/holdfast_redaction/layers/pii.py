@@ -53,7 +53,7 @@ _VERSION_WORDS = (
     "version", "release", "build", " v", "==", ">=", "~=", "firmware", "driver", "upgrade", "rev", "chrome/", "oid",
 )  # fmt: skip
 #: Six digits with at most a few signs between, or letters and two digits as in an Italian tax code. Every identifying
-#: number has at least one of these.
+#: number has at least one such sequence.
 _SIX_DIGITS = Lazy(r"\d(?:[ ./()\t-]{0,3}\d){5}", re.ASCII)
 _TAX_CODE = Lazy(r"[A-Z][A-Z]{3}\d\d", re.ASCII)
 _LONG = Lazy(r"\d(?:[ -]?\d){12,18}", re.ASCII)

@@ -42,7 +42,7 @@ def parts(keywords: Sequence[str], chances: Mapping[int, float]) -> list[tuple[s
 
 
 def _cost(literal: str) -> float:
-    """The cost of one scan. A missing literal is skipped in steps of its length."""
+    """One scan's cost. A missing literal is skipped in steps of its length."""
     return 1 + 8 / len(literal)
 
 

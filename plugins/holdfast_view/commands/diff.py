@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from holdfast_dream.dreamlog import DreamResult, Gone
 
 #: The help section that lists the command, and its line there.
-HEADING = "See it"
+HEADING = "Inspect"
 SUMMARY = "list the changes that the last dream, or a given night's, made to MEMORY.md"
 
 #: Lists of a run: attribute, label, mark, style.
@@ -41,7 +41,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.epilog = (
         examples("holdfast diff", "holdfast diff 2", "holdfast diff 2026-11-02 --json")
         + "\n\nNights that changed nothing do not count. `holdfast dream --log` lists every run, "
-        "`holdfast dream --undo` takes the last one back."
+        "and `holdfast dream --undo` undoes the last one."
     )
 
 

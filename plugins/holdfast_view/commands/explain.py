@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from holdfast_view.loaded import Loaded, Part, Start
 
 #: The help section that lists the command, and its line there.
-HEADING = "See it"
+HEADING = "Inspect"
 SUMMARY = "show an agent's next brief, each line with source, date and cost"
 
 #: Widths of the parts' titles and bars, in cells.

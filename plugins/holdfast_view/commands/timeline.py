@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from holdfast_view.events import Day, Interruption
 
 #: The help section that lists the command, and its line there.
-HEADING = "See it"
+HEADING = "Inspect"
 SUMMARY = "plot the sessions, flushes, blocked compactions and dreams of each day"
 
 _DAYS: Final = 60
@@ -53,8 +53,8 @@ def configure(parser: ArgumentParser) -> None:
     add_json(parser)
     parser.epilog = (
         examples("holdfast timeline", "holdfast timeline --days 7", "holdfast timeline --days 365 --json")
-        + "\n\nWhere the days do not fit, a column is several days. `blocked` counts refused flushes: after those"
-        "\nnothing left the context. `compacted` counts the flushes that a compaction asked for."
+        + "\n\nIf the days do not fit, a column covers several days. `blocked` counts refused flushes, after which"
+        "\nnothing left the context. `compacted` counts flushes made for a compaction."
     )
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from holdfast_view.origins import Source, Trace
 
 #: The help section that lists the command, and its line there.
-HEADING = "See it"
-SUMMARY = "where a line of memory or a fact comes from, down to the turn that said it"
+HEADING = "Inspect"
+SUMMARY = "show where a line of memory or a fact comes from, down to the turn that said it"
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast why fact_0a1b2c3d",
             "holdfast why memory/2026-11-02.md:31 --json",
         )
-        + "\n\nWith words that fit several lines it lists them. Turns are shown as long as the journals keep them."
+        + "\n\nIf the words match several lines, it lists them. Turns are shown while the journals keep them."
     )
 
 

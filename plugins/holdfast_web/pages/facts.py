@@ -82,7 +82,7 @@ def departures(project: Project, renderer: Renderer, request: Request) -> str:
     return renderer.page(
         "departures.html",
         here="facts",
-        title="Facts that left",
+        title="Removed facts",
         page=shown,
         rows=list(zip(shown.items, texts, strict=True)),
         event=event,

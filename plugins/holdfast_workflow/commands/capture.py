@@ -26,7 +26,7 @@ def configure(parser: ArgumentParser) -> None:
             'holdfast capture pattern "handlers are named on_EVENT" --workflow review',
             'holdfast capture issue "secrets.py imports os.environ directly" --critical',
         )
-        + "\n\nIt is counted, and written to patterns.md once a trigger fires: seen three times, critical, or seen in"
+        + "\n\nThe entry is counted, and written to patterns.md once it is critical or seen three times or in"
         "\ntwo workflows. Writes are throttled. Waiting entries are kept and written with the next update."
     )
 

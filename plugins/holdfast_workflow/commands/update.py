@@ -31,7 +31,7 @@ def configure(parser: ArgumentParser) -> None:
             "holdfast update --print-command > .opencode/command/memory-update.md",
         )
         + "\n\n--session adds that session's own statements: objective, decisions, blockers, next step and artifacts."
-        "\nObservations from capture that are not yet written are written, too."
+        "\nWaiting observations from `holdfast capture` are written, too."
     )
 
 

@@ -127,7 +127,7 @@ def show(out: Term, done: Updated, what: str, *, as_json: bool) -> None:
 
         out.json({"ok": True, **unstructure(done)})
         return
-    said = "already applied, nothing to do" if done.repeated else "all of it was read back"
+    said = "already applied, nothing to do" if done.repeated else "everything was read back"
     if not any(change.written for change in done.files):
         said = "nothing was changed"
     out.say(f"{out.mark('ok')} {what}; {said}")

@@ -108,7 +108,7 @@ def test_open__folder_in_its_place__corrupt(project: Path, database: Path) -> No
 def test_open__database_gone_and_log_left__corrupt_not_empty(project: Path, database: Path) -> None:
     database.unlink()
     database.with_name("holdfast.db-wal").write_bytes(b"what was acknowledged")
-    check_refused(project, database, Corrupt, "is gone")
+    check_refused(project, database, Corrupt, "is missing")
 
 
 def test_open__table_missing__corrupt(project: Path, database: Path) -> None:

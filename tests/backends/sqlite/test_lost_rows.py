@@ -9,8 +9,8 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.plugin.checks import Outcome
+from holdfast_data_loss import audit, losses
 from holdfast_doctor import examine as doctor
-from holdfast_losses import audit, losses
 from holdfast_migrate.migrate import migrate_project
 
 

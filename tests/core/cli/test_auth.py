@@ -253,7 +253,7 @@ def test_auth__no_keyring_on_this_machine__clear_words_and_the_way_around(run):
     assert done.code == 3
     assert "This machine has no keyring" in done.err
     assert "HOLDFAST_<NAME>_KEY" in done.err
-    assert "no keyring" in run("auth", "status").out
+    assert "no usable keyring" in run("auth", "status").out
     assert run("auth", "status", "--json").json["keyring"] is False
     assert secrets.get("openai") is None
 

@@ -22,7 +22,7 @@ def test_doctor__healthy_project__all_is_well(talked):
     talked("flush", "--session", "s1")
     result = talked("doctor")
     assert result.code == 0
-    assert result.out.endswith("all is well\n")
+    assert result.out.endswith("no problems found\n")
 
 
 def test_doctor__bad_settings__fails_with_the_next_step(run, project):
@@ -94,7 +94,7 @@ def test_doctor__file_in_place_of_the_notes_folder__fails_before_a_flush_does(ru
     result = run("doctor")
     assert result.code == 1
     assert "A file is where the folder of '.holdfast/memory/" in result.out
-    assert "all is well" not in result.out
+    assert "no problems found" not in result.out
 
 
 def test_doctor__handoff_that_is_none__fails(talked, project):

@@ -145,7 +145,7 @@ def test_scrub__secret_from_before_the_rules__masked(run, project):
 def test_retention__run__removes_what_is_old_and_says_what_stays(said, project, monkeypatch):
     (project / ".holdfast" / "memory").mkdir(exist_ok=True)
     (project / ".holdfast" / "memory" / "2020-01-01.md").write_text("old")
-    assert "0 things" in said("retention", "run").out
+    assert "0 items" in said("retention", "run").out
     monkeypatch.setenv("HOLDFAST_RETENTION__DAILY", "30")
     planned = said("retention", "run", "--dry-run", "--json").json
     assert [one["name"] for one in planned["removed"]] == ["memory/2020-01-01.md"]

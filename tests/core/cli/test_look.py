@@ -66,7 +66,7 @@ def test_overview__newcomer__is_told_three_commands(run, project):
 @pytest.mark.req("R171", "R175")
 def test_overview__work_is_open__says_where_to_go_on(flushed):
     out = flushed().out
-    assert "Where to go on" in out
+    assert "Where to resume" in out
     assert "Fix login" in out
     assert "next: run the tests" in out
 

@@ -97,7 +97,7 @@ def test_facts_list__order_limit_category__as_asked(stored):
     assert ranked[0]["content"] == "Certain"
     assert stored("facts", "--limit", "1").out.count("fact_") == 1
     assert stored("facts", "--category", "goal", "--json").json["count"] == 3
-    assert "No stored fact is of that kind" in stored("facts", "--category", "correction").out
+    assert "No stored fact matches" in stored("facts", "--category", "correction").out
 
 
 @pytest.mark.req("R049", "R051")

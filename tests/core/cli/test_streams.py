@@ -225,7 +225,7 @@ def test_interrupt__import_where_each_fact_enters_alone__tells_how_many_came_in(
     assert (code, out) == (130, ""), err
     came = len(contents(project))
     assert came > 0
-    told = f"holdfast: Interrupted; {came:,} fact{'s' if came > 1 else ''} came in and will count as known already.\n"
+    told = f"holdfast: Interrupted; {came:,} fact{'s' if came > 1 else ''} were imported and will count as known.\n"
     assert err.startswith(told)
 
 

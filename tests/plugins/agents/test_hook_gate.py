@@ -93,7 +93,7 @@ def test_compaction__nothing_is_known_of_the_conversation__is_blocked(name: str,
 
     reason = blocked(client.compact(), client)
 
-    assert "Nothing of this conversation is journalled" in reason
+    assert "No part of this conversation is journalled" in reason
     assert str(project.parent) not in reason or "cannot be read" in reason
     with Holdfast.open(project) as memory:
         memory.session(client.session).override("it had only begun")
@@ -405,7 +405,7 @@ def test_sub_agent__compacts__is_gated_in_a_session_of_its_own_and_leaves_no_wor
     shutil.rmtree(own.parent)
     client.transcript.unlink()
     unknown = client.hook("PreCompact", trigger="auto", agent_id="a2", agent_type="Explore")
-    assert "Nothing of this conversation" in blocked(unknown, client)
+    assert "No part of this conversation" in blocked(unknown, client)
 
 
 @pytest.mark.req("R083", "R127")
@@ -433,7 +433,7 @@ def test_sub_agent__client_does_not_name_it__is_saved_and_its_parent_keeps_its_c
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "The token is stale"}
     client.write(row("user", [result], "u3"))
     assert client.hook("PreCompact", trigger="auto") == NOTHING
-    assert "Where to go on" in client.hook("SessionStart", source="compact").context
+    assert "Where to resume" in client.hook("SessionStart", source="compact").context
 
 
 def test_project__cwd_is_below_it_or_nowhere__is_found(project: Path, tmp_path: Path) -> None:
@@ -572,7 +572,7 @@ def test_compaction__nothing_is_known_since_the_last_one__is_blocked(project: Pa
     assert client.compact() == NOTHING
     client.hook("PostCompact", trigger="auto", compact_summary="Fix the flaky login test. KEPT")
 
-    assert "Nothing of this conversation is journalled" in blocked(client.compact(), client)
+    assert "No part of this conversation is journalled" in blocked(client.compact(), client)
     assert "Send a message first" in client.hook("UserPromptSubmit", prompt="Go on", prompt_id="2").notice
     assert client.compact() == NOTHING
 

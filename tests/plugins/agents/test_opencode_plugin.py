@@ -241,12 +241,12 @@ def test_config__compaction_switched_off_in_the_settings__is_switched_on(play: P
 
 
 def test_system__after_the_first_prompt__the_brief_is_there_on_every_call(play: Play) -> None:
-    script = 'case "$3" in start) echo "Where to go on";; message) echo "You lost the next step";; esac'
+    script = 'case "$3" in start) echo "Where to resume";; message) echo "You lost the next step";; esac'
     played = play(SYSTEM, TURN, SYSTEM, SYSTEM, script=script)
     assert [r["output"]["system"] for r in (played.results[0], *played.results[2:])] == [
         [],
-        ["Where to go on", "You lost the next step"],
-        ["Where to go on", "You lost the next step"],
+        ["Where to resume", "You lost the next step"],
+        ["Where to resume", "You lost the next step"],
     ]
     assert played.started[0][1]["source"] == "resume"
 

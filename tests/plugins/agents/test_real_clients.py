@@ -298,6 +298,6 @@ def test_compaction__store_broken_then_repaired__is_refused_before_a_summary_and
         assert "run the suite ten times" in client.holdfast("show", "continuity/active.md")
 
         client.say("Where were we?")
-        assert "Where to go on" in model.asked[-1]
+        assert "Where to resume" in model.asked[-1]
     finally:
         client.stop()

@@ -188,7 +188,7 @@ def test_extract__answer_is_of_no_use__is_a_recorded_failure(
         ("logged out", 401, False, "log in"),
         ("over quota", 429, True, "quota"),
         ("unknown model", 404, False, ".model MODEL"),
-        ("busy", None, True, "tried again"),
+        ("busy", None, True, "retried"),
         ("exit 1", None, False, "exit status 1"),
     ],
 )

@@ -146,7 +146,7 @@ def test_dream__no_facts_and_no_memory__is_skipped_once(memory: Holdfast) -> Non
     first = memory.deep_dream()
     assert (first.status, first.ok) == (Status.SKIPPED, True)
     assert "no facts" in first.reason
-    assert memory.deep_dream().reason == "The notes are those of the last dream."
+    assert memory.deep_dream().reason == "The notes have not changed since the last dream."
 
 
 def test_dream__thousands_of_new_lines__are_consolidated_in_one_run_and_linear_time(

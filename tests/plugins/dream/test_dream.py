@@ -195,7 +195,7 @@ def test_dream__same_notes__are_dreamt_of_once_also_after_a_restart(
     assert opened(dreamer).deep_dream().status is Status.DONE
     before = store.all()
     second = opened(dreamer).deep_dream()
-    assert (second.status, second.reason) == (Status.SKIPPED, "The notes are those of the last dream.")
+    assert (second.status, second.reason) == (Status.SKIPPED, "The notes have not changed since the last dream.")
     assert store.all() == before
     assert len(dreamer.asked) == 1
     assert opened(dreamer).deep_dream(force=True).status is Status.DONE

@@ -94,7 +94,7 @@ def test_extract__last_attempt_fails__screen_json_and_log_tell_what_was_given_up
             encoding="utf-8",
         )
         trusted(project)
-        assert holdfast(project, "extract", "--log") == "No turn was given up.\n"
+        assert holdfast(project, "extract", "--log") == "No turn was abandoned.\n"
         holdfast(project, "extract", "--transcript", transcript, code=1)
         told = " ".join(holdfast(project, "extract", "--queued", code=1).split())
         assert "tried 2 times; the limit is 2 attempts." in told

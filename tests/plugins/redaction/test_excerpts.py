@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast_message_formats.excerpts import MAX_CALL_CHARS, MAX_RESULT_CHARS, clip
+from holdfast_message_formats.leaves import call_text
 from holdfast_redaction import redact
-from holdfast_rows.excerpts import MAX_CALL_CHARS, MAX_RESULT_CHARS, clip
-from holdfast_rows.leaves import call_text
 
 TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 PARTS = (TOKEN[:8], TOKEN[-8:])

@@ -14,7 +14,7 @@ import pytest
 
 from holdfast.errors import ConfigError, Corrupt
 from holdfast.models import turns_of
-from holdfast_rows.excerpts import MAX_CALL_CHARS, MAX_RESULT_CHARS
+from holdfast_message_formats.excerpts import MAX_CALL_CHARS, MAX_RESULT_CHARS
 from holdfast_transcripts import Transcript, detect, read
 
 SAMPLES = Path(__file__).parents[2] / "data" / "transcripts"

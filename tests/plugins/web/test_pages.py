@@ -147,7 +147,7 @@ def test_search__of_a_line_that_several_notes_repeat__shows_it_once_with_each_pl
 def test_start__of_a_project_in_use__shows_what_an_agent_reads(weeks: tuple[Holdfast, Client]) -> None:
     memory, client = weeks
     text = plain(client.get("start").text)
-    assert "Where to go on" in text
+    assert "Where to resume" in text
     assert "Prices are stored in cents" in text
     assert memory.config.prompt.max_tokens == 2000
     assert "of 2,000 tokens" in text
@@ -390,7 +390,7 @@ def test_page__after_another_process_wrote__shows_the_new_state(
     assert "The login test is slow" in client.get("facts").text
     assert "SAFE, with turns not yet flushed" in plain(client.get().text)
     session.compact(0)
-    assert "Everything said is durable." in plain(client.get().text)
+    assert "Every message is durable." in plain(client.get().text)
     assert "1 message left the context, 0 stayed" in plain(client.get("sessions/s1").text)
     session.add("user", "Now the logout test")
     assert "Now the logout test" in client.get("sessions/s1").text

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast_rows.leaves import call_text
+from holdfast_message_formats.leaves import call_text
 from holdfast_workflow.checkruns import BUILD, COMMIT, DEPLOY, LINT, TEST, parts
 from holdfast_workflow.observed import command_of
 

@@ -47,7 +47,7 @@ def run(args: Namespace) -> int:
             receipt.show(out, got, now=memory.services.now())
             out.say(f"\n  session {out.plain(session_id)} is closed. A later `holdfast add` opens it again")
         if not args.json and _dream_is_due(memory):
-            out.say(f"  {out.dim('next:')} the notes say something new; `holdfast dream` takes it into MEMORY.md")
+            out.say(f"  {out.dim('next:')} the notes have new content; `holdfast dream` adds it to MEMORY.md")
     return 0
 
 

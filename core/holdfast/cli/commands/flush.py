@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast.models import Payload
     from holdfast.session.session import Session
-    from holdfast_rows.reading import Transcript
+    from holdfast_message_formats.reading import Transcript
 
 REASONS = ("compaction", "end", "handoff", "switch", "manual")
 _CHUNK = 250
@@ -53,7 +53,7 @@ def configure(parser: ArgumentParser) -> None:
             '    --mutation "status:acme/app#12:in review" --curated none',
         )
         + "\n\nMissing payload fields are derived from the messages and marked as derived."
-        "\nExit code 0: all of it is written and read back."
+        "\nExit code 0: everything is written and read back."
         "\nExit code 1: refused. Nothing may be dropped, and the session is UNSAFE until a flush succeeds."
     )
 

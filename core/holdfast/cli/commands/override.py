@@ -16,7 +16,7 @@ def configure(parser: ArgumentParser) -> None:
     add_json(parser)
     parser.epilog = (
         examples('holdfast override --session fix-login --reason "the disk is being replaced"')
-        + "\n\nIt lets context go once although the flush fails. The session stays UNSAFE until a flush succeeds."
+        + "\n\nThe context may go once even though the flush fails. The session stays UNSAFE until a flush succeeds."
     )
 
 
@@ -33,7 +33,7 @@ def run(args: Namespace) -> int:
     if args.json:
         out.json({"ok": True, "session": session.id, "reason": args.reason})
     else:
-        out.say(f"{out.mark('warn')} context of {out.bold(session.id)} may go once although its flush fails")
+        out.say(f"{out.mark('warn')} context of {out.bold(session.id)} may go once even though its flush fails")
         out.say(
             out.wrapped(
                 "Messages that the flush cannot save stay in the journal. The reason goes into the next daily note.",

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("names", metavar="NAME", nargs="*", help="a document; without one they are listed")
-    parser.add_argument("--raw", action="store_true", help="as stored: secrets unmasked; into a file byte for byte")
+    parser.add_argument("names", metavar="NAME", nargs="*", help="a document to print (default: list all)")
+    parser.add_argument("--raw", action="store_true", help="print as stored: unmasked, and into a file byte for byte")
     add_json(parser)
     parser.epilog = (
         examples("holdfast show", "holdfast show MEMORY.md", "holdfast show --raw MEMORY.md USER.md > both.md")
-        + "\n\nSecrets are masked, and control characters are shown as escapes like \\x1b. --raw leaves out both; a"
+        + "\n\nSecrets are masked, and control characters are shown as escapes like \\x1b. --raw does neither, but a"
         "\nterminal still gets escapes."
     )
 
@@ -85,7 +85,7 @@ def _read(memory: Holdfast, name: str) -> Document:
     if document is None:
         _refuse_folder(memory, name)
         near = nearest(name, memory.store.names())
-        step = f"Did you mean `holdfast show {near}`?" if near else "`holdfast show` lists what there is."
+        step = f"Did you mean `holdfast show {near}`?" if near else "`holdfast show` lists all documents."
         raise NotFound(f"There is no document {name!r}.", next_step=step)
     return document
 

@@ -28,7 +28,7 @@ def configure(parser: ArgumentParser) -> None:
         )
         + "\n\nsafe: everything said is durable.  dirty: newer messages are only in the journal."
         "\nUNSAFE: a flush has begun and has not succeeded. Exit code 1 when a session is UNSAFE, or when"
-        "\nstored data is missing; `holdfast doctor` looks for all of it."
+        "\nstored data is missing. `holdfast doctor` checks all stored data."
     )
 
 
@@ -93,8 +93,8 @@ def run(args: Namespace) -> int:
     state.say_pending(out, now.waiting, now.at)
     if now.ok:
         dirty = any(s.state is State.DIRTY for s in now.sessions)
-        told = "dirty is journalled, so nothing is lost; flush before context is dropped" if dirty else "all is durable"
-        out.say(f"\n{out.mark('dirty' if dirty else 'ok')} {told}")
+        warning = "dirty is journalled, so nothing is lost; flush before context is dropped"
+        out.say(f"\n{out.mark('dirty' if dirty else 'ok')} {warning if dirty else 'everything is durable'}")
     return 0 if now.ok else 1
 
 

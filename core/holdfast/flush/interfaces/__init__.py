@@ -1,4 +1,4 @@
-"""What core asks of packages, and what it does without them.
+"""Core's requests to packages, and its behaviour without them.
 
 A package offers each service as ``services.NAME``, see :meth:`holdfast.session.services.Services.offered`.
 """

@@ -1,4 +1,4 @@
-"""What a flush asks about the authors of text: the user, or a tool, page or client that the agent read.
+"""A flush's questions about who wrote a passage: the user, or a tool, page or client that the agent read.
 
 A package offers it as ``services.authorship`` (:meth:`holdfast.session.services.Services.offered`). Without one, all
 text counts as the user's own. If the package cannot be imported, a flush is refused.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 class Authorship(Protocol):
     def own_words(self, text: str) -> str:
-        """The text of a message with the role user, without what a client added; empty when nothing remains."""
+        """A user message's text, without a client's additions; empty when nothing remains."""
 
     def cleared(self, draft: Payload, turns: Sequence[Turn]) -> Payload:
         """An extractor's draft without sentences that instruct an agent and are not the user's own words."""

@@ -1,4 +1,4 @@
-"""What a flush could not deliver yet. It waits in the private folder, and a package delivers it later.
+"""Data that a flush could not deliver yet. It waits in the private folder, and a package delivers it later.
 
 A package offers an :class:`Outbox` as ``services.outbox``, or a :class:`Spool` as ``services.spool``
 (:meth:`holdfast.session.services.Services.offered`). It is asked only when something waits, or when a setting says so.
@@ -44,7 +44,7 @@ class Outbox(Protocol):
         """Publish due items, for ``limit_s`` seconds at most, and return how many still wait. Never raises."""
 
     def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> int:
-        """Put back items of ``flushes`` that were removed other than by a call; returns their number. Raises:
+        """Put back items of ``flushes`` not removed by a call; returns their number. Raises:
         HoldfastError."""
 
 

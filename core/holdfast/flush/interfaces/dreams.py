@@ -1,4 +1,4 @@
-"""What a flush needs to know about dreams, which rewrite MEMORY.md between flushes.
+"""A flush's questions about dreams, which rewrite MEMORY.md between flushes.
 
 A package offers it as ``services.dreams`` (:meth:`holdfast.session.services.Services.offered`). Without one no line
 counts as consolidated or confirmed.

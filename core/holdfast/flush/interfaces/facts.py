@@ -1,4 +1,4 @@
-"""The fact keeper: what a flush asks of the package that keeps facts. Core itself stores no fact.
+"""The fact keeper: a flush's requests to the package that keeps facts. Core itself stores no fact.
 
 A package offers it as ``services.facts`` (:meth:`holdfast.session.services.Services.offered`, docs/hooks.md). Without
 one, a flush works and its receipt reports that no facts were stored.
@@ -25,7 +25,7 @@ logger = log(__name__)
 
 
 class FactKeeper(ABC):
-    """Stores the facts of one project's flushes, and runs the extractors that a flush does not wait for.
+    """Stores facts of one project's flushes, and runs the extractors that a flush does not wait for.
 
     Facts never make a flush fail, so only the methods that say so raise errors.
     """
@@ -52,7 +52,7 @@ class FactKeeper(ABC):
         stored: Sequence[Fact] | None,
     ) -> tuple[list[str], tuple[str, ...]]:
         """Store the facts that ``payload`` states and that extractors ``found`` in the messages ``said``, and queue the
-        messages for the other extractors. Called when the documents of the flush are verified.
+        messages for the other extractors. Called when the flush's documents are verified.
 
         ``found`` is None when the extractors' results were lost with the process. ``stored`` are all stored facts, read
         just before; None if they were not read. Returns the queued items' ids, and warnings for the receipt.

@@ -18,8 +18,8 @@ from attrs import frozen
 
 from holdfast.errors import FlushRefused, HoldfastError
 from holdfast.text.lazy import log
-from holdfast_loops.mirror import parse
-from holdfast_rows.leaves import says
+from holdfast_agent_loops.mirror import parse
+from holdfast_message_formats.leaves import says
 
 if TYPE_CHECKING:
     from holdfast.engine import Holdfast

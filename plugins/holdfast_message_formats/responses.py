@@ -12,9 +12,9 @@ from datetime import datetime
 from typing import Final
 
 from holdfast.text import untrusted
-from holdfast_rows.excerpts import clean
-from holdfast_rows.leaves import STRUCTURE, has_words, readable, says
-from holdfast_rows.reading import Reading
+from holdfast_message_formats.excerpts import clean
+from holdfast_message_formats.leaves import STRUCTURE, has_words, readable, says
+from holdfast_message_formats.reading import Reading
 
 #: Items that only the provider can read, or that repeat other rows.
 BOOKKEEPING: Final = frozenset({"item_reference", "compaction", "compaction_summary", "ghost_snapshot"})

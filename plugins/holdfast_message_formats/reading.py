@@ -11,9 +11,9 @@ from attrs import define, evolve, field, frozen
 
 from holdfast.models import Message
 from holdfast.models.value import Value
-from holdfast_rows.excerpts import MAX_SAID_CHARS, clean, clip
-from holdfast_rows.leaves import STRUCTURE, call_text, has_words, readable, result_text
-from holdfast_rows.summaries import SUMMARY
+from holdfast_message_formats.excerpts import MAX_SAID_CHARS, clean, clip
+from holdfast_message_formats.leaves import STRUCTURE, call_text, has_words, readable, result_text
+from holdfast_message_formats.summaries import SUMMARY
 
 _EPOCH: Final = datetime.fromtimestamp(0, tz=UTC)
 _MILLISECONDS_FROM: Final = 100_000_000_000  # as seconds this would be the year 5138
@@ -165,8 +165,8 @@ class Reading:
         tool: object = None,
         change: Callable[[str], str] = str,
     ) -> None:
-        """Add a tool's result, each of its strings clipped (:func:`~holdfast_rows.excerpts.clip`). An empty output is
-        recorded as such."""
+        """Add a tool's result, each of its strings clipped (:func:`~holdfast_message_formats.excerpts.clip`). An empty
+        output is recorded as such."""
         known = self._open_calls.pop(call_id, "") if isinstance(call_id, str) else ""
         text = result_text(output, change)
         message = Message(role="tool", text=text, at=at, id=key, tool=clean(tool) or known, failed=failed)

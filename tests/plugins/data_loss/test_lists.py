@@ -10,10 +10,10 @@ from tests.plugins.outbox.test_outbox import Board
 
 from holdfast.config.values import FactsConfig, RetentionConfig
 from holdfast.fs import private
+from holdfast_data_loss import audit, losses, tally
 from holdfast_doctor import mending
 from holdfast_dream import dreamlog
 from holdfast_dream.dreamlog import DreamResult, Status
-from holdfast_losses import audit, losses, tally
 from holdfast_outbox.outbox import Item, Outbox
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)

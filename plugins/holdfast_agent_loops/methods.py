@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from holdfast import Holdfast, Session
     from holdfast.session.services import Services
-    from holdfast_loops.mirror import Mirror
+    from holdfast_agent_loops.mirror import Mirror
 
 
 def guard(
@@ -21,13 +21,13 @@ def guard(
     messages: Callable[..., Iterable[object]] | None = None,
     kept: Callable[[Any], Iterable[object]] | None = None,
 ) -> Any:
-    from holdfast_loops.guard import Guard
+    from holdfast_agent_loops.guard import Guard
 
     wrap = Guard(memory=memory, session=session, messages=messages, kept=kept).wrap
     return wrap if compact is None else wrap(compact)
 
 
 def mirror(services: Services, session: Session) -> Mirror:
-    from holdfast_loops.mirror import Mirror
+    from holdfast_agent_loops.mirror import Mirror
 
     return Mirror(services, session)

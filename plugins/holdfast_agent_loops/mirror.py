@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import FlushRefused
 from holdfast.journal import capture
-from holdfast_rows import messages as plain
-from holdfast_rows.leaves import says
-from holdfast_rows.reading import Reading
+from holdfast_message_formats import messages as plain
+from holdfast_message_formats.leaves import says
+from holdfast_message_formats.reading import Reading
 
 if TYPE_CHECKING:
     from holdfast.models import Message

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from holdfast.text import untrusted
-from holdfast_rows import responses
-from holdfast_rows.blocks import take_content, text_of
-from holdfast_rows.excerpts import clean
-from holdfast_rows.leaves import readable, says
-from holdfast_rows.reading import Reading, is_moment, mapping, row_key
+from holdfast_message_formats import responses
+from holdfast_message_formats.blocks import take_content, text_of
+from holdfast_message_formats.excerpts import clean
+from holdfast_message_formats.leaves import readable, says
+from holdfast_message_formats.reading import Reading, is_moment, mapping, row_key
 
 NAME: Final = "messages"
 APPENDED: Final = True

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final
 
-from holdfast_rows.excerpts import clean
-from holdfast_rows.leaves import STRUCTURE, block_text, has_words, leaf_text, readable
-from holdfast_rows.reading import Reading
+from holdfast_message_formats.excerpts import clean
+from holdfast_message_formats.leaves import STRUCTURE, block_text, has_words, leaf_text, readable
+from holdfast_message_formats.reading import Reading
 
 #: The tool name for the model's thoughts. They are stored but never treated as statements.
 THINKING: Final = "thinking"

@@ -1,7 +1,7 @@
 """A durable list of waiting items, in a private file with one checksummed line each, in order.
 
 It holds items to publish, ship to a server or extract. A change replaces the file under its lock, and
-:mod:`holdfast_losses.tally` counts its lines, so that removed lines are noticed. A line that cannot be read is kept
+:mod:`holdfast_data_loss.tally` counts its lines, so that removed lines are noticed. A line that cannot be read is kept
 byte for byte by every change.
 """
 
@@ -14,7 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt
 from holdfast.fs import private, records
-from holdfast_losses import tally
+from holdfast_data_loss import tally
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from holdfast.errors import Corrupt
 from holdfast.flush import notes
 from holdfast.flush.interfaces.losses import Loss
 from holdfast.journal.journal import Journal, session_files, session_id_of
-from holdfast_losses import losses
+from holdfast_data_loss import losses
 
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
@@ -39,7 +39,7 @@ def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
     there = set(services.store.names()) if created else ()
     for name in created:
         if name not in there and name not in named and services.layout.surface_of(name) is not None:
-            step = "Restore it from a copy or from git. `holdfast doctor --fix` takes it as deleted."
+            step = "Restore it from a copy or from git. `holdfast doctor --fix` accepts it as deleted."
             yield Loss(kind="unproved", name=name, message=f"{name} is missing.", next_step=step)
 
 

@@ -1,12 +1,22 @@
 """Every string in a JSON value, as readable text, so content in unknown formats is not lost.
 
-A string is kept verbatim. A string longer than :data:`~holdfast_rows.excerpts.MAX_RESULT_CHARS`, and any base64 data,
-becomes an excerpt with its length and SHA-256 digest. Part of the hot path, so without attrs and regular expressions.
+A string is kept verbatim. A string longer than :data:`~holdfast_message_formats.excerpts.MAX_RESULT_CHARS`, and any
+base64 data, becomes an excerpt with its length and SHA-256 digest. Part of the hot path, so without attrs and regular
+expressions.
 """
 
 from __future__ import annotations
 
-from holdfast_rows.excerpts import MAX_CALL_CHARS, NO_OUTPUT, call_line, clean, clip, digest_of, shortened, telling
+from holdfast_message_formats.excerpts import (
+    MAX_CALL_CHARS,
+    NO_OUTPUT,
+    call_line,
+    clean,
+    clip,
+    digest_of,
+    shortened,
+    telling,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
