@@ -16,7 +16,7 @@ from holdfast_offline.conversation import courtesy, picks
 if TYPE_CHECKING:
     from holdfast.models import Message
 
-_FENCE: Final = Lazy(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_FENCE: Final = Lazy(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _CONTROL: Final = Lazy(r"/[a-z][\w:-]*\s*\Z")
 #: A line from a log, a listing, code or a stack trace, not prose.
 _PASTED: Final = Lazy(

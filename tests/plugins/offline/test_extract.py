@@ -525,6 +525,7 @@ def test_extract__a_long_message__takes_time_in_proportion(role: str, unit: str)
         ("assistant", "Decision: you must", "\n", " x"),
         ("assistant", "Decision: use <", "a", " x"),
         ("user", "", "?", "000"),
+        ("user", "", "`", "because"),
         ("edit", "a b\nfile: a", "\t", "b"),
         ("apply_patch", "*** Begin Patch\n*** Move to: a", "\t", "b"),
         ("bash", "pytest", " ", "x"),
