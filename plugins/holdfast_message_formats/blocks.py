@@ -10,8 +10,6 @@ from holdfast_message_formats.excerpts import clean
 from holdfast_message_formats.leaves import STRUCTURE, block_text, has_words, leaf_text, readable
 from holdfast_message_formats.reading import Reading
 
-#: The tool name for the model's thoughts. They are stored but never treated as statements.
-THINKING: Final = "thinking"
 #: ``caller`` shows that the model itself made the call.
 _CALL: Final = frozenset({*STRUCTURE, "name", "input", "caller"})
 _RESULT: Final = frozenset({*STRUCTURE, "content", "is_error"})

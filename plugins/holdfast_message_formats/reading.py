@@ -17,7 +17,8 @@ from holdfast_message_formats.summaries import SUMMARY
 
 _EPOCH: Final = datetime.fromtimestamp(0, tz=UTC)
 _MILLISECONDS_FROM: Final = 100_000_000_000  # as seconds this would be the year 5138
-_THINKING: Final = "thinking"
+#: The tool name for the model's thoughts. They are stored but never treated as statements.
+THINKING: Final = "thinking"
 #: A row of unknown type with any of these keys may be part of the conversation.
 _CONVERSATION: Final = ("role", "message", "messages", "content", "text", "parts", "prompt")
 
@@ -123,7 +124,7 @@ class Reading:
     def think(self, block: Mapping[str, object], *, key: str, at: datetime, change: Callable[[str], str] = str) -> None:
         """Add the model's thoughts as a record of the tool ``thinking``, not as a statement."""
         text = readable(block, change, but=STRUCTURE).removeprefix("thinking: ").removeprefix("thinking:\n").strip()
-        self._add(Message(role="assistant", text=text, at=at, id=key, tool=_THINKING), aside=True)
+        self._add(Message(role="assistant", text=text, at=at, id=key, tool=THINKING), aside=True)
 
     def leave_out(self, kind: str) -> None:
         """Count a row without conversation."""

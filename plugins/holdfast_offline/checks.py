@@ -13,6 +13,7 @@ from typing import Final
 
 from holdfast.models import Message
 from holdfast.text.lazy import Lazy
+from holdfast_message_formats.reading import THINKING
 from holdfast_offline.changes import EDITORS
 from holdfast_offline.speech import clip
 
@@ -54,8 +55,6 @@ _OUTPUT_FLAGS: Final = frozenset({
 })  # fmt: skip
 #: A path that includes everything below it.
 _EVERYTHING: Final = Lazy(r"/?\.\.\.$")
-#: The tool name under which the model's thoughts are recorded.
-_THINKING: Final = "thinking"
 _MAX_OUTPUT_CHARS: Final = 20_000
 """Only the end of a tool's output is read, because it holds the verdict."""
 _MAX_VERDICT_CHARS: Final = 160
@@ -68,7 +67,7 @@ def failing(messages: Iterable[Message]) -> list[str]:
     found: dict[str, str] = {}
     for message in messages:
         tool = message.tool.lower()
-        if message.role == "assistant" and message.tool and tool != _THINKING:
+        if message.role == "assistant" and message.tool and tool != THINKING:
             line = message.text.partition("\n")[0]  # the other arguments are below it
             argument = line.removeprefix(message.tool).removeprefix(":").strip()
             open_calls.setdefault(tool, deque()).append(argument)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from holdfast.config.values import Config
 
 _PLUGINS = "plugins"
+#: Maximum number of withheld keys named on one line.
+_MOST_KEYS = 3
 #: Sections read at every agent event.
 _HOT = ("layout", _PLUGINS, "session", "extract")
 #: Settings that decide where memory is stored.
@@ -179,10 +181,10 @@ def require_places(found: InForce) -> None:
         )
 
 
-def shown_keys(keys: list[str], most: int = 3) -> str:
+def shown_keys(keys: list[str]) -> str:
     """Keys of an untrusted file for one line: printable, short, and limited in number."""
-    shown = ["".join(c if c.isprintable() else "?" for c in key)[:60] for key in keys[:most]]
-    more = len(keys) - most
+    shown = ["".join(c if c.isprintable() else "?" for c in key)[:60] for key in keys[:_MOST_KEYS]]
+    more = len(keys) - _MOST_KEYS
     return ", ".join(f"`{key}`" for key in shown) + (f" and {more:,} more" if more > 0 else "")
 
 
