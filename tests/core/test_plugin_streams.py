@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
+from holdfast.cli.own_exit import ExitRefused, own_exit
 from holdfast.errors import PluginLoadFailed
 from holdfast.hooks import hookimpl
 from holdfast.plugin.manager import Dispatch
@@ -78,6 +79,34 @@ def test_hook__a_program_that_a_plugin_starts_prints__the_answer_stays_valid(pro
     done = holdfast("hook", "codex", "PreCompact", project=project, environ=environ, stdin=compaction)
     assert "up-to-date" in done.stderr
     assert done.stdout == "" if exits else json.loads(done.stdout)["continue"] is False
+
+
+@pytest.mark.parametrize("where", ["at import", "at start", "in the hook", "in a thread of its own"])
+@pytest.mark.parametrize("command", ["flush", "end"])
+def test_command__a_plugin_calls_os_exit_with_0__the_exit_code_is_not_permission(
+    project: Path, command: str, where: str
+) -> None:
+    assert holdfast("add", "user", "hello", project=project, environ=dict(os.environ)).returncode == 0
+    leave = "__import__('os')._exit(0)"
+    thread = "import threading; t = threading.Thread(target=lambda: __import__('os')._exit(0)); t.start(); t.join()"
+    source = VALIDATOR.format(
+        start=leave if where == "at start" else "pass",
+        call={"in the hook": leave, "in a thread of its own": f"{thread}; raise ValueError"}.get(where, "pass"),
+    )
+    environ = installed(project, f"{leave}\n{source}" if where == "at import" else source)
+    done = holdfast(command, project=project, environ=environ)
+    assert done.returncode in (1, 2, 3), done.stdout + done.stderr
+    assert "next:" in done.stderr
+
+
+def test_own_exit__a_forked_process__ends_itself_with_its_code() -> None:
+    with own_exit():
+        child = os.fork()
+        if child == 0:
+            os._exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        with pytest.raises(ExitRefused, match=r"os._exit\(0\)"):
+            os._exit(0)
 
 
 def test_command__hook_hangs_and_prints_late__stdout_holds_only_the_answer(project: Path) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, NoReturn
 
 from holdfast.cli.humanize import nearest
+from holdfast.cli.own_exit import PERMITTING, own_exit
 from holdfast.cli.problem import UsageError
 from holdfast.cli.table import described, known, load, summary
 from holdfast.cli.terminal import Term
@@ -112,7 +114,8 @@ def run_command(command: str, arguments: list[str], root: str | None) -> int:
     except SystemExit as done:  # --help has printed
         return int(done.code or 0)
     _set_up_logging(args.debug)
-    return load(command).run(args)
+    with own_exit() if command in PERMITTING else nullcontext():
+        return load(command).run(args)
 
 
 def _parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
