@@ -34,6 +34,10 @@ class Line:
     sources: tuple[str, ...] = ()
     dream: str = ""
 
+    @property
+    def is_dated(self) -> bool:
+        return self.first is not None
+
 
 class Origins:
     """The origins of items, from the record of confirmations, the dream's runs and the notes.
