@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING
 
 from holdfast.cli import receipt
+from holdfast.plugin import nested
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,7 @@ class Stage:
 
     def another_process(self, *words: str) -> str:
         """The output of ``holdfast WORDS`` in its own process."""
-        command = [sys.executable, "-P", "-m", "holdfast", "--root", self.memory.services.root, *words]
+        command = [*nested.THIS, "--root", self.memory.services.root, *words]
         env = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": str(self.out.width - 6)}
         done = subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=False)  # noqa: S603
         return done.stdout + done.stderr

@@ -21,6 +21,7 @@ from attrs import field, frozen
 
 from holdfast.errors import Refused, Unavailable
 from holdfast.fs import durable
+from holdfast.plugin import nested
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,7 +91,7 @@ def plan(kind: Kind, root: str, *, at: str, program: Sequence[str] = ()) -> Plan
     if not root.isprintable():
         raise Refused("The project's path holds characters that a schedule cannot.", next_step="Rename its folder.")
     name = f"holdfast-dream-{_slug(root)}"
-    command = [*(program or (sys.executable, "-P", "-m", "holdfast")), "--root", root, "dream", "--if-due"]
+    command = [*(program or nested.THIS), "--root", root, "dream", "--if-due"]
     hour, minute = at.split(":")
     if kind is Kind.SYSTEMD:
         return _systemd(name, command, at, root)

@@ -56,8 +56,7 @@ def start(root: str) -> None:
         return
     import subprocess
 
-    # -P: a folder named `holdfast` in the project must not shadow the program.
-    command = [sys.executable, "-P", "-m", "holdfast", "--root", root, "extract", "--turns"]
+    command = [*nested.THIS, "--root", root, "extract", "--turns"]
     detached: dict[str, object] = {"start_new_session": True}
     if sys.platform == "win32":
         detached = {"creationflags": subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP}

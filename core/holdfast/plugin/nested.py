@@ -1,13 +1,16 @@
-"""A mark for coding agents that holdfast runs as a model. holdfast does nothing when started inside it.
+"""The command by which holdfast starts itself, and the mark of agents inside which it does nothing.
 
-Agents' hooks read it at every event, so it imports nothing but ``os``.
+Agents' hooks read the mark at every event, so this imports only ``os`` and ``sys``.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 
-#: Set in such an agent's environment, and so in that of every process it starts.
+#: The command that starts this very installation. -P: it runs in a project's folder, whose files must not be imported.
+THIS = (sys.executable, "-P", "-m", "holdfast")
+#: Set in the environment of an agent that holdfast runs as a model, and so in that of every process it starts.
 MARK = "HOLDFAST_MODEL_RUN"
 
 

@@ -8,14 +8,14 @@ import shlex
 import shutil
 import sys
 
+from holdfast.plugin import nested
 from holdfast.text import untrusted
 
 #: The command in settings shared through git, and where ``holdfast`` is on PATH.
 PLAIN = ("holdfast",)
 #: The command that installs holdfast, for messages about a missing program.
 INSTALL = "pip install holdfast"
-#: This very installation. -P: clients start it in a project's folder, whose files must not be imported as modules.
-THIS = (sys.executable, "-P", "-m", "holdfast")
+THIS = nested.THIS
 
 
 def on_path() -> bool:
