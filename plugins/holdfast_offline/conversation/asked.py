@@ -39,14 +39,6 @@ _CORRECTS: Final = Lazy(
 _ANSWERS: Final = Lazy(r"(?:yes|yeah|yep|yup|sure|ok(?:ay)?)\b", re.IGNORECASE)
 #: Maximum length of a request that only picks a list item.
 _PICK_CHARS: Final = 80
-_PICK: Final = Lazy(
-    r"(?:(?:ok(?:ay)?|yes|so|and|let['’]?s|i['’]?d|i would)[, ]+)*"
-    r"(?:(?:do|go with|take|start with|try|pick|choose|fix|say)[, ]+)?"
-    r"(?:the )?(?:option|number|item|no\.|#|todo|task|issue )? ?#?(\d{1,2})(?![\d.]*\w)(?![.)] \S)",
-    re.IGNORECASE,
-)
-#: A table row or list entry; its number replaces ``{0}``.
-_ITEM: Final = r"^[ \t]*(?:[-*] )?(?:\|[ \t]*#?{0}[ \t]*\||\**(?:Option )?{0}[.):]\**[ \t])(.+)$"
 
 
 class Kind(Enum):
@@ -241,12 +233,8 @@ def _picked(messages: Sequence[Message], request: Message, own: str) -> str:
             break
         if message.role == "assistant" and not message.tool:
             answer = message.text[-MAX_CHARS:]
-    if option := picks.picked(answer, own):
-        return option.text
-    number = _PICK.match(own)
-    item = re.search(_ITEM.format(number[1]), answer, re.MULTILINE) if number else None
-    cells = item[1].replace("**", "").strip("| ").split("|") if item else []
-    return " · ".join(cell.strip() for cell in cells if cell.strip())
+    option = picks.picked(answer, own)
+    return option.text if option else picks.numbered(answer, own)
 
 
 def spoken(messages: Sequence[Message]) -> list[Message]:

@@ -1,4 +1,7 @@
-"""A reply of one letter picks an option that the agent's last answer lists: "B" of "| B | Ship at noon |"."""
+"""Replies that pick an entry of a list or table in the agent's last answer: "B" of "| B | At noon |", "let's do 5".
+
+A letter is the whole reply and names an option. A number may begin a request.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,18 @@ from typing import Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
 
-_PICK: Final = Lazy(r"\W{0,3}(?:(?:option|answer|choice) )?([A-H])\W{0,3}", re.IGNORECASE)
+_LETTER: Final = Lazy(r"\W{0,3}(?:(?:option|answer|choice) )?([A-H])\W{0,3}", re.IGNORECASE)
 #: A row of a table with two columns, or an entry of a list.
 _ROW: Final = Lazy(r"^[ \t]*\|[ \t]*\**(?:Option )?([A-H])\**[ \t]*\|([^|\n]+)\|?[ \t]*$", re.MULTILINE)
 _ENTRY: Final = Lazy(r"^[ \t]*(?:[-*] )?\**(?:Option )?([A-H])\**[.):]\**[ \t]+(\S[^\n]*)$", re.MULTILINE)
+_NUMBER: Final = Lazy(
+    r"(?:(?:ok(?:ay)?|yes|so|and|let['’]?s|i['’]?d|i would)[, ]+)*"
+    r"(?:(?:do|go with|take|start with|try|pick|choose|fix|say)[, ]+)?"
+    r"(?:the )?(?:option|number|item|no\.|#|todo|task|issue )? ?#?(\d{1,2})(?![\d.]*\w)(?![.)] \S)",
+    re.IGNORECASE,
+)
+#: A table row or list entry; its number replaces ``{0}``.
+_NUMBERED: Final = r"^[ \t]*(?:[-*] )?(?:\|[ \t]*#?{0}[ \t]*\||\**(?:Option )?{0}[.):]\**[ \t])(.+)$"
 #: What the options are about: the last question or heading before them.
 _SUBJECT: Final = Lazy(r"^[ \t]*#{1,6} ([^|\n]{12,200})$|([^\n.!?|]{12,300}\?)", re.MULTILINE)
 _LABEL: Final = Lazy(r"\W*question(?: \d+)?(?: (?:of|/) ?\d+| is)?\W*[:—–-]\W*", re.IGNORECASE)
@@ -30,7 +41,7 @@ class Option(NamedTuple):
 
 def picked(answer: str, own: str) -> Option | None:
     """The option of ``answer`` whose letter the user's words ``own`` consist of."""
-    pick = _PICK.fullmatch(own.strip())
+    pick = _LETTER.fullmatch(own.strip())
     if pick is None:
         return None
     for pattern in (_ROW, _ENTRY):
@@ -39,6 +50,14 @@ def picked(answer: str, own: str) -> Option | None:
         if text and len(found) > 1:
             return Option(_plain(text), _subject(answer[: found[0].start()]), row=pattern is _ROW)
     return None
+
+
+def numbered(answer: str, own: str) -> str:
+    """The entry of ``answer`` whose number the user's words ``own`` begin with, its cells joined; empty without one."""
+    number = _NUMBER.match(own)
+    entry = re.search(_NUMBERED.format(number[1]), answer, re.MULTILINE) if number else None
+    cells = entry[1].replace("**", "").strip("| ").split("|") if entry else []
+    return " · ".join(cell.strip() for cell in cells if cell.strip())
 
 
 def _subject(before: str) -> str:
