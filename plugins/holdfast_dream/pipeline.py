@@ -394,27 +394,17 @@ class _Run:
                 text, surface=Surface.MEMORY, name=name, sources=sources, previous=previous, entailed=entailed
             )
 
-        left, gone = sift(())
         if not (plugin := self._judge()):
-            return left, gone
+            return sift(())
         from holdfast_dream.grounding import judging
 
-        old = set((previous or "").splitlines())
-        unproven = [line for line, finding in gone if finding.rule in judging.OPEN]
-        lines = [*unproven, *(line for line in left.splitlines() if line.startswith("- ") and line not in old)]
-        if not lines:
-            return left, gone
-        opinion = judging.consult(self.services, plugin, lines, sources)
-        if opinion.problem:
-            self.note(warnings=(*self.result.warnings, admitted(self.services, opinion.problem)))
-        said, denied = opinion.verdicts
-        if not said.keys().isdisjoint(unproven):
-            left, gone = sift(tuple(said))
-        kept = set(left.splitlines())
-        proofs = [(line, f"{plugin}: {said[line]!r}") for line in unproven if line in said and line in kept]
-        self.note(judged=self._admitted([Gone(text=line.removeprefix("- "), reason=why) for line, why in proofs]))
-        gone += [(line, judging.rejection(plugin)) for line in left.splitlines() if line in denied]
-        return "".join(line for line in left.splitlines(keepends=True) if line.rstrip("\n") not in denied), gone
+        old = frozenset((previous or "").splitlines())
+        found = judging.sifted(self.services, plugin, sift, old, sources)
+        if found.problem:
+            self.note(warnings=(*self.result.warnings, admitted(self.services, found.problem)))
+        proofs = [(line.removeprefix("- "), f"{plugin}: {words!r}") for line, words in found.proofs]
+        self.note(judged=self._admitted([Gone(text=line, reason=why) for line, why in proofs]))
+        return found.text, found.gone
 
     def _judge(self) -> str:
         """The plugin that checks the new lines, or an empty string: by default the model that wrote them, in a call of

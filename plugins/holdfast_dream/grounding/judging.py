@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.config.layout import Surface
@@ -93,6 +93,43 @@ class Opinion(NamedTuple):
 
     verdicts: Verdicts
     problem: str = ""
+
+
+class Sifted(NamedTuple):
+    """The ``text`` that passes, and the removed lines with their findings. ``proofs`` are the lines that only the judge
+    accepted, with its quotations. ``problem``: see :class:`Opinion`."""
+
+    text: str
+    gone: list[tuple[str, Finding]]
+    proofs: Sequence[tuple[str, str]] = ()
+    problem: str = ""
+
+
+def sifted(
+    services: Services,
+    plugin: str,
+    sift: Callable[[tuple[str, ...]], tuple[str, list[tuple[str, Finding]]]],
+    old: Collection[str],
+    sources: Sequence[tuple[str, str]],
+) -> Sifted:
+    """What the gate lets pass, after the judge admitted lines that words cannot prove and rejected lines that they do.
+
+    ``sift`` passes the draft through the gate with the given lines admitted. ``old`` are lines of the memory, about
+    which the judge is not asked. Raises: as ``sift``.
+    """
+    left, gone = sift(())
+    unproven = [line for line, finding in gone if finding.rule in OPEN]
+    lines = [*unproven, *(line for line in left.splitlines() if line.startswith("- ") and line not in old)]
+    if not lines:
+        return Sifted(left, gone)
+    (said, denied), problem = consult(services, plugin, lines, sources)
+    if not said.keys().isdisjoint(unproven):
+        left, gone = sift(tuple(said))
+    kept = set(left.splitlines())
+    proofs = [(line, said[line]) for line in unproven if line in said and line in kept]
+    gone += [(line, rejection(plugin)) for line in left.splitlines() if line in denied]
+    left = "".join(line for line in left.splitlines(keepends=True) if line.rstrip("\n") not in denied)
+    return Sifted(left, gone, proofs, problem)
 
 
 def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequence[tuple[str, str]]) -> Opinion:
