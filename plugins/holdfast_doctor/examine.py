@@ -78,25 +78,17 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
         ("handoff", lambda: _handoff(memory)),
         ("curated", lambda: _curated(memory)),
     ]
-    away: list[Unavailable] = []
-
-    def noting(look: Callable[[], Iterator[Check]]) -> Iterator[Check]:
-        try:
-            yield from look()
-        except Unavailable as error:
-            away.append(error)
-            raise
-
     checks: list[Check] = []
-    while looks and not (away and memory.services.is_remote):
-        name, look = looks.pop(0)
-        checks += _guard(name, partial(noting, look))
-    left = [name for name, _ in looks]
-    if left:
-        if "stored" in (name, *left):
-            checks += _guard("stored", lambda: _stored(memory, repair=repair, away=True))
-        left_out = f"Not checked, because the server could not be asked: {', '.join(left)}."
-        checks.append(_warn("store", left_out, "Run `holdfast doctor` again when it can be asked."))
+    for at, (name, look) in enumerate(looks, 1):
+        found, error = _looked(name, look)
+        checks += found
+        left = [other for other, _ in looks[at:]]
+        if left and memory.services.is_remote and isinstance(error, Unavailable):
+            if "stored" in (name, *left):
+                checks += _guard("stored", lambda: _stored(memory, repair=repair, away=True))
+            left_out = f"Not checked, because the server could not be asked: {', '.join(left)}."
+            checks.append(_warn("store", left_out, "Run `holdfast doctor` again when it can be asked."))
+            break
     return checks
 
 
@@ -114,16 +106,21 @@ def _bad(name: str, error: HoldfastError) -> Check:
 
 
 def _guard(name: str, look: Callable[[], Iterator[Check]]) -> list[Check]:
-    """What ``look`` found, and what kept it from looking on."""
+    """The checks of ``look``, and the error that ended it."""
+    return _looked(name, look)[0]
+
+
+def _looked(name: str, look: Callable[[], Iterator[Check]]) -> tuple[list[Check], HoldfastError | None]:
+    """The checks of ``look``, with an error as the last one, and that error if it is holdfast's own."""
     found: list[Check] = []
     try:
         for check in look():
             found.append(check)  # noqa: PERF402 - checks found before an error stay
     except HoldfastError as error:
-        found.append(_bad(name, error))
+        return [*found, _bad(name, error)], error
     except OSError as error:
         found.append(_bad(name, durable.unavailable(error, error.filename or name, "look at")))
-    return found
+    return found, None
 
 
 def _config(root: str) -> Check:
