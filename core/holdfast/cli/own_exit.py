@@ -19,8 +19,8 @@ class ExitRefused(PluginError):
 
 @contextmanager
 def own_exit() -> Iterator[None]:
-    """Let ``os._exit`` raise ExitRefused in this process, because a plugin's or backend's call of it would end the
-    command with a code of its own, even 0. A process that it forked may end itself."""
+    """Make ``os._exit`` raise ExitRefused. Otherwise a plugin or backend could end the command with its own exit code,
+    even 0. A forked process may still end itself."""
     end, own = os._exit, os.getpid()
 
     def refuse(status: int) -> NoReturn:

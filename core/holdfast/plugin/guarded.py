@@ -133,7 +133,7 @@ def words(said: object) -> str:
         return ""
     if len(text) <= _DETAIL_CHARS:
         return text
-    return " ".join(text[:_DETAIL_CHARS].split(" ")[:-1]) + " ..."
+    return text[:_DETAIL_CHARS].rpartition(" ")[0] + " ..."
 
 
 def place(failure: Failure) -> str:
