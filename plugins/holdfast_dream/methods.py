@@ -44,10 +44,10 @@ def _decide_conflicts(memory: Holdfast) -> None:
         logger.warning("conflicting facts stay until the next dream: %s", error.message)
 
 
-def undo_dream(memory: Holdfast, *, force: bool = False) -> DreamResult:
+def undo_dream(memory: Holdfast, *, force: bool = False, dry_run: bool = False) -> DreamResult:
     from holdfast_dream import write
 
-    return write.undo(memory.services, force=force)
+    return write.undo(memory.services, force=force, dry_run=dry_run)
 
 
 def dream_due(memory: Holdfast) -> bool:

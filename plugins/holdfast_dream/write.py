@@ -106,8 +106,9 @@ def _confirm(services: Services, proposal: Proposal) -> None:
     confirmed.save(services.state, record)
 
 
-def undo(services: Services, *, force: bool = False) -> DreamResult:
+def undo(services: Services, *, force: bool = False, dry_run: bool = False) -> DreamResult:
     """Restore MEMORY.md from before the last change by a dream or an undo. Undoing an undo restores the dream.
+    ``dry_run`` writes only the run's record.
 
     Raises: Refused when there is none, or MEMORY.md was edited since and not ``force``; Conflict; Corrupt; Unavailable.
     """
@@ -119,15 +120,21 @@ def undo(services: Services, *, force: bool = False) -> DreamResult:
         text = kept.before if kept.before is not None else memorytext.TITLE + "\n"
         text = services.gate.outgoing(text, surface=Surface.MEMORY, name=kept.name)
         page = services.layout.name(Surface.DIARY, now.date())
+        when = f"{kept.at.astimezone(services.config.tz):%Y-%m-%d %H:%M}"
         result = DreamResult(
             id=new_id(),
             at=now,
             status=Status.UNDONE,
-            reason=f"The {kept.title} of {kept.at.astimezone(services.config.tz):%Y-%m-%d %H:%M} was undone.",
+            reason=f"The {kept.title} of {when} was undone.",
             next_step="`holdfast dream --undo` restores it.",
             diary=page,
             diff="".join(diff(current, text, kept.name)),
         )
+        if dry_run:
+            reason = f"The {kept.title} of {when} would be undone. Nothing was written."
+            result = evolve(result, status=Status.PROPOSED, dry_run=True, reason=reason, next_step="", diary="")
+            dreamlog.record(services.state, result)
+            return result
         backup = Backup(
             id=result.id,
             at=_utc(now),

@@ -196,7 +196,7 @@ class Features:
         """
 
     @_provided
-    def undo_dream(self, *, force: bool = False) -> DreamResult:
+    def undo_dream(self, *, force: bool = False, dry_run: bool = False) -> DreamResult:
         """Restore MEMORY.md to its text before the last dream or undo; see :func:`holdfast_dream.write.undo`."""
 
     @_provided

@@ -62,6 +62,10 @@ def run(args: Namespace) -> int:
             f"`holdfast dream` does not know {' '.join(args.words)!a}.",
             next_step="Use `holdfast dream review`, with accept, reject or edit after it to decide.",
         )
+    if args.words[1:] and args.dry_run:
+        raise UsageError(
+            "`holdfast dream review` has no dry run.", next_step="Run it alone. It shows the waiting dream and its diff."
+        )
     with Holdfast.open(args.root) as memory:
         if args.words:
             return _review(memory, " ".join(args.words[1:]), args, out)
@@ -73,7 +77,7 @@ def run(args: Namespace) -> int:
                 shown.show_log(out, runs, memory.services.now())
             return 0
         if args.undo:
-            result = memory.undo_dream(force=args.force)
+            result = memory.undo_dream(force=args.force, dry_run=args.dry_run)
         else:
             days = ... if args.lookback_days is None else _days(args.lookback_days)
             with progress.shown(quiet=args.json):
