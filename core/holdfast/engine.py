@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from holdfast.errors import BadValue, HoldfastError, PluginError
+from holdfast.errors import BadValue, HoldfastError, PluginError, SettingsIgnored
 from holdfast.fs import private
 from holdfast.gate import clean
 from holdfast.journal import journal
@@ -60,8 +61,12 @@ class Holdfast(Features):
         Writes nothing, except that private state created by another user is moved aside.
         Raises: ConfigError, NotTrusted when these decide where memory is stored; PluginNotFound, PluginLoadFailed.
         A broken *plugin* does not raise here. It closes the gates and is listed by :meth:`plugin_statuses`.
+        Warns: SettingsIgnored for settings of the project's file that are not in force.
         """
-        return cls(*opened(root, config=config, clock=clock, plugins=plugins, lenient=lenient))
+        services, found = opened(root, config=config, clock=clock, plugins=plugins, lenient=lenient)
+        for notice in services.notices:
+            warnings.warn(notice, SettingsIgnored, stacklevel=2)
+        return cls(services, found)
 
     @property
     def config(self) -> Config:

@@ -38,6 +38,10 @@ class NotTrusted(ConfigError):
     """Configuration that came with the project needs the user's trust first: see ``holdfast trust``."""
 
 
+class SettingsIgnored(UserWarning):
+    """Settings that came with the project are not in force. :meth:`holdfast.Holdfast.open` warns with this."""
+
+
 class BadValue(HoldfastError, ValueError):
     """A caller's value cannot be used; ``field`` names it, and the message begins with the name."""
 

@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli.args import add_json, examples, positive, session_id
+from holdfast.cli.problem import UsageError
 from holdfast.cli.terminal import Term
 from holdfast.errors import PluginNotFound, Unavailable
 
@@ -47,6 +48,10 @@ def run(args: Namespace) -> int:
             if not memory.services.is_remote:
                 raise
             return _without_store(out, memory, error, as_json=args.json)
+    if not str(brief):
+        raise UsageError(
+            f"A brief does not fit into {args.max_chars} characters.", next_step="Allow more, such as --max-chars 4000."
+        )
     if args.json:
         out.json(as_table(brief))
     else:

@@ -35,8 +35,8 @@ def fitted(
     state: str,
     is_own: Callable[[str], bool],
 ) -> str:
-    """A brief's text, fenced as data, of at most ``max_chars`` characters. Lines that instruct an agent are marked
-    with their document's name, except for the user's own words (``is_own``).
+    """A brief's text, fenced as data, of at most ``max_chars`` characters; empty when the fence alone is longer. Lines
+    that instruct an agent are marked with their document's name, except for the user's own words (``is_own``).
 
     ``torn`` is a handoff with both sides of a merge. ``standing`` is curated memory, in which the document ``memory``
     is shortened item by item. ``notes`` are newest first. They are printed in this order.
@@ -67,7 +67,7 @@ def fitted(
     if out:
         parts, out = _parts(sections, max_chars, caps, ends, len(_left_out(out)) + _HEAD)
     whole = _framed([*parts, *([_left_out(out)] if out else [])])
-    return whole if len(whole) <= max_chars else _framed(parts)[:max_chars]
+    return next((text for text in (whole, _framed(parts)) if len(text) <= max_chars), "")
 
 
 def _body(name: str, text: str, is_own: Callable[[str], bool]) -> str:

@@ -378,7 +378,7 @@ class _Run:
         left = self._quoting(memorytext.read(text), gone, items, sources)
         left = evolve(left, items=consolidate.without_older(left.items, before, record, newest))
         if not left.items:
-            if not before and (wanted.items or (wanted.title and not wanted.prose)):
+            if not before and not refused and (wanted.items or (wanted.title and not wanted.prose)):
                 raise _Nothing("The notes hold no facts or decisions for the memory.")
             raise NotApplied("None of the draft's items can be used.", next_step="See the refused items.")
         return left.render(title)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
-import tempfile
+import secrets
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from attrs import asdict, define, evolve, field
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from holdfast import Holdfast
 
 Progress = Callable[[int, int], object]
+_DESCRIPTORS = "/proc/self/fd"
 _HEX = frozenset("0123456789abcdef-")
 
 
@@ -52,17 +54,16 @@ def export(memory: Holdfast, path: str, *, force: bool = False, progress: Progre
     if os.path.isdir(path) or (os.path.lexists(path) and not force):
         raise ConfigError(f"{path} exists already.", next_step="Name another file, or add `--force` to replace it.")
     folder = os.path.dirname(path)
+    temp = os.path.join(folder, f".holdfast-export-{secrets.token_hex(8)}.tmp")
     try:
-        fd, temp = tempfile.mkstemp(prefix=".holdfast-export-", suffix=".tmp", dir=folder)  # mode 0600
-    except OSError as error:
-        raise durable.unavailable(error, path, "write") from error
-    try:
-        with os.fdopen(fd, "w+b") as file:
+        with _opened(folder, temp) as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
                 done = _Export(memory, out, progress).run()
             file.flush()
             os.fsync(file.fileno())
             done.size = file.tell() if file.seek(0, os.SEEK_END) else 0
+            if not os.path.exists(temp):
+                _name(file.fileno(), temp)
         os.replace(temp, path)
     except OSError as error:
         raise durable.unavailable(error, path, "write") from error
@@ -71,6 +72,29 @@ def export(memory: Holdfast, path: str, *, force: bool = False, progress: Progre
             os.unlink(temp)
     durable.fsync_dir(folder)
     return done
+
+
+def _opened(folder: str, temp: str) -> BinaryIO:
+    """A new file in ``folder``, mode 0600. Without a name where the system can (Linux), so that a kill leaves nothing;
+    otherwise called ``temp``."""
+    nameless = getattr(os, "O_TMPFILE", 0)
+    if nameless and os.path.isdir(_DESCRIPTORS):
+        try:
+            return os.fdopen(os.open(folder, nameless | os.O_RDWR, 0o600), "w+b")
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
+                raise
+    return os.fdopen(os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b")
+
+
+def _name(fd: int, path: str) -> None:
+    """Give a file without a name one."""
+    folder = os.open(os.path.dirname(path), os.O_RDONLY)
+    try:
+        # A `dst_dir_fd` makes Python follow the link to the file instead of linking the link.
+        os.link(f"{_DESCRIPTORS}/{fd}", os.path.basename(path), dst_dir_fd=folder, follow_symlinks=True)
+    finally:
+        os.close(folder)
 
 
 class _Export:

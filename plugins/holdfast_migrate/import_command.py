@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from holdfast.cli import progress
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.humanize import count
+from holdfast.cli.problem import caution
 from holdfast.cli.terminal import Term
 
 #: The help heading for the command, and its summary line.
@@ -36,6 +37,7 @@ def run(args: Namespace) -> int:
 
     out = Term()
     with Holdfast.open(args.root) as memory, progress.shown(quiet=args.json) as bar:
+        caution(memory.services.notices)
         try:
             done = import_archive(memory, args.file, replace=args.replace, settings=args.settings, progress=bar)
         except KeyboardInterrupt:

@@ -18,7 +18,7 @@ from attrs import define, field, frozen
 
 from holdfast.config.serde import stamp
 from holdfast.errors import BadValue, HoldfastError
-from holdfast.fs import durable, private, safeopen
+from holdfast.fs import durable, gitrun, private, safeopen
 from holdfast.journal import journal
 from holdfast.text import untrusted
 from holdfast_privacy.selectors import Before, BySession, BySubject, Everything
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+#: Maximum time to count the commits that hold documents, in seconds.
+_GIT_S = 10.0
 KINDS = ("subject", "session", "before", "all")
 
 
@@ -137,7 +139,7 @@ def _planned(services: Services, what: What) -> PurgeReport:
         dry_run=True,
         changed=walk.changed,
         left=tuple(walk.left),
-        elsewhere=(*published(services, walk.edit), *walk.foreign),
+        elsewhere=(*published(services, walk.edit), *walk.foreign, *git_history(services)),
     )
 
 
@@ -150,12 +152,28 @@ def _done(services: Services, what: What, *, resumed: bool, others: tuple[str, .
         dry_run=False,
         changed=outcome.changed,
         left=outcome.left,
-        elsewhere=(*pointers, *outcome.foreign),
+        elsewhere=(*pointers, *outcome.foreign, *git_history(services)),
         files=outcome.files,
         size=outcome.size,
         resumed=resumed,
         unfinished=others,
     )
+
+
+def git_history(services: Services) -> tuple[str, ...]:
+    """A sentence with the commands when git has earlier versions of the stored documents, which no purge can change."""
+    folder = services.config.storage.path
+    counted = gitrun.run(services.root, "rev-list", "--all", "--count", "--", folder, timeout_s=_GIT_S)
+    number = int(counted or 0)
+    if not number:
+        return ()
+    commits = "1 commit" if number == 1 else f"{number:,} commits"
+    sentence = (
+        f"git history: {commits} of {folder} may hold it. Commit this purge, look with `git log --all -p -S TEXT --"
+        f" {folder}`, and rewrite with `git filter-repo --replace-text FILE` or `git filter-repo --path {folder}"
+        " --invert-paths`. Then push with --force; other clones keep their copies."
+    )
+    return (sentence,)
 
 
 def published(services: Services, edit: Edit) -> tuple[str, ...]:

@@ -13,9 +13,10 @@ imported (docs/decisions/0002-hot-path.md).
 from __future__ import annotations
 
 import sys
+import warnings
 
 from holdfast import plugin
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, SettingsIgnored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stdout is None or sys.stderr is None:
         _stand_in()
     before, plugin.answer_stream = plugin.answer_stream, sys.stdout
+    warnings.simplefilter("ignore", SettingsIgnored)  # commands show these notices in their own output
     try:
         code = _dispatch(_in_utf8(words))
         _flush()

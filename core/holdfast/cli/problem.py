@@ -13,6 +13,7 @@ from holdfast.text.plain import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, TextIO
 
 
@@ -69,6 +70,15 @@ def tell(error: HoldfastError, *, as_json: bool, debug: bool = False) -> int:
     except (OSError, OutputLost):
         discard(sys.stderr)
     return error.exit_code
+
+
+def caution(notices: Iterable[str]) -> None:
+    """Print sentences about settings that are not in force on stderr, for commands that store something."""
+    from holdfast.cli.terminal import Term
+
+    err = Term(sys.stderr)
+    for notice in notices:
+        err.say(err.wrapped(notice, first=f"{err.mark('warn')} ", rest="  "))
 
 
 def discard(stream: TextIO) -> None:

@@ -99,7 +99,7 @@ def settled(root: str, *, lenient: bool = False) -> tuple[Config, tuple[str, ...
     found = resolve(root, lenient=lenient)
     config = structured(found, lenient=lenient)
     require_places(found)
-    return config, tuple(" ".join(notice) for notice in notices(found, names=False))
+    return config, sentences(found)
 
 
 def load(root: str, env: Mapping[str, str] | None = None, *, lenient: bool = False) -> Config:
@@ -222,6 +222,11 @@ def notices(found: InForce, *, names: bool = True) -> list[tuple[str, str]]:
             )
         )
     return lines
+
+
+def sentences(found: InForce) -> tuple[str, ...]:
+    """The notices as sentences that an agent may read."""
+    return tuple(" ".join(notice) for notice in notices(found, names=False))
 
 
 # assembly

@@ -64,7 +64,8 @@ def run(args: Namespace) -> int:
         )
     if args.words[1:] and args.dry_run:
         raise UsageError(
-            "`holdfast dream review` has no dry run.", next_step="Run it alone. It shows the waiting dream and its diff."
+            "`holdfast dream review` has no dry run.",
+            next_step="Run it alone to see the waiting dream.",
         )
     with Holdfast.open(args.root) as memory:
         if args.words:

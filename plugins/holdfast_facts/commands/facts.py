@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, examples, positive
 from holdfast.cli.humanize import ago
-from holdfast.cli.problem import UsageError, as_table, tell
+from holdfast.cli.problem import UsageError, as_table, caution, tell
 from holdfast.cli.terminal import Term
 from holdfast.config.provenance import FACTS, NEXT_STEP, sentence
 from holdfast.errors import HoldfastError
@@ -63,6 +63,7 @@ def run(args: Namespace) -> int:
 
     _check(args)
     with Holdfast.open(args.root) as memory:
+        caution(memory.services.notices)
         return _ACTIONS[args.action](memory, args, Term())
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, examples
 from holdfast.cli.humanize import some
-from holdfast.cli.problem import UsageError
+from holdfast.cli.problem import UsageError, caution
 from holdfast.cli.terminal import Term
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def run(args: Namespace) -> int:
     from attrs import evolve
 
     with Holdfast.open(args.root) as memory:
+        caution(memory.services.notices)
         result = memory.facts.remember(content, args.category, args.confidence, args.source)
         if result.fact is not None:
             result = evolve(result, fact=memory.facts.shown([result.fact])[0])

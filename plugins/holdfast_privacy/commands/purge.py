@@ -93,9 +93,8 @@ def _tell(out: Term, report: PurgeReport, *, as_json: bool) -> int:
     if report.dry_run:
         out.say(f"{out.mark('dot')} {total} would be removed. Nothing was written.")
     elif report.clean:
-        out.say(
-            f"{out.mark('ok')} {total} forgotten; {shown.searched(report.files, report.size)} searched, nothing left"
-        )
+        looked = f"{shown.searched(report.files, report.size)} searched"
+        out.say(f"{out.mark('ok')} {total} forgotten; {looked}, nothing left in holdfast's files")
     else:
         out.say(f"{out.mark('fail')} {total} forgotten, {count(len(report.left), 'place')} left; run the command again")
     return code

@@ -40,7 +40,7 @@ def say_elsewhere(out: Term, elsewhere: Sequence[str]) -> None:
     if elsewhere:
         out.say(f"{out.mark('warn')} not touched; edit or delete these yourself:")
         for pointer in elsewhere:
-            out.say(f"  {out.plain(pointer)}")
+            out.say(out.wrapped(out.plain(pointer), first="  ", rest="    "))
 
 
 def searched(files: int, bytes_: int) -> str:

@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from holdfast.cli.args import add_json, add_session, examples
+from holdfast.cli.problem import caution
 from holdfast.cli.terminal import Term
 from holdfast_workflow.commands import updating
 
@@ -46,6 +47,7 @@ def run(args: Namespace) -> int:
 
     given = updating.given(args)
     with Holdfast.open(args.root) as memory:
+        caution(memory.services.notices)
         if args.session is not None:
             given = _with_session(memory, args.session, given)
         done = memory.update(given)

@@ -7,6 +7,7 @@ import json
 import sys
 
 import pytest
+from tests.support.git import git
 
 from holdfast.cli import main
 
@@ -152,3 +153,18 @@ def test_retention__run__removes_what_is_old_and_says_what_stays(said, project, 
     assert said("retention", "run").code == 0
     assert not (project / ".holdfast" / "memory" / "2020-01-01.md").exists()
     assert json.loads(said("retention", "run", "--json").out)["removed"] == []
+
+
+@pytest.mark.req("R245")
+def test_purge__documents_in_git__names_the_history_and_the_commands(said, project):
+    git(project, "init", "-q")
+    assert said("purge", "--subject", NAME, "--dry-run", "--json").json["elsewhere"] == []
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "all")
+    result = said("purge", "--subject", NAME, "--yes")
+    assert result.code == 0, result.err
+    shown = " ".join(result.out.split())
+    assert "nothing left in holdfast's files" in shown
+    assert "git history: 1 commit of .holdfast may hold it." in shown
+    assert "git filter-repo" in shown
+    assert NAME in git(project, "log", "--all", "-p")

@@ -182,6 +182,12 @@ def test_load__with_a_budget__keeps_it(talked, limit):
     assert len(talked("load", "--max-chars", str(limit)).out.rstrip("\n")) <= limit
 
 
+def test_load__no_room_for_the_fence__usage_error_and_no_half_tag(talked):
+    result = talked("load", "--max-chars", "5")
+    assert (result.code, result.out) == (2, "")
+    assert "next: Allow more" in result.err
+
+
 @pytest.mark.parametrize(
     "words", [["load", "--max-chars", "0"], ["load", "--max-chars", "x"], ["report", "--days", "-1"]]
 )

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import Holdfast
 from holdfast.config import inforce, trust
+from holdfast.errors import SettingsIgnored
 from holdfast.fs import userdir
 
 GITEA = '[plugins.gitea_trail]\nserver = "https://git.example.org"\nrepository = "team/work"\n'
@@ -282,3 +284,33 @@ def test_set_up__a_clone_without_documents__trusts_memory_and_not_its_settings(r
 
     assert inforce.is_memory_trusted(str(project))
     assert in_force(project) == set()
+
+
+CAP = '[facts]\nmax_facts = 10000000\n[plugins.own_rules]\nword = "x"\n'
+
+
+def test_python__settings_not_in_force__opening_the_project_warns(project) -> None:
+    (project / "holdfast.toml").write_text(CAP)
+    with pytest.warns(SettingsIgnored, match="3 settings of this project's file are not in force"):
+        memory = Holdfast.open(project)
+    with memory:
+        assert memory.config.facts.max_facts == 500
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("add", "user", "Go on", "--session", "s1"),
+        ("flush", "--session", "s1", "--json"),
+        ("end", "--session", "s1"),
+        ("remember", "The port is 8080"),
+        ("facts", "list"),
+    ],
+)
+def test_command__settings_not_in_force__says_so_once_and_works(talked, project, words) -> None:
+    (project / "holdfast.toml").write_text(CAP)
+    result = talked(*words)
+    assert result.code == 0
+    assert " ".join(result.err.split()).count("are not in force") == 1
+    assert "`holdfast trust`" in result.err
+    assert "own_rules" not in result.err

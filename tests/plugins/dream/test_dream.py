@@ -386,6 +386,17 @@ def test_dream__secret__neither_reaches_the_dreamer_nor_any_file(opened: Open, s
     assert all(secret[:40].encode() not in p.read_bytes() for p in written)
 
 
+def test_dream__every_line_is_refused_and_no_memory_yet__fails_and_says_so(
+    opened: Open, store: Store, dreamer: Dreamer
+) -> None:
+    store.note("2026-11-21")
+    dreamer.memory = "- The queue runs on Postgres 16\n"
+    result = opened(dreamer, Strict("queue")).deep_dream()
+    assert (result.status, result.reason) == (Status.FAILED, "None of the draft's items can be used.")
+    assert [gone.text for gone in result.refused] == ["The queue runs on Postgres 16"]
+    assert store.read() is None
+
+
 @pytest.mark.parametrize("items", [10, 14])
 def test_dream__loses_more_than_half__is_refused_unless_forced(
     opened: Open, store: Store, dreamer: Dreamer, items: int

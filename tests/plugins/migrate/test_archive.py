@@ -331,3 +331,31 @@ def test_export__settings_outbox_dream_copies_and_archived_messages__are_in_it_a
     assert (first.added.private, again.added.private, again.unchanged.private) == (3, 0, 2)
     assert any("waiting comments: 1" in one for one in first.left)
     assert (new / "holdfast.toml").read_text() == (root / "holdfast.toml").read_text()
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without a name")
+@pytest.mark.parametrize("force", [False, True])
+def test_export__killed_while_writing__leaves_nothing_in_the_target_folder(tmp_path: Path, force: bool) -> None:
+    root = project(tmp_path / "one")
+    with Holdfast.open(root) as memory:
+        memory.facts.create(content="The port is 8080", category="knowledge", confidence=0.9)
+    target = tmp_path / "out"
+    target.mkdir()
+    if force:
+        (target / "memory.zip").write_bytes(b"before")
+    code = """
+        import os, signal, sys
+        from holdfast import Holdfast
+        from holdfast_migrate.exporting import export
+        def kill(done, total):
+            os.kill(os.getpid(), signal.SIGKILL)
+        with Holdfast.open(sys.argv[1]) as memory:
+            export(memory, sys.argv[2], force=True, progress=kill)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), root, target / "memory.zip"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert {p.name: p.read_bytes() for p in target.iterdir()} == ({"memory.zip": b"before"} if force else {})

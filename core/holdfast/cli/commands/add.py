@@ -83,6 +83,11 @@ def _add(root: str | None, session: str | None, role: str, text: str, message_id
         raise UsageError("--id must not be blank.", next_step="Leave it out to get a new id.")
     session = session or DEFAULT_SESSION
     entry = capture(settings.find_root(root), session, role, text, message_id=message_id)
+    if settings.raw(settings.find_root(root))[0]:  # the project has settings
+        from holdfast.cli.problem import caution
+        from holdfast.config import inforce
+
+        caution(inforce.sentences(inforce.resolve(settings.find_root(root), lenient=True)))
     # A hook's stdout may go into the model's context: without a person or --json there is nothing to say.
     if as_json or sys.stdout.isatty():
         from holdfast.cli.terminal import Term

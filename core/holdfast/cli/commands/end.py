@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.cli import receipt
 from holdfast.cli.args import DEFAULT_SESSION, add_json, add_session, examples
+from holdfast.cli.problem import caution
 from holdfast.cli.session_lookup import require_session
 from holdfast.cli.terminal import Term
 from holdfast.errors import FlushRefused, HoldfastError
@@ -28,6 +29,7 @@ def run(args: Namespace) -> int:
     out = Term()
     session_id = args.session or DEFAULT_SESSION
     with Holdfast.open(args.root) as memory:
+        caution(memory.services.notices)
         require_session(memory, session_id)
         session = memory.session(session_id)
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from holdfast.cli import payload_args as given
 from holdfast.cli import receipt
 from holdfast.cli.args import DEFAULT_SESSION, add_json, add_session, examples, file_name
-from holdfast.cli.problem import UsageError
+from holdfast.cli.problem import UsageError, caution
 from holdfast.cli.session_lookup import how_to_give, require_session, require_source
 from holdfast.cli.terminal import Term
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
@@ -77,6 +77,7 @@ def _flush(args: Namespace, payload: Payload | None) -> int:
 
     out = Term()
     with Holdfast.open(args.root) as memory:
+        caution(memory.services.notices)
         if args.transcript is not None:
             session = _imported(memory, args)
         else:
