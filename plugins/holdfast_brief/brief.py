@@ -46,6 +46,8 @@ _IN_RESUME = re.compile(
 )
 #: Lines about the state of work, which a later block of the same session replaces.
 _OF_STATE = re.compile(r"- (?:Next step|Promised): |Work is (?:open|closed)\.$")
+#: The blank lines in place of withheld passages.
+_GAP = re.compile(r"\n{3,}")
 _STAMP = re.compile(r"<!-- at=\S+ session=(?P<session>.+?) reason=(?!summary\b)")
 _ARTIFACT = "- Artifact: "
 _BLOCK = re.compile(r"<!-- holdfast:block id=(\S+) -->$")
@@ -69,7 +71,7 @@ class Brief(Value):
     pointers: tuple[str, ...]
     text: str
     files: tuple[tuple[str, str], ...] = ()
-    #: One sentence about documents left out because they came with a clone; empty when there are none.
+    #: One sentence that counts what was left out because this machine did not write it; empty when nothing was.
     withheld: str = ""
     lost: tuple[Loss, ...] = ()
     #: A sentence about flushes kept on this machine because the server did not take them, or empty.
@@ -113,8 +115,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     days = _newest_notes(services, reading)
     days = kept.notes(days) if kept else days
     unsafe = tuple(safety.all_unsafe(services.state))
-    facts = services.store.is_withheld(provenance.FACTS) and services.store.backend.count_facts() > 0
-    withheld = provenance.sentence(reading.withheld, facts=facts)
+    withheld = provenance.sentence(reading.withheld, facts=len(services.store.withheld_facts()))
     read_in = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files, *days)
     told = (conflicts.described(name, text) for name, text in ((handoff_name, torn), *read_in))
     lost = (
@@ -166,8 +167,8 @@ def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
 
 
 class _Reading:
-    """Reads each document once, masked; those in ``names`` and ``checked`` together. ``withheld`` names the documents
-    that must not leave the store; ``texts`` maps their names to the stored text."""
+    """Reads each document once, masked; those in ``names`` and ``checked`` together. ``withheld`` counts the passages
+    left out by document; ``texts`` maps their names to the stored text."""
 
     def __init__(self, services: Services, names: Sequence[str], checked: Sequence[str]) -> None:
         self._services = services
@@ -175,7 +176,7 @@ class _Reading:
             self._stored = services.store.read_many([*names, *checked])
         except Corrupt:  # damage to a document that is only checked is reported, and does not end the load
             self._stored = services.store.read_many(names)
-        self.withheld: list[str] = []
+        self.withheld: dict[str, int] = {}
 
     @property
     def texts(self) -> dict[str, str | None]:
@@ -190,16 +191,18 @@ class _Reading:
         return document.name
 
     def text(self, name: str) -> str:
-        """The document's text, without an editor's byte-order mark; empty when the document is missing or withheld."""
+        """The document's text, without an editor's byte-order mark and withheld passages; empty when it is missing."""
         if name not in self._stored:
             self._stored[name] = self._services.store.read(name)
         document = self._stored[name]
         if document is None:
             return ""
-        if self._services.store.is_withheld(name):
-            self.withheld.append(name)
-            return ""
-        return self._services.shown(document).text.removeprefix(BOM)
+        sifted = self._services.store.sifted(document)
+        if sifted.withheld:
+            self.withheld[name] = len(sifted.withheld)
+        shown = self._services.recalled_from(document)
+        text = shown.text.removeprefix(BOM) if shown else ""
+        return _GAP.sub("\n\n", text) if sifted.withheld else text
 
 
 def _near(services: Services) -> list[str]:

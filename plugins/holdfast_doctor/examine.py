@@ -264,8 +264,7 @@ def _conflicts(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
 
 def _provenance(memory: Holdfast) -> Iterator[Check]:
     """Memory that came with a clone. Silent where there is none."""
-    names, facts = memory.store.withheld()
-    told = provenance.sentence(names, facts=facts)
+    told = provenance.sentence(memory.store.withheld(), facts=len(memory.store.withheld_facts()), names=True)
     if told:
         yield _warn("provenance", told, provenance.NEXT_STEP)
 

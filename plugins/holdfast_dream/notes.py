@@ -25,17 +25,18 @@ class Note(NamedTuple):
 
 def window(services: Services, days: int) -> list[Note]:
     """Notes from the last ``days`` calendar days, including today, oldest first. Notes with only a title are left
-    out. So are notes from an untrusted clone, because a dream's result would count as written here. Source: readings
+    out. So are withheld passages, because a dream's result would count as written here. Source: readings
     A25, A26."""
     today = services.now().date()
     found = []
     for name in services.store.backend.names(services.layout.prefix(Surface.DAILY)):
         day = services.layout.day_of(Surface.DAILY, name)
-        if day is None or not 0 <= (today - day).days < days or services.store.is_withheld(name):
+        document = services.store.read(name) if day is not None and 0 <= (today - day).days < days else None
+        if day is None or document is None:
             continue
-        document = services.store.read(name)
-        if document is not None and content(document.text):
-            found.append(Note(day, name, document.text))
+        text = services.store.sifted(document).text
+        if content(text):
+            found.append(Note(day, name, text))
     return sorted(found)
 
 

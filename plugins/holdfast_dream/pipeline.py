@@ -218,9 +218,9 @@ class _Run:
         services.dispatch.require_all()  # every enabled validator checks text sent to a model
         name = services.layout.name(Surface.MEMORY)
         document = services.store.read(name)
-        if document is not None and services.store.is_withheld(name):
+        if document is not None and services.store.sifted(document).withheld:
             raise NotApplied(
-                f"{name} is withheld because this machine did not write it, so it may have come with a clone.",
+                f"{name} has lines that are withheld because this machine did not write them.",
                 next_step=provenance.NEXT_STEP,
             )
         old, rest = self._considered(name, document.text if document else "")

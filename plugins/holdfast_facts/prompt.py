@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define
 
-from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Refused
 from holdfast.text import recall
@@ -64,20 +63,21 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     backend = services.store.backend
     with backend.reading():
         stored = backend.count_facts()
-        if stored and services.store.is_withheld(provenance.FACTS):
-            logger.warning("the facts are left out of the prompt because they came with an untrusted clone")
-            stored = 0
         head = _admitted(services, _profile_text(profile.recalled(services)))
         limit = max_tokens // _LINE_TOKENS + 4
         while True:  # until the facts that were read no longer fit, or are all there are
-            facts = list(backend.strongest(min(limit, sys.maxsize))) if stored else []
+            read = list(backend.strongest(min(limit, sys.maxsize))) if stored else []
+            facts = services.store.known_facts(read)
+            hidden = len(read) - len(facts)
             disputed = {fact.id for one in origins.conflicts(facts) for fact in one.facts}
             stated = [_line(fact, disputed) for fact in facts]
-            block = _Block(head, stated, stored, fenced)
+            block = _Block(head, stated, stored - hidden, fenced)
             if limit >= stored or (used := count(block.render(len(stated)))) > max_tokens:  # enough, with one gate call
                 lines = _admit_facts(services, facts, stated)
-                block = _Block(head, lines, stored - (len(facts) - len(lines)), fenced)
+                block = _Block(head, lines, stored - hidden - (len(facts) - len(lines)), fenced)
                 if limit >= stored or (used := count(block.render(len(lines)))) > max_tokens:
+                    if hidden:
+                        logger.warning("%d facts that this machine did not write are left out of the prompt", hidden)
                     return _fitted(block, max_tokens, count)
             limit = max(limit * max_tokens // max(used, 1), limit) + 4  # as many as fit at the length of these
 

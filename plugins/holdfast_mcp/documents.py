@@ -44,12 +44,13 @@ def read(root: str, uri: str) -> str:
         document = memory.store.read(name) if name.startswith(tuple(layout.prefixes())) else None
         if document is None:
             raise _unknown(uri)
-        if memory.store.is_withheld(name):
+        shown = memory.services.recalled_from(document)
+        if shown is None:
             raise Refused(
                 "This document is withheld because this machine did not write it. It may have come with a clone.",
                 next_step=provenance.NEXT_STEP,
             )
-        return recall.fence(memory.services.shown(document).text.removeprefix(BOM))
+        return recall.fence(shown.text.removeprefix(BOM))
 
 
 def _unknown(uri: str) -> NotFound:

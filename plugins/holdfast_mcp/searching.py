@@ -74,9 +74,9 @@ def open_place(memory: Holdfast, arguments: Arguments) -> str:
     name, place = arguments.get("name", ""), arguments.get("place", "")
     around = arguments.get("around", _AROUND)
     if not name:
-        if memory.store.is_withheld(provenance.FACTS):
-            raise NotFound(provenance.sentence((), facts=True), next_step=provenance.NEXT_STEP)
         fact = memory.facts.get(place)
+        if not memory.store.known_facts([fact]):
+            raise NotFound(provenance.sentence({}, facts=1), next_step=provenance.NEXT_STEP)
         shown = [f"{fact.id} [{fact.category}] {fact.content}"]
         return recall.fence(_joined(memory, shown, surface="fact"))
     if name in memory.store.names():

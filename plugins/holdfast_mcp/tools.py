@@ -167,15 +167,16 @@ def _remember(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 
 
 def _search_facts(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
-    if memory.store.is_withheld(provenance.FACTS) and memory.facts.count():
-        return f"{provenance.sentence((), facts=True)} {provenance.NEXT_STEP}"
-    facts = memory.facts.list(order="confidence", category=arguments.get("category"))
+    stored = memory.facts.list(order="confidence", category=arguments.get("category"))
+    facts = memory.store.known_facts(stored)
+    withheld = provenance.sentence({}, facts=len(stored) - len(facts))
+    warning = f"\n{withheld} {provenance.NEXT_STEP}" if withheld else ""
     words = arguments.get("query", "").casefold().split()
     found = [f for f in facts if all(word in f.content.casefold() for word in words)]
     shown = found[: arguments.get("limit", 20)]
     if not shown:
-        return f"No fact matches ({len(facts)} searched)." if facts else "No such fact is stored."
-    head = f"{len(shown)} of {len(found)} facts, most confident first. `forget` takes the id."
+        return (f"No fact matches ({len(facts)} searched)." if facts else "No such fact is stored.") + warning
+    head = f"{len(shown)} of {len(found)} facts, most confident first. `forget` takes the id.{warning}"
     masked = memory.services.gate.outgoing_all([f"{f.id} {_line(f)}" for f in shown], surface="fact")
     return f"{head}\n" + recall.fence("\n".join(masked))
 

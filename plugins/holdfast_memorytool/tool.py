@@ -252,10 +252,10 @@ class MemoryTool:
 
     def _check_provenance(self, path: str, name: str) -> None:
         """Raises: MemoryToolError for a file from a clone, which the model may neither read nor pass on."""
-        if self._store.is_withheld(name) and self._is_file(name):
+        if self._is_file(name) and self._store.withheld_in(name):
             raise MemoryToolError(
-                f"Error: The file {path} is withheld because this machine did not write it, and the user does not "
-                "trust this project's memory yet. The user can read it with `holdfast show` and run `holdfast trust`."
+                f"Error: The file {path} is withheld because this machine did not write all of it. "
+                "`holdfast trust` shows it to the user and gives it to agents."
             )
 
     def _size(self, name: str) -> int:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from attrs import asdict, define, evolve, field
 
-from holdfast.config.provenance import FACTS as STORED_FACTS
 from holdfast.config.serde import stamp
 from holdfast.errors import ConfigError, Corrupt
 from holdfast.fs import durable, paths, safeopen
@@ -126,24 +125,24 @@ class _Export:
         for name in names:
             stored = self._services.store.read(name)
             shown = self._services.recalled(name)
-            if shown is not None and stored is not None:
-                self._done.masked += shown.text != stored.text
-                yield {"name": name, "text": shown.text}
-            elif stored is not None:
+            if stored is not None and self._services.store.sifted(stored).withheld:
                 self._done.withheld.append(name)
+            if shown is not None and stored is not None:
+                self._done.masked += shown.text != self._services.store.sifted(stored).text
+                yield {"name": name, "text": shown.text}
             self._tell()
 
     def _facts(self) -> Iterator[dict[str, object]]:
-        if self._services.store.is_withheld(STORED_FACTS):
-            if self._memory.facts.count():
-                self._done.withheld.append("facts")
-            return
+        hidden = {fact.id for fact in self._services.store.withheld_facts()}
+        if hidden:
+            self._done.withheld.append("facts")
         stored = iter(self._services.store.backend.facts())
         for row in self._memory.facts.export():
             fact = next(stored, None)
             self._done.masked += fact is not None and (fact.content, fact.source) != (row["content"], row["source"])
             self._tell()
-            yield row
+            if row["id"] not in hidden:
+                yield row
 
     def _events(self) -> Iterator[dict[str, object]]:
         gate = self._services.gate

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from holdfast.config.provenance import FACTS
 from holdfast.errors import ConfigError, Conflict, Unavailable
 from holdfast.facts.factrules import duplicate_key
 from holdfast.fs import durable, private
@@ -66,8 +65,8 @@ def migrate_project(services: Services, to: str, progress: Progress | None = Non
     try:
         private.make(services.state)
         with durable.lock(services.private("migrate.lock")):
-            if services.store.provenance is not None and services.is_remote:
-                services.store.provenance.register([*services.store.names(), FACTS])  # they did not come from a clone
+            if services.is_remote:
+                services.store.record_all()  # it did not come from a clone
             return migrate(
                 services.store.backend,
                 target,

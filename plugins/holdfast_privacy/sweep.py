@@ -254,15 +254,15 @@ class Walk:
             self._note("facts", "facts", count)
 
     def _update(self, old: Fact, new: Fact) -> None:
-        backend = self.services.store.backend
+        store = self.services.store
         try:
             if new.content != old.content:
-                backend.update_fact(old.id, content=new.content)
+                store.update_fact(old.id, content=new.content)
         except DuplicateFact:  # without their difference two facts are duplicates
-            backend.delete_fact(old.id)
+            store.backend.delete_fact(old.id)
             return
         if new.source != old.source:
-            backend.update_fact(old.id, source=new.source)
+            store.update_fact(old.id, source=new.source)
 
     # --- files
 

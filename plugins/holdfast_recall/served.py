@@ -6,7 +6,6 @@ from collections.abc import Collection
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from holdfast.config import provenance
 from holdfast.errors import NotFound
 from holdfast.storage import Hit, HitKind
 from holdfast_recall import texts, words
@@ -70,11 +69,10 @@ def _decisions(memory: Holdfast, name: str, stems: set[str]) -> list[dict[str, A
 
 
 def _described(memory: Holdfast, hit: Hit) -> dict[str, Any] | None:
-    """None for a withheld or removed entry."""
-    store = memory.services.store
+    """None for a removed entry. A store on a server withholds nothing."""
     if hit.kind == HitKind.FACT:
         try:
-            fact = None if store.is_withheld(provenance.FACTS) else memory.facts.get(hit.name)
+            fact = memory.facts.get(hit.name)
         except NotFound:
             fact = None
         if fact is None:
@@ -82,7 +80,7 @@ def _described(memory: Holdfast, hit: Hit) -> dict[str, Any] | None:
         at = fact.created_at.astimezone(memory.config.tz)
         named = {"name": "", "place": fact.id, "where": fact.id, "at": at, "role": str(fact.category)}
         return {"kind": texts.FACT, "text": fact.content, **named}
-    kind = None if store.is_withheld(hit.name) else texts.kind_of(memory, hit.name)
+    kind = texts.kind_of(memory, hit.name)
     if kind is None:
         return None
     named = {"name": hit.name, "place": "1", "where": hit.name, "at": texts.day_of(memory, hit.name), "role": ""}

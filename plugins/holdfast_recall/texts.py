@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.fs import durable, paths
@@ -28,6 +27,7 @@ from holdfast_sessions import archive
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
+    from holdfast.session.store import Store
 
 TURN, NOTE, DECISION, MEMORY, FACT, DOCUMENT = KINDS = ("turn", "note", "decision", "memory", "fact", "document")
 #: Maximum length of an entry, in characters. A longer turn becomes several entries with the same place.
@@ -107,14 +107,18 @@ def _documents(memory: Holdfast) -> Iterator[Source]:
     zone = memory.config.zone if memory.config.tz else f"{time.timezone} {time.altzone}"
     for name in services.store.names():
         stamp = _stamp(os.path.join(folder, *name.split("/"))) if local else whole
-        yield Source(DOCUMENT, name, f"{stamp} {zone} {services.store.is_withheld(name)}")
+        yield Source(DOCUMENT, name, f"{stamp} {zone} {_provenance(services.store)}")
 
 
 def _facts(memory: Holdfast) -> Source:
     store, config = memory.services.store, memory.services.config.storage
     local = Capability.LOCAL_FILES in store.backend.capabilities
     stamp = _stamp(os.path.join(_folder(memory), config.facts)) if local else _store_stamp(memory)
-    return Source(FACT, "", f"{stamp} {store.is_withheld(provenance.FACTS)}")
+    return Source(FACT, "", f"{stamp} {_provenance(store)}")
+
+
+def _provenance(store: Store) -> str:
+    return store.provenance.stamp if store.provenance is not None else ""
 
 
 def _folder(memory: Holdfast) -> str:
@@ -223,7 +227,7 @@ def _pieces(text: str, most: int = 0) -> list[str]:
 
 
 def document(memory: Holdfast, name: str) -> Iterator[Text]:
-    """A document's meaningful lines. None when it is withheld. Raises: Corrupt, Unavailable."""
+    """A document's meaningful lines, without withheld ones. Raises: Corrupt, Unavailable."""
     found = memory.services.recalled(name)
     kind = kind_of(memory, name) if found is not None else None
     if found is None or kind is None:
@@ -256,10 +260,8 @@ def day_of(memory: Holdfast, name: str) -> datetime | None:
 
 
 def facts(memory: Holdfast) -> Iterator[Text]:
-    """Every stored fact; none when they are withheld. Raises: Corrupt, Unavailable."""
-    if memory.services.store.is_withheld(provenance.FACTS):
-        return
-    for fact in memory.facts.list():
+    """Every stored fact that is not withheld. Raises: Corrupt, Unavailable."""
+    for fact in memory.store.known_facts(memory.facts.list()):
         yield Text(FACT, fact.id, fact.created_at.timestamp(), fact.category, fact.content)
 
 

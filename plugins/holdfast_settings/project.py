@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import frozen
 
-from holdfast.config import inforce, settings, trust
-from holdfast.errors import Refused
+from holdfast.config import inforce, provenance, settings
+from holdfast.errors import NotTrusted, PluginNotFound, Refused
 from holdfast.fs import durable, private
 from holdfast_settings.effective import HEADER
-
-if TYPE_CHECKING:
-    from holdfast.config.layout import Layout
 
 
 @frozen(kw_only=True)
@@ -57,7 +54,7 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
     config_from(wanted, "The requested setup")
     made, kept = [], []
     existing = settings.config_file(root)
-    notices = vouch(root) if existing is not None else ()
+    notices = begin(root) if existing is not None else ()
     if existing is None:
         settled: Mapping[str, Any] = wanted
         body = ("\n" + tomli_w.dumps(wanted)) if wanted else ""
@@ -67,7 +64,7 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
             durable.make_private_dir(os.path.dirname(path))
         durable.replace(path, (HEADER + body).encode("utf-8"), mode=0o644)
         made.append(name)
-        notices = vouch(root)
+        notices = begin(root)
     else:
         inforce.load(root)  # an invalid file is reported, not extended
         settled = inforce.resolve(root).data
@@ -82,37 +79,19 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
     return Done(root=root, made=tuple(made), kept=tuple(kept), notices=notices)
 
 
-def vouch(root: str) -> tuple[tuple[str, str], ...]:
-    """Record that the user set this project up, so that its memory is trusted.
+def begin(root: str) -> tuple[tuple[str, str], ...]:
+    """Record what the project holds now, so that whatever this machine adds counts as the user's own, and return a
+    sentence and its next step for each item that needs the user's trust. Raises: ConfigError; Corrupt, Unavailable."""
+    from holdfast import Holdfast
 
-    A clone that already holds documents was set up elsewhere, so nothing is recorded. Returns a sentence and its next
-    step for each item that needs the user's trust. Raises: ConfigError; Corrupt, Unavailable.
-    """
-    found = inforce.resolve(root)
-    notices = inforce.notices(found)
-    before = trust.record_of(root)
-    if before is not None and before.memory:
-        return tuple(notices)
-    if not found.foreign and not (settings.repository(root) and _has_documents(root, inforce.structured(found).layout)):
-        trust.record(root, memory=True)
-        return tuple(notices)
-    step = "Run `holdfast trust` to give your agents the memory that other machines wrote."
-    return (*notices, ("This project already holds stored memory that you have not trusted.", step))
-
-
-def _has_documents(root: str, layout: Layout) -> bool:
-    """Whether the layout's places for documents and facts hold any file, not counting the private folder."""
-    store = os.path.join(root, *layout.base.path.split("/"))
-    state = os.path.join(root, *settings.STATE_FOLDERS[layout.preset].split("/"))
-    for prefix in (*layout.prefixes(), layout.facts):
-        place = os.path.join(store, *prefix.split("/"))
-        if os.path.isfile(place) or os.path.islink(place):
-            return True
-        for folder, folders, files in os.walk(place):
-            folders[:] = [name for name in folders if os.path.join(folder, name) != state]
-            if any(name not in (".gitignore", "holdfast.toml") for name in files):
-                return True
-    return False
+    notices = inforce.notices(inforce.resolve(root))
+    try:
+        with Holdfast.open(root, lenient=True) as memory:
+            store = memory.store
+            told = provenance.sentence(store.withheld(), facts=len(store.withheld_facts()), names=True)
+    except (NotTrusted, PluginNotFound):
+        return tuple(notices)  # the store's place is one of the notices
+    return (*notices, (told, provenance.NEXT_STEP)) if told else tuple(notices)
 
 
 def _refuse_other(wanted: Mapping[str, Any], settled: Mapping[str, Any]) -> None:

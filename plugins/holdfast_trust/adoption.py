@@ -12,7 +12,6 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from holdfast.config import provenance
 from holdfast.errors import Unavailable
 from holdfast.fs import durable, private, safeopen
 from holdfast.fs.safeopen import Folder
@@ -23,10 +22,8 @@ from holdfast_sessions import rewriting
 
 _SESSIONS = "sessions"
 #: Not adopted, because they are meaningless elsewhere, rebuilt on demand, or unsafe. An intent to append may name any
-#: document and any position, and the register of written documents would vouch for a clone's documents.
-_OF_ITS_PLACE = frozenset(
-    {".gitignore", private.MARK, private.INDEX_SEEN, "append.intent", "facts.mark", "safe.jsonl", provenance.REGISTER}
-)
+#: document and any position.
+_OF_ITS_PLACE = frozenset({".gitignore", private.MARK, private.INDEX_SEEN, "append.intent", "facts.mark", "safe.jsonl"})
 _OF_ITS_PLACE_ENDS = (".lock", ".hint", ".mark", durable.TEMP_SUFFIX)
 
 

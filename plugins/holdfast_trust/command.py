@@ -17,6 +17,7 @@ from holdfast_trust import reasons
 
 if TYPE_CHECKING:
     from holdfast.config.inforce import InForce
+    from holdfast_trust.withheld import Withheld
 
 #: The command's help heading, and its summary line.
 HEADING = "Manage"
@@ -41,7 +42,8 @@ def configure(parser: ArgumentParser) -> None:
         examples("holdfast trust", "holdfast trust --yes", "holdfast trust --list", "holdfast trust --revoke")
         + "\n\nA cloned project is data: settings in its files that name a server, a program or a place, load a plugin,"
         "\nweaken a check, delete or spend money count only when you trust the project for exactly these settings."
-        "\nA change needs trust again. Trust also lets documents that came with the project reach your agents."
+        "\nA change needs trust again. The same holds for stored memory that this machine did not write, line by line:"
+        "\nyour agents get it after you have seen it here."
         "\nExit code 1 when trust is needed and was not given."
     )
 
@@ -70,33 +72,41 @@ def run(args: Namespace) -> int:
 
 def _trust(out: Term, root: str, args: Namespace) -> int:
     from holdfast.config import inforce, trust
+    from holdfast_trust.withheld import Withheld
 
     found = inforce.resolve(root, obey_others=True)
     inforce.structured(found)  # a mistake is named before it is trusted
     foreign = found.foreign.startswith(os.path.join(root, ""))
-    needed = bool(found.withheld) or foreign or not inforce.is_memory_trusted(root)
-    given = False
+    has_asked = bool(found.withheld) or foreign
+    can_ask = not args.json and sys.stdin is not None and sys.stdin.isatty()
+    is_given = not has_asked or args.yes
     if not args.json:
-        _say(out, root, found, needed=needed)
-    if needed:
-        can_ask = not args.json and sys.stdin is not None and sys.stdin.isatty()
-        given = args.yes or (can_ask and confirmed(f"Trust {home_short(root)}?"))
-    if given:
-        trust.record(root, settings={**found.withheld, **found.trusted}, memory=True)
+        _say_settings(out, root, found, has_asked=has_asked)
+    if has_asked and not args.yes and can_ask:
+        is_given = confirmed(f"Trust the settings of {home_short(root)}?")
+    if has_asked and is_given:
+        trust.record(root, {**found.withheld, **found.trusted})
+    # Settings that were not accepted can decide where memory is stored.
+    memory = Withheld.of(root) if is_given else None
+    is_seen = memory is not None and not memory.number
+    if memory is not None and memory.number:
+        if not args.json:
+            memory.say(out)
+        is_seen = args.yes or (can_ask and confirmed("Give this memory to your agents?"))
+        if is_seen:
+            memory.accept()
+    is_done = is_given and is_seen
     if args.json:
-        table = _table(root, found, is_trusted=given or not needed)
-        out.json(table if given or not needed else {**table, "ok": False, "error": _error(root)})
-    elif given:
+        table = _table(root, found, memory, is_trusted=is_done, is_seen=is_seen)
+        out.json(table if is_done else {**table, "ok": False, "error": _error(root)})
+    elif is_done:
         out.say(f"{out.mark('ok')} {out.bold(home_short(root))} is trusted")
-    elif needed and not args.json and not (sys.stdin is not None and sys.stdin.isatty()):
+    elif not can_ask:
         out.say(f"\n  next: {_NEXT}")
-    return 0 if given or not needed else 1
+    return 0 if is_done else 1
 
 
-def _say(out: Term, root: str, found: InForce, *, needed: bool) -> None:
-    shown = out.bold(home_short(root))
-    if not needed:
-        out.say(f"{out.mark('ok')} {shown} is trusted")
+def _say_settings(out: Term, root: str, found: InForce, *, has_asked: bool) -> None:
     if found.foreign:
         out.say(out.wrapped(f"{home_short(found.foreign)} belongs to another user", first=f"{out.mark('warn')} "))
     rows = {**found.withheld, **found.trusted}
@@ -106,13 +116,11 @@ def _say(out: Term, root: str, found: InForce, *, needed: bool) -> None:
         state = "not in force without your trust" if found.withheld or found.foreign else "in force"
         out.say(f"{count(len(rows), 'setting')} in {out.plain(found.source)} {verb} {state}:")
         out.say(out.table([(k, _value(k, v), reasons.reason(k)) for k, v in rows.items()], head=head))
-    elif needed:
-        out.say(f"No setting in {shown} needs trust.")
-    if needed:
-        out.say("With trust, documents that came with the project reach your agents.")
+    elif has_asked:
+        out.say(f"No setting in {out.bold(home_short(root))} needs trust.")
 
 
-def _table(root: str, found: InForce, *, is_trusted: bool) -> dict[str, Any]:
+def _table(root: str, found: InForce, memory: Withheld | None, *, is_trusted: bool, is_seen: bool) -> dict[str, Any]:
     from holdfast.config import inforce, trust
 
     rows = {**found.withheld, **found.trusted}
@@ -120,10 +128,11 @@ def _table(root: str, found: InForce, *, is_trusted: bool) -> dict[str, Any]:
         "ok": True,
         "root": root,
         "trusted": is_trusted,
-        "memory": inforce.is_memory_trusted(root),
+        "memory": is_seen,
         "digest": trust.digest(inforce.portable(root)),
         "foreign": found.foreign,
         "settings": [{"key": k, "value": _shown(k, v), "it": reasons.reason(k)} for k, v in rows.items()],
+        "withheld": memory.table() if memory else [],
     }
 
 
@@ -136,10 +145,7 @@ def _list(out: Term, *, as_json: bool) -> int:
 
     found = trust.records().values()
     if as_json:
-        rows = [
-            {"root": r.root, "digest": r.digest, "settings": dict(r.settings), "memory": r.memory, "at": r.at}
-            for r in found
-        ]
+        rows = [{"root": r.root, "digest": r.digest, "settings": dict(r.settings), "at": r.at} for r in found]
         out.json({"ok": True, "projects": rows})
         return 0
     if not found:
@@ -152,8 +158,10 @@ def _list(out: Term, *, as_json: bool) -> int:
 
 def _revoke(out: Term, root: str, *, as_json: bool) -> int:
     from holdfast.config import trust
+    from holdfast.config.seen import Seen
 
     was = trust.revoke(root)
+    was = Seen(root).forget_trust() or was
     if as_json:
         out.json({"ok": True, "root": root, "revoked": was})
     elif was:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -61,6 +62,8 @@ class Start:
     tokens: int
     parts: tuple[Part, ...]
     withheld: str = ""
+    #: The withheld passages of documents that are loaded, which the agent does not get.
+    left_out: tuple[Loaded, ...] = ()
 
 
 def start(project: Project) -> Start:
@@ -78,9 +81,24 @@ def start(project: Project) -> Start:
             groups.append(("", _RESUME, []))
         groups[-1][2].append(line)
     origins = project.origins()
-    count = project.services.count_tokens
+    count, layout = project.services.count_tokens, project.services.layout
     parts = [_part(project, origins, name, why, lines) for name, why, lines in groups]
-    return Start(text=text, tokens=count(text), parts=tuple(parts), withheld=brief.withheld)
+    left_out = _left_out(project, [layout.name(Surface.HANDOFF), *names]) if brief.withheld else ()
+    return Start(text=text, tokens=count(text), parts=tuple(parts), withheld=brief.withheld, left_out=left_out)
+
+
+def _left_out(project: Project, names: Iterable[str]) -> tuple[Loaded, ...]:
+    store, count = project.services.store, project.services.count_tokens
+    found = []
+    for name in dict.fromkeys(names):
+        document = store.read(name)
+        withheld = store.sifted(document).withheld if document else ()
+        masked = project.masked(*(one.text for one in withheld))
+        found += [
+            Loaded(text=text, tokens=count(text), source=f"{name}:{one.line}")
+            for one, text in zip(withheld, masked, strict=True)
+        ]
+    return tuple(found)
 
 
 def _reasons(project: Project, brief: Brief) -> dict[str, str]:

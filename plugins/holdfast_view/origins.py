@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, frozen
 
+from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import notes
@@ -135,9 +136,10 @@ def _named(project: Project, name: str, number: int) -> tuple[str, int, str]:
     """The document, the line's number and its text. Raises: NotFound."""
     shown = project.document(_stored_name(project, name))
     lines = shown.text.split("\n")
-    if shown.withheld:
+    if number <= len(lines) and not lines[number - 1] and number in shown.withheld_lines:
         raise NotFound(
-            f"{shown.name} came with a clone and is withheld.", next_step="Read it, then run `holdfast trust`."
+            f"Line {number} of {shown.name} is withheld, because this machine did not write it.",
+            next_step=provenance.NEXT_STEP,
         )
     if number > len(lines) or not lines[number - 1].strip():
         raise NotFound(f"{shown.name} has nothing in line {number}.", next_step=f"See `holdfast show {shown.name}`.")
@@ -223,10 +225,6 @@ def _turns(project: Project, session: str, line: str, *, before: datetime | None
 
 def _facts(project: Project, wanted: str) -> list[Trace]:
     """Facts whose id begins with ``wanted``, stored or gone. Raises: NotFound."""
-    if project.facts_withheld:
-        raise NotFound(
-            "The facts came with a clone and are withheld.", next_step="Read them, then run `holdfast trust`."
-        )
     found = _known(project, wanted)
     if not found:
         raise NotFound(f"There is no fact {wanted!a}.", next_step="List the facts with `holdfast facts`.")
@@ -236,7 +234,7 @@ def _facts(project: Project, wanted: str) -> list[Trace]:
 def _known(project: Project, wanted: str) -> list[Trace]:
     """The fact whose id begins with ``wanted`` with its sources, or several facts without them."""
     stored = {fact.id: fact for fact in project.facts() if fact.id.startswith(wanted)}
-    entries = [] if project.facts_withheld else list(_history(project))
+    entries = list(_history(project))
     gone = {one.id: one for one in entries if one.id.startswith(wanted) and one.id not in stored}
     if not stored and not gone:
         return []

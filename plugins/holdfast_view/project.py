@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve, frozen
 
-from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import notes
@@ -61,12 +60,13 @@ class NoteDay(NamedTuple):
 
 @frozen(kw_only=True)
 class Shown:
-    """A document as it may be shown. ``withheld`` is true for a document that came with a clone and is not trusted; its
-    text is then empty."""
+    """A document as it may be shown. ``withheld`` counts the passages that were left out because this machine did
+    not write them."""
 
     name: str
     text: str
-    withheld: bool = False
+    withheld: int = 0
+    withheld_lines: frozenset[int] = frozenset()
 
 
 class Project:
@@ -159,14 +159,15 @@ class Project:
         found = store.read(name) if self.services.layout.surface_of(name) or name in self.names() else None
         if found is None:
             raise NotFound(f"There is no document {name!r}.", next_step="List the documents with `holdfast show`.")
-        if store.is_withheld(name):
-            return Shown(name=name, text="", withheld=True)
-        key = (name, found.revision)
+        sifted = store.sifted(found)
+        number = len(sifted.withheld)
+        hidden = frozenset(line for one in sifted.withheld for line in one.lines)
+        key = (name, f"{found.revision} {number}")
         if key not in self._texts:
             if len(self._texts) >= _KEPT:
                 del self._texts[next(iter(self._texts))]
-            self._texts[key] = self.services.shown(found).text
-        return Shown(name=name, text=self._texts[key])
+            self._texts[key] = self.services.shown(found._replace(text=sifted.text)).text
+        return Shown(name=name, text=self._texts[key], withheld=number, withheld_lines=hidden)
 
     def standing(self, surface: Surface) -> Shown:
         """A single-document surface's document; empty when missing. Raises: as :meth:`document`."""
@@ -198,7 +199,7 @@ class Project:
             return NoteDay(day, name, known.flushes)
         store = self.services.store
         try:
-            found = None if store.is_withheld(name) else store.read(name)
+            found = store.read(name)
         except HoldfastError:
             found = None
         if found is None:
@@ -206,20 +207,20 @@ class Project:
         elif known is not None and known.revision == found.revision:
             flushes = known.flushes
         else:
-            flushes = tuple(_flushes(found.text))
+            flushes = tuple(_flushes(store.sifted(found).text))
         self._days[name] = _Known(time.monotonic(), found.revision if found else "", flushes)
         return NoteDay(day, name, flushes)
 
     # facts
 
     @property
-    def facts_withheld(self) -> bool:
-        """Whether the stored facts came with an untrusted clone. Raises: Unavailable."""
-        return self.services.store.is_withheld(provenance.FACTS)
+    def facts_withheld(self) -> int:
+        """The number of stored facts that are withheld from agents. Raises: Corrupt; Unavailable."""
+        return len(self.services.store.withheld_facts())
 
     def facts(self) -> list[Fact]:
-        """All facts as stored, newest first; mask those shown. Empty when withheld. Raises: Corrupt; Unavailable."""
-        return [] if self.facts_withheld else self.memory.facts.list()[::-1]
+        """All facts that are not withheld, newest first; mask those shown. Raises: Corrupt; Unavailable."""
+        return self.services.store.known_facts(self.memory.facts.list()[::-1])
 
     def shown_facts(self, facts: Sequence[Fact]) -> list[Fact]:
         """The facts, masked. Raises: PluginError."""

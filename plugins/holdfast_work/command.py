@@ -84,7 +84,8 @@ def as_table(work: Work) -> dict[str, Any]:
 def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
     entries = memory.work.list(everything=args.all)
     name = memory.services.layout.name(Surface.HANDOFF)
-    withheld = sentence([name]) if memory.store.is_withheld(name) else ""
+    number = memory.store.withheld_in(name)
+    withheld = sentence({name: number} if number else {})
     number = sum(w.is_open for w in entries)
     if args.json:
         out.json({"ok": True, "open": number, "work": [as_table(w) for w in entries], "withheld": withheld})

@@ -46,8 +46,8 @@ class WorkList:
         self._name = services.layout.name(Surface.HANDOFF)
 
     def list(self, *, everything: bool = False) -> tuple[Work, ...]:
-        """The open entries, newest first; with ``everything``, followed by ended entries, newest first. Empty when the
-        handoff is withheld. Raises: Corrupt; Unavailable; PluginError."""
+        """The open entries, newest first; with ``everything``, followed by ended entries, newest first. Withheld
+        entries are left out. Raises: Corrupt; Unavailable; PluginError."""
         document = self._services.recalled(self._name)
         entries = handoff.parse(document.text, self._name) if document else ()
         there = tuple(w for w in entries if w.is_open)
@@ -168,7 +168,7 @@ class WorkList:
 
     def _withheld(self) -> str:
         store = self._services.store
-        return provenance.NEXT_STEP if store.is_withheld(self._name) else ""
+        return provenance.NEXT_STEP if store.withheld_in(self._name) else ""
 
 
 def _put(there: Iterable[Work], new: Work) -> tuple[Work, ...]:

@@ -179,9 +179,9 @@ class Workflow:
     def _shown(self, loaded: Loaded) -> Loaded:
         """A file's text, redacted for output."""
         services = self._services
-        if services.store.is_withheld(loaded.name):
+        if services.store.withheld_in(loaded.name):
             raise Refused(
-                f"{loaded.name} is withheld because this machine did not write it, so it may have come with a clone.",
+                f"{loaded.name} has lines that are withheld because this machine did not write them.",
                 next_step=provenance.NEXT_STEP,
             )
         return evolve(loaded, text=services.gate.outgoing(loaded.text, surface=loaded.surface, name=loaded.name))

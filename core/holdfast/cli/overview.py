@@ -9,7 +9,6 @@ from holdfast.cli import state
 from holdfast.cli.humanize import ago, count
 from holdfast.cli.problem import tell
 from holdfast.cli.terminal import Term, home_short
-from holdfast.config.provenance import FACTS
 from holdfast.errors import HoldfastError
 from holdfast.journal.safety import State
 from holdfast.text.plain import in_one_line
@@ -103,8 +102,7 @@ def _known(memory: Holdfast, now: Status) -> Iterator[tuple[str, str]]:
             new = f", {count(len(changed[-1].added), 'new line')}" if changed[-1].added else ", nothing new"
             yield "dreamed", f"{ago(changed[-1].at, now.at)}{new}"
     with suppress(HoldfastError):
-        if not memory.store.is_withheld(FACTS):
-            yield "facts", f"{memory.store.backend.count_facts():,}"
+        yield "facts", f"{memory.store.backend.count_facts() - len(memory.store.withheld_facts()):,}"
 
 
 def _due(memory: Holdfast, now: Status, brief: Brief | None) -> Iterator[tuple[str, str]]:

@@ -153,15 +153,11 @@ def portable(root: str, env: Mapping[str, str] | None = None) -> dict[str, objec
 
 
 def is_memory_trusted(root: str, env: Mapping[str, str] | None = None) -> bool:
-    """Whether documents that came with the project at ``root`` may reach an agent.
+    """Whether ``HOLDFAST_TRUST`` gives agents all memory of the project at ``root``, as in CI.
 
-    True with a trust record for them, or when ``HOLDFAST_TRUST`` holds the digest of all project settings that need
-    trust. For a project without such settings, that is the digest of ``{}``. Never raises because of a project's
-    contents.
+    It holds the digest of all project settings that need trust. For a project without such settings, that is the
+    digest of ``{}``. Never raises because of a project's contents.
     """
-    found = trust.record_of(root, env)
-    if found is not None and found.memory:
-        return True
     named = (os.environ if env is None else env).get(trust.VARIABLE, "").strip()
     if not named:
         return False

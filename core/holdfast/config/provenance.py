@@ -1,9 +1,10 @@
-"""Track which stored documents this machine wrote, which came with a clone, and which must still exist.
+"""Which passages of the stored memory agents may have: those written here, and those that the user has seen.
 
-A cloned project can contain documents and facts meant to mislead an agent. So the private folder holds a register,
-``state/written``, of the names that this machine created. A document that already existed stays foreign, even when this
-machine appends to it. In a git repository, foreign documents are withheld from agents until the user trusts the
-project's memory (:mod:`holdfast.config.trust`). A folder outside any repository is not a clone, so nothing is withheld.
+A clone, a pull or an unpacked archive can bring documents and facts meant to mislead an agent. So every write of this
+machine is recorded (:mod:`holdfast.config.seen`), and a passage that is not recorded is judged once: one that was typed
+or committed in this checkout, or committed by one of the user's ``[trust] authors``, is recorded too; any other is
+*withheld* from agents until ``holdfast trust`` shows it. A store on a server is never withheld, because the user named
+the server.
 
 A second list, ``state/stored``, names the documents created here and read back, and those deleted by a call. A document
 that disappeared from the store without such a call is missing (:mod:`holdfast_data_loss.losses`).
@@ -12,81 +13,260 @@ that disappeared from the store without such a call is missing (:mod:`holdfast_d
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.config.seen import BEFORE, FOREIGN, OWN, TRUSTED, Seen
 from holdfast.fs import durable, private, safeopen
+from holdfast.text import passages, untrusted
+from holdfast.text.passages import Passage
 
-REGISTER: Final = "written"
+if TYPE_CHECKING:
+    from holdfast.fs.gitlines import Origins
+    from holdfast.models import Fact
+
 STORED: Final = "stored"
-#: The register's name for the facts. No document can have this name.
+#: The lists' name for the facts. No document can have this name.
 FACTS: Final = "*facts"
-NEXT_STEP: Final = (
-    "`holdfast show NAME` prints a document for you; `holdfast trust` gives agents the memory that came with the clone."
-)
-_NAMED: Final = 3
+NEXT_STEP: Final = "`holdfast trust` shows it and gives it to agents."
+#: Limit for comparing two versions of a document; in a longer one with withheld passages nothing counts as new.
+_MOST_COMPARED: Final = 4_000_000
 _DELETED: Final = "*deleted "
+_FENCE: Final = "\n+++"
+
+
+class Sifted(NamedTuple):
+    """A document's text for agents. Withheld passages became blank, so that line numbers stay."""
+
+    text: str
+    withheld: tuple[Passage, ...]
 
 
 class Provenance:
-    """One project's register. Safe for several processes and threads.
+    """One project's provenance. Safe for several processes.
 
-    ``remote``: the store keeps its documents on a server, so they cannot come with a clone and are not withheld.
+    ``remote``: the store is on a server. ``folder`` and ``facts`` name the store's folder and facts file relative to
+    ``root`` where documents are files that git and an editor can change; otherwise they are empty.
     """
 
-    def __init__(self, root: str, state: str, *, remote: bool = False) -> None:
+    def __init__(self, root: str, state: str, *, remote: bool = False, folder: str = "", facts: str = "") -> None:
         self._root = root
         self._state = state
-        self._remote = remote
-        self._written = _Lines(os.path.join(state, REGISTER))
+        self.is_remote = remote
+        self._folder = folder
+        self._facts = facts
         self._stored = _Lines(os.path.join(state, STORED))
+        self._made: Seen | None = None
+        self._authors: tuple[str, ...] | None = None
 
-    def is_ours(self, name: str) -> bool:
-        """Whether this machine created the document. Memory on a server counts as created here, because the user named
-        the server. Costs one check of the register. Raises: Unavailable."""
-        return self._remote or name in self._written.read()
+    @property
+    def _seen(self) -> Seen:
+        if self._made is None:
+            self._made = Seen(self._root)
+        return self._made
 
-    def register(self, names: Iterable[str]) -> None:
-        """Record durably that this machine created the documents. Call it before writing them, so that a crash in
-        between does not make the user's own memory foreign. Raises: Unavailable."""
-        new = [name for name in names if not self.is_ours(name)]
-        if new:
-            private.make(self._state)
-            # A line also begins with a line end, because a crash can leave the previous line without one.
-            durable.append(self._written.path, "".join(f"\n{name}\n" for name in new).encode("utf-8"))
+    # recording
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether what the project held at first is recorded. Raises: Unavailable."""
+        return self.is_remote or self._seen.has_begun
+
+    def begin(self, documents: Iterable[tuple[str, str]]) -> None:
+        """Record what the project holds at first, which was not written here. Raises: Unavailable."""
+        self._seen.begin(self._digest(name, one.key) for name, text in documents for one in passages.split(text))
+
+    def record(self, name: str, before: str, after: str) -> None:
+        """Record the passages that a write of this machine adds. Call it before writing, so that a crash in between
+        does not withhold the user's own memory.
+
+        ``before`` is judged first, because git can no longer say where a line came from once this machine changed it.
+        A withheld passage that the write moves or changes stays withheld. Raises: Unavailable.
+        """
+        if self.is_remote:
+            return
+        withheld = self._withheld(name, before)
+        if not withheld:
+            self._seen.add(OWN, (self._digest(name, one.key) for one in passages.split(after)), flush=not self._folder)
+            return
+        old = {self._digest(name, one.key): one for one in passages.split(before)}
+        new = {self._digest(name, one.key): one for one in passages.split(after)}
+        foreign = {self._digest(name, one.key) for one in withheld}
+        tainted = foreign | _changed(list(old), list(new), foreign)
+        same = {part for one in withheld for part in (one.text, one.identity) if part}
+        tainted |= {digest for digest, one in new.items() if one.text in same or one.identity in same}
+        self._seen.add(BEFORE, tainted, flush=not self._folder)
+        self._seen.add(OWN, (one for one in new if one not in old and one not in tainted), flush=not self._folder)
+
+    def record_facts(self, facts: Iterable[Fact]) -> None:
+        """Record facts that this machine stores. Raises: Unavailable."""
+        if not self.is_remote:
+            self._seen.add(OWN, map(self._fact_digest, facts), flush=not self._folder)
+
+    def accept(self, documents: Mapping[str, Iterable[Passage]], facts: Iterable[Fact]) -> None:
+        """Record passages and facts that the user has seen. Raises: Unavailable."""
+        digests = [self._digest(name, one.key) for name, found in documents.items() for one in found]
+        self._seen.add(TRUSTED, [*digests, *map(self._fact_digest, facts)])
+
+    def forget_trust(self) -> bool:
+        """Withhold again what the user accepted; False when there was nothing. Raises: Unavailable."""
+        return self._seen.forget_trust()
+
+    @property
+    def is_long(self) -> bool:
+        """Whether :meth:`shorten` is due."""
+        return not self.is_remote and self._seen.is_long
+
+    def shorten(self, documents: Iterable[tuple[str, str]], facts: Iterable[Fact]) -> None:
+        """Drop old digests, except for those of the stored documents and facts. Raises: Unavailable."""
+        present = {self._digest(name, one.key) for name, text in documents for one in passages.split(text)}
+        self._seen.shorten(present | set(map(self._fact_digest, facts)))
+
+    # judging
+
+    @property
+    def stamp(self) -> str:
+        """Changes when a withheld passage may be shown, or the reverse. Raises: Unavailable."""
+        return "" if self.is_remote else f"{self._seen.stamp} {self._trusts_all}"
+
+    def sift(self, name: str, text: str) -> Sifted:
+        """The document's text without passages that are withheld from agents. Raises: Unavailable."""
+        shown = withheld = [] if self.is_remote or not text or self._trusts_all else self._withheld(name, text)
+        if any(one.identity for one in withheld):  # below the tables, a handoff repeats all of them for people
+            end = text.find(_FENCE, 1) + len(_FENCE)
+            text = text[:end] + _blank(text[end:])
+            shown = [one for one in withheld if one.end <= end]
+        parts, at = [], 0
+        for one in shown:
+            parts += [text[at : one.start], _blank(text[one.start : one.end])]
+            at = one.end
+        return Sifted("".join([*parts, text[at:]]), tuple(withheld))
+
+    def withheld_facts(self, facts: Iterable[Fact]) -> list[Fact]:
+        """Those of ``facts`` that are withheld from agents. A line typed into the facts file does not count as written
+        here, because the file is for programs. Raises: Unavailable."""
+        if self.is_remote:
+            return []
+        unknown = [fact for fact in facts if not self._seen.has(self._fact_digest(fact))]
+        if not unknown or self._trusts_all:
+            return []
+        pending = {fact.id: fact for fact in unknown if not self._is_foreign(self._fact_digest(fact))}
+        if not pending or not self._facts or not self._trusted_authors:
+            return unknown
+        lines = self._file_lines(self._facts)
+        numbers = {}
+        for number, line in enumerate(lines, 1):
+            try:
+                row = untrusted.from_json(line.encode()) if line else None
+            except ValueError:
+                continue
+            if isinstance(row, dict) and row.get("id") in pending:
+                numbers[row["id"]] = number
+        found = self._origins(self._facts, lines)
+        rows = [(self._fact_digest(fact), [numbers[fact.id]]) for fact in pending.values() if fact.id in numbers]
+        own = self._settle(rows, found._replace(here=()) if found else None)
+        return [fact for fact in unknown if self._fact_digest(fact) not in own]
+
+    def _withheld(self, name: str, text: str) -> list[Passage]:
+        """The passages that are neither recorded nor the user's own. Those below a heading that the user accepted
+        need only lines of their own."""
+        known: set[int] = set()
+        unknown = []
+        for one in passages.split(text):
+            if self._seen.has(self._digest(name, one.key)):
+                known.add(one.line)
+            else:
+                unknown.append(one)
+        digests = {one: self._digest(name, one.key) for one in unknown}
+        pending = [one for one in unknown if not self._is_foreign(digests[one])]
+        if not pending or not self._folder or not self._seen.has_begun:
+            return unknown
+        found = self._origins(f"{self._folder}/{name}", [line.rstrip() for line in text.split("\n")])
+        rows = [(digests[one], [*one.lines, *(n for _, n in one.above if n not in known)]) for one in pending]
+        own = self._settle(rows, found)
+        return [one for one in unknown if digests[one] not in own]
+
+    def _settle(self, rows: Iterable[tuple[str, Iterable[int]]], found: Origins | None) -> set[str]:
+        """Record and return the digests whose lines are all the user's own; record the others as foreign."""
+        if found is None:
+            return set()
+        own: set[str] = set()
+        foreign = []
+        for digest, numbers in rows:
+            allowed = set(found.authors)
+            if not self._seen.is_in(BEFORE, digest):
+                allowed |= set(found.here)
+            if allowed.issuperset(numbers):
+                own.add(digest)
+            else:
+                foreign.append(self._foreign_digest(digest))
+        self._seen.add(OWN, own, flush=False)
+        self._seen.add(FOREIGN, foreign, flush=False)
+        return own
+
+    def _origins(self, path: str, lines: Sequence[str]) -> Origins | None:
+        from holdfast.fs import gitlines  # only when something is new
+
+        return gitlines.origins(self._root, os.path.normpath(path), lines, self._trusted_authors)
+
+    def _file_lines(self, path: str) -> list[str]:
+        try:
+            data = safeopen.read(os.path.join(self._root, path), private=False)
+        except OSError:
+            return []
+        return [line.rstrip() for line in data.decode("utf-8", "replace").split("\n")]
+
+    @property
+    def _trusted_authors(self) -> tuple[str, ...]:
+        if self._authors is None:
+            from holdfast.config import settings
+
+            self._authors = settings.trusted_authors()
+        return self._authors
+
+    @property
+    def _trusts_all(self) -> bool:
+        from holdfast.config import inforce
+
+        return inforce.is_memory_trusted(self._root)
+
+    def _is_foreign(self, digest: str) -> bool:
+        return self._seen.is_in(FOREIGN, self._foreign_digest(digest))
+
+    def _foreign_digest(self, digest: str) -> str:
+        return self._seen.digest("foreign", digest, *self._trusted_authors)
+
+    def _digest(self, name: str, key: str) -> str:
+        return self._seen.digest(name, key)
+
+    def _fact_digest(self, fact: Fact) -> str:
+        return self._seen.digest(FACTS, fact.id, fact.content, str(fact.category), fact.source)
+
+    # documents that must still exist
 
     def stored(self) -> list[str]:
         """The documents created here, read back and not deleted by a call, sorted. None for a store on a server.
         Raises: Unavailable."""
-        lines = {} if self._remote else self._stored.read()
+        lines = {} if self.is_remote else self._stored.read()
         return sorted(name for name in lines if not name.startswith(_DELETED) and not _is_deleted(name, lines))
 
-    def confirm(self, name: str) -> None:
-        """Record that a document created here was read back. After a power cut the record can be gone.
+    def confirm(self, name: str, text: str) -> None:
+        """Record that a document was read back, if it was created here. After a power cut the record can be gone.
         Raises: Unavailable."""
-        if self._remote or not self.is_ours(name):
+        if self.is_remote:
             return
         lines = self._stored.read()
-        if name not in lines or _is_deleted(name, lines):
+        if name in lines and not _is_deleted(name, lines):
+            return
+        first = next(passages.split(text), None)
+        if first is None or self._seen.is_in(OWN, self._digest(name, first.key)):
+            private.make(self._state)
             durable.append(self._stored.path, f"\n{name}\n".encode(), flush=False)
 
     def delete(self, name: str) -> None:
         """Record durably that a call is about to delete the document. Raises: Unavailable."""
-        if not self._remote and name in self._stored.read():
+        if not self.is_remote and name in self._stored.read():
             durable.append(self._stored.path, f"\n{_DELETED}{name}\n".encode())
-
-    def is_withheld(self, name: str) -> bool:
-        """Whether the document is withheld from agents because this machine did not create it, the project is in a git
-        repository, and the user does not trust its memory. Raises: Unavailable."""
-        return not self.is_ours(name) and self.withholds()
-
-    def withholds(self) -> bool:
-        """Whether this project withholds documents that this machine did not write."""
-        if self._remote or not _is_in_repository(self._root):
-            return False
-        from holdfast.config import inforce  # only if there is anything to withhold
-
-        return not inforce.is_memory_trusted(self._root)
 
 
 class _Lines:
@@ -117,25 +297,38 @@ def _is_deleted(name: str, lines: Mapping[str, int]) -> bool:
     return lines.get(f"{_DELETED}{name}", -1) > lines[name]
 
 
-def _is_in_repository(root: str) -> bool:
-    folder = os.path.realpath(root)
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return False
-        folder = parent
-    return True
+def _changed(old: list[str], new: list[str], foreign: set[str]) -> set[str]:
+    """The digests of ``new`` that replace a foreign one of ``old``, as masking or shortening does."""
+    from difflib import SequenceMatcher
+
+    found: set[str] = set()
+    if len(old) * len(new) > _MOST_COMPARED:
+        return set(new) - set(old)
+    for kind, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "replace" and not foreign.isdisjoint(old[start:end]):
+            found.update(new[first:last])
+    return found
 
 
-def sentence(names: Iterable[str], *, facts: bool = False) -> str:
-    """One sentence that names the withheld documents; empty when there are none. Names may come from the clone too, so
-    text for an agent may only name the layout's documents."""
-    listed = list(names)
-    shown = ", ".join(listed[:_NAMED]) + (f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else "")
-    what = [f"{len(listed)} {'document' if len(listed) == 1 else 'documents'} ({shown})"] if listed else []
-    what += ["the stored facts"] if facts else []
-    if not what:
+def _blank(text: str) -> str:
+    return "\n" * text.count("\n")
+
+
+def sentence(withheld: Mapping[str, int], *, facts: int = 0, names: bool = False) -> str:
+    """One sentence that counts what is withheld; empty when nothing is. With ``names`` it lists documents, for people
+    only, because a clone chooses the names."""
+    number = sum(withheld.values())
+    parts = list(_parts(number, len(withheld), facts))
+    if not parts:
         return ""
-    return (
-        f"Withheld, because this machine did not write them and they may have come with a clone: {' and '.join(what)}."
-    )
+    shown = f" ({', '.join(sorted(withheld)[:3])}{', ...' if len(withheld) > 3 else ''})" if names and withheld else ""
+    why = "because this machine did not write it and you have not seen it"
+    return f"Withheld from agents, {why}: {' and '.join(parts)}{shown}."
+
+
+def _parts(number: int, documents: int, facts: int) -> Iterator[str]:
+    if number:
+        where = "1 document" if documents == 1 else f"{documents:,} documents"
+        yield f"{number:,} {'passage' if number == 1 else 'passages'} of {where}"
+    if facts:
+        yield f"{facts:,} stored {'fact' if facts == 1 else 'facts'}"

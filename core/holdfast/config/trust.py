@@ -1,7 +1,7 @@
-"""Records of trusted projects: which of their settings are trusted, and whether their stored memory is.
+"""Records of trusted projects: which of their settings are trusted. For memory see :mod:`holdfast.config.seen`.
 
 ``trust.json`` in the user's folder (:mod:`holdfast.fs.userdir`), mode 0600: ``{"v": 1, "projects": {REALPATH:
-{"digest": SHA-256 of the settings, "settings": {KEY: VALUE}, "memory": true, "at": ISO-8601}}}``. A cloned project
+{"digest": SHA-256 of the settings, "settings": {KEY: VALUE}, "at": ISO-8601}}}``. A cloned project
 cannot write there, so a record is the user's decision. :mod:`holdfast.config.inforce` decides which settings need
 trust. Agents' hooks use this at every event, so the parser is imported only when there is a record to read.
 """
@@ -28,14 +28,13 @@ _MAX_BYTES = 16 * 1024 * 1024
 class Record(NamedTuple):
     """The user's trust in the project at ``root``, a real path.
 
-    ``settings`` maps dotted keys to values, and ``digest`` is their digest. ``memory`` is true if documents that came
-    with the project are trusted too. ``at`` is the ISO-8601 time of the last change.
+    ``settings`` maps dotted keys to values, and ``digest`` is their digest. ``at`` is the ISO-8601 time of the last
+    change.
     """
 
     root: str
     digest: str
     settings: Mapping[str, object]
-    memory: bool
     at: str
 
 
@@ -91,33 +90,18 @@ def _canonical(settings: Mapping[str, object]) -> str:
     return json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
 
 
-def record(
-    root: str,
-    *,
-    settings: Mapping[str, object] | None = None,
-    memory: bool | None = None,
-    env: Mapping[str, str] | None = None,
-) -> Record:
-    """Record the user's trust in the project at ``root`` durably, and return the record.
+def record(root: str, settings: Mapping[str, object], env: Mapping[str, str] | None = None) -> Record:
+    """Record the user's trust in the project at ``root`` for exactly ``settings``, durably, and return the record.
 
-    ``settings`` replaces the trusted settings and ``memory`` says whether documents that came with the project are
-    trusted. None keeps the previous value; by default nothing is trusted. Raises: Corrupt, Unavailable.
+    Raises: Corrupt, Unavailable.
     """
     from datetime import UTC, datetime
 
     real = os.path.realpath(root)
+    at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    made = Record(root=real, digest=digest(settings), settings=dict(settings), at=at)
     with _changing(env) as projects:
-        before = _record(real, projects.get(real, {}))
-        kept = dict(before.settings) if before else {}
-        wanted = kept if settings is None else dict(settings)
-        made = Record(
-            root=real,
-            digest=digest(wanted),
-            settings=wanted,
-            memory=memory if memory is not None else bool(before and before.memory),
-            at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-        )
-        projects[real] = {"digest": made.digest, "settings": wanted, "memory": made.memory, "at": made.at}
+        projects[real] = {"digest": made.digest, "settings": made.settings, "at": at}
     return made
 
 
@@ -198,7 +182,7 @@ def _record(root: str, table: object) -> Record | None:
     """A record, or None for an entry in another form, which counts as no trust."""
     if not isinstance(table, dict):
         return None
-    settings, memory, at = table.get("settings"), table.get("memory"), table.get("at")
+    settings, at = table.get("settings"), table.get("at")
     if not isinstance(settings, dict) or not isinstance(table.get("digest"), str):
         return None
-    return Record(root, table["digest"], settings, memory is True, at if isinstance(at, str) else "")
+    return Record(root, table["digest"], settings, at if isinstance(at, str) else "")

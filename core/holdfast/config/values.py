@@ -64,6 +64,13 @@ class IdentityConfig(Section):
     machine: str = ""
 
 
+class TrustConfig(Section):
+    """Commits by these ``authors`` count as seen by the user: e-mail addresses, or fingerprints of signing keys. Only
+    the user's own file can set them."""
+
+    authors: tuple[str, ...] = ()
+
+
 def _check_share(value: float) -> None:
     if value != 0 and not 0.3 <= value <= 1:
         raise ValueError(f"{value} is not 0 and not from 0.3 to 1")
@@ -237,6 +244,7 @@ class Config(Section):
     workflow: WorkflowConfig = WorkflowConfig()
     retention: RetentionConfig = RetentionConfig()
     identity: IdentityConfig = IdentityConfig()
+    trust: TrustConfig = TrustConfig()
 
     def plugin(self, name: str) -> PluginConfig:
         """A plugin's settings; plugins on by default need no table."""

@@ -153,10 +153,9 @@ class Documents:
         if not missing:
             return None
         name = self.services.layout.name(Surface.HANDOFF)
-        if self.services.store.is_withheld(name):  # a clone's content must not become our own note
-            return None
         stored = self.services.store.read(name)
-        entries = handoff.parse(stored.text, name) if stored else ()
+        text = self.services.store.sifted(stored).text if stored else ""  # a clone's must not become our own note
+        entries = handoff.parse(text, name) if text else ()
         return next((w for w in entries if w.session == self.session_id and w.is_open), None)
 
     def work_left(self, flushed: Mapping[str, Any] | None) -> handoff.Work | None:

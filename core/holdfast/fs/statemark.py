@@ -38,7 +38,7 @@ def write(state: str) -> None:
 
     Raises: ConfigError for a key that cannot be used; Unavailable.
     """
-    key = _key(make=True)
+    key = secret(make=True)
     try:
         with Folder(state, syncable=True) as folder:
             found = os.fstat(folder.fd) if folder.fd >= 0 else os.lstat(state)
@@ -73,7 +73,7 @@ def is_valid(state: str) -> bool:
         if denied or error.errno in _NO_MARK:
             return False
         raise durable.unavailable(error, state, "check") from error
-    key = _key(make=False)
+    key = secret(make=False)
     if not key or head != _HEAD or proof != _hash(key, f"{head} {nonce} {inode} {owner}"):
         return False
     if os.environ.get(KEY_VARIABLE):
@@ -89,8 +89,8 @@ def _hash(key: bytes, text: str) -> str:
     return blake2b(text.encode("ascii"), key=key, digest_size=_KEY_BYTES).hexdigest()
 
 
-def _key(*, make: bool) -> bytes:
-    """The secret; empty when it is missing and must not be created."""
+def secret(*, make: bool) -> bytes:
+    """The user's secret key; empty when it is missing and must not be created."""
     shared = os.environ.get(KEY_VARIABLE)
     if shared:
         return _shared_key(os.path.expanduser(shared))

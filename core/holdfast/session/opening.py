@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from holdfast.config import inforce, settings
 from holdfast.config.provenance import Provenance
-from holdfast.errors import BadValue
+from holdfast.errors import BadValue, Unavailable
 from holdfast.fs import private, tracked
 from holdfast.plugin import discovery, options
 from holdfast.plugin.manager import Dispatch, PluginSettings
@@ -47,7 +48,15 @@ def opened(
     for name, plugin in plugins:
         dispatch.register(plugin, name)
     backend = _backend(settled, dispatch, found, folder)
-    provenance = Provenance(folder, state, remote=Capability.REMOTE in backend.capabilities)
+    files = Capability.LOCAL_FILES in backend.capabilities
+    path, facts = settled.storage.path, settled.storage.facts
+    provenance = Provenance(
+        folder,
+        state,
+        remote=Capability.REMOTE in backend.capabilities,
+        folder=path if files else "",
+        facts=f"{path}/{facts}" if files else "",
+    )
     services = Services(
         root=folder,
         state=state,
@@ -57,6 +66,8 @@ def opened(
         clock=clock or _system_clock,
         notices=(*notices, *filter(None, [private.notice(state)])),
     )
+    with suppress(Unavailable):  # what was not recorded stays withheld
+        services.store.begin()
     return services, found
 
 

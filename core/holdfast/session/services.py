@@ -66,12 +66,17 @@ class Services:
         return made
 
     def recalled(self, name: str) -> Document | None:
-        """The document, masked for an agent, a terminal or another file. None when it does not exist or is withheld
-        (:meth:`Store.is_withheld`). Raises: Corrupt; Unavailable; PluginError."""
+        """The document, masked, without the passages withheld from agents (:meth:`Store.sifted`). None when it does not
+        exist or nothing of it may be shown. Raises: Corrupt; Unavailable; PluginError."""
         document = self.store.read(name)
-        if document is None or self.store.is_withheld(name):
+        return self.recalled_from(document) if document else None
+
+    def recalled_from(self, document: Document) -> Document | None:
+        """As :meth:`recalled`, for a document that was read."""
+        text, withheld = self.store.sifted(document)
+        if withheld and not text.strip("+\n"):
             return None
-        return self.shown(document)
+        return self.shown(document._replace(text=text))
 
     def shown(self, document: Document) -> Document:
         """Mask a stored document, like everything that leaves the store. Raises: PluginError."""

@@ -6,11 +6,11 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from holdfast.config.layout import Layout
-from holdfast.config.provenance import FACTS
-from holdfast.errors import Conflict, Unavailable
+from holdfast.config.provenance import Sifted
+from holdfast.errors import Conflict, Corrupt, Unavailable
 from holdfast.fs import durable, private
 from holdfast.journal.journal import file_stem
 from holdfast.storage import ABSENT, Document, StorageBackend, block_marker, check_name, sha256
@@ -36,7 +36,7 @@ TRIES = 10
 class Store:
     """A :class:`StorageBackend` with checked names and verified writes. ``state`` is the project's private folder.
 
-    Documents it creates are registered in ``provenance``; without one, everything counts as written here."""
+    What it writes is recorded in ``provenance``; without one, everything counts as written here."""
 
     def __init__(
         self, backend: StorageBackend, layout: Layout, state: str, provenance: Provenance | None = None
@@ -58,49 +58,129 @@ class Store:
         """All documents of the layout's folders, sorted."""
         return sorted({n for prefix in self.layout.prefixes() for n in self.backend.names(prefix)})
 
-    def is_withheld(self, name: str) -> bool:
-        """Whether the document (or the facts, ``provenance.FACTS``) is withheld from agents, because it came with a
-        clone that the user does not trust. It may not exist. Raises: Unavailable."""
-        return self.provenance is not None and self.provenance.is_withheld(name)
+    def begin(self) -> None:
+        """Record, once, what the project held before this machine wrote to it. Until then nothing counts as written
+        here except for what this machine writes. Raises: Unavailable."""
+        if self.provenance is not None and not self.provenance.has_begun:
+            self.provenance.begin(self._documents())
 
-    def withheld(self) -> tuple[list[str], bool]:
-        """All documents withheld from agents, and whether stored facts are withheld too. Lists the store. Raises:
-        Corrupt, Unavailable."""
-        if self.provenance is None or not self.provenance.withholds():
-            return [], False
-        names = [name for name in self.names() if not self.provenance.is_ours(name)]
-        return names, not self.provenance.is_ours(FACTS) and self.backend.count_facts() > 0
+    def sifted(self, document: Document) -> Sifted:
+        """The document's text without the passages that are withheld from agents. Raises: Unavailable."""
+        if self.provenance is None:
+            return Sifted(document.text, ())
+        return self.provenance.sift(document.name, document.text)
+
+    def is_withheld(self, name: str) -> bool:
+        """Whether the document exists and agents may have nothing of it. Raises: Corrupt, Unavailable."""
+        document = self.read(name) if self.provenance is not None and not self.provenance.is_remote else None
+        if document is None:
+            return False
+        sifted = self.sifted(document)
+        return bool(sifted.withheld) and not sifted.text.strip("+\n")
+
+    def withheld_in(self, name: str) -> int:
+        """The number of the document's passages that are withheld from agents. Raises: Corrupt, Unavailable."""
+        document = self.read(name) if self.provenance is not None and not self.provenance.is_remote else None
+        return len(self.sifted(document).withheld) if document else 0
+
+    def known_facts(self, facts: Iterable[Fact]) -> list[Fact]:
+        """Those of ``facts`` that agents may have, in their order. Raises: Unavailable."""
+        listed = list(facts)
+        hidden = {fact.id for fact in self.provenance.withheld_facts(listed)} if self.provenance is not None else ()
+        return [fact for fact in listed if fact.id not in hidden] if hidden else listed
+
+    def withheld_facts(self) -> list[Fact]:
+        """The stored facts that are withheld from agents. Raises: Corrupt, Unavailable."""
+        if self.provenance is None or self.provenance.is_remote:
+            return []
+        return self.provenance.withheld_facts(self.backend.facts())
+
+    def withheld(self) -> dict[str, int]:
+        """The documents with passages that are withheld from agents, and how many. Reads the whole store.
+        Raises: Corrupt, Unavailable."""
+        if self.provenance is None or self.provenance.is_remote:
+            return {}
+        return {name: number for name in self.names() if (number := self.withheld_in(name))}
 
     def add_fact(self, fact: Fact, limit: int) -> AddResult:
-        """:meth:`StorageBackend.add_fact`, registering the facts when this is the first one. Raises the same
-        errors."""
-        self._begin_facts()
+        """:meth:`StorageBackend.add_fact`, recorded as written here. Raises the same errors."""
+        self._record_facts([fact])
         return self.backend.add_fact(fact, limit)
 
     def add_facts(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
         """:meth:`StorageBackend.add_facts`, as :meth:`add_fact`. Raises the same errors."""
-        self._begin_facts()
+        self._record_facts(facts)
         return self.backend.add_facts(facts, limit)
 
     def replace_facts(self, facts: Sequence[Fact], limit: int, older: Sequence[str]) -> list[AddResult | None]:
         """:meth:`StorageBackend.replace_facts`, as :meth:`add_fact`. Raises the same errors."""
-        self._begin_facts()
+        self._record_facts(facts)
         return self.backend.replace_facts(facts, limit, older)
 
-    def _begin_facts(self) -> None:
-        if self.provenance is not None and not self.provenance.is_ours(FACTS) and self.backend.count_facts() == 0:
-            self.provenance.register([FACTS])
+    def update_fact(self, fact_id: str, *, is_own: bool = False, **changed: Any) -> Fact:
+        """:meth:`StorageBackend.update_fact`. A fact that is withheld stays so, unless ``is_own``: the user states its
+        new content. Raises the same errors."""
+        is_own = is_own or bool(self.known_facts([self.backend.get_fact(fact_id)]))
+        fact = self.backend.update_fact(fact_id, **changed)
+        if is_own:
+            self._record_facts([fact])
+        return fact
+
+    def change_source(self, fact_id: str, change: Callable[[str], str]) -> None:
+        """:meth:`StorageBackend.change_source`, as :meth:`update_fact`. Raises the same errors."""
+        is_own = bool(self.known_facts([self.backend.get_fact(fact_id)]))
+        self.backend.change_source(fact_id, change)
+        if is_own:
+            self._record_facts([self.backend.get_fact(fact_id)])
+
+    def record_all(self) -> None:
+        """Record everything stored as written here, for a store that leaves a server. Raises: Corrupt, Unavailable."""
+        if self.provenance is not None:
+            self.provenance.is_remote = False
+            for name, text in self._documents():
+                self.provenance.record(name, "", text)
+            self.provenance.record_facts(self._facts())
+
+    def _record(self, name: str, before: str, after: str) -> None:
+        if self.provenance is not None:
+            self.provenance.record(name, before, after)
+            if self.provenance.is_long:
+                self.provenance.shorten(self._documents(), self._facts())
+
+    def _record_facts(self, facts: Sequence[Fact]) -> None:
+        if self.provenance is not None:
+            self.provenance.record_facts(facts)
+
+    def _documents(self) -> Iterator[tuple[str, str]]:
+        """Names and texts of the readable documents, one at a time."""
+        for name in self.names():
+            try:
+                document = self.backend.read(name)
+            except Corrupt:
+                continue
+            if document is not None:
+                yield name, document.text
+
+    def _facts(self) -> Iterator[Fact]:
+        """The facts up to a damaged one."""
+        try:
+            yield from self.backend.facts()
+        except Corrupt:
+            return
 
     def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> Written:
         """Append a block and read it back. Raises: Unavailable when the text read back lacks part of the block."""
         if block_marker(block_id) not in block:
             raise ValueError("the block does not hold its own marker")
-        self._begin(check_name(name))
-        self.backend.append(name, block, header, block_id)
+        if self.provenance is not None and not self.provenance.is_remote:
+            before = self.read(name)
+            text = before.text if before else ""
+            self._record(name, text, (text if text.endswith("\n") else f"{text}\n") + block if text else header + block)
+        self.backend.append(check_name(name), block, header, block_id)
         document = self.read(name)
         if document is None or block.strip("\n") not in document.text:
             raise silent(name)
-        self._confirm(name)
+        self._confirm(document)
         return proof_of(surface, document, block.strip("\n"))
 
     def change(self, surface: str, name: str, change: Callable[[str | None], str]) -> Written:
@@ -122,7 +202,7 @@ class Store:
                 before = self.backend.read(name)
                 text = change(before.text if before else None)
                 try:
-                    return self.replace(surface, name, text, before.revision if before else ABSENT)
+                    return self._replace(surface, name, text, before)
                 except Conflict:
                     continue
         raise conflicting(name, attempt)
@@ -144,12 +224,16 @@ class Store:
         back. Raises: Conflict when another process wrote; Unavailable when the stored text differs from the text
         written."""
         check_name(name)
-        if expected == ABSENT:
-            self._begin(name)
+        before = self.backend.read(name) if expected != ABSENT else None
+        return self._replace(surface, name, text, before, expected)
+
+    def _replace(self, surface: str, name: str, text: str, before: Document | None, expected: str = "") -> Written:
+        expected = expected or (before.revision if before else ABSENT)
+        self._record(name, before.text if before else "", text)
         revision = self.backend.write(name, text, expected=expected)
         after = self.backend.read(name)
         if after is not None and after.text == text:
-            self._confirm(name)
+            self._confirm(after)
             return proof_of(surface, after, text)
         if after is None or after.revision in (revision, expected):
             raise silent(name)
@@ -163,14 +247,9 @@ class Store:
             self.provenance.delete(check_name(name))
         self.backend.delete(check_name(name))
 
-    def _confirm(self, name: str) -> None:
+    def _confirm(self, document: Document) -> None:
         if self.provenance is not None:
-            self.provenance.confirm(name)
-
-    def _begin(self, name: str) -> None:
-        """Register a document that is about to be created, if it does not exist yet."""
-        if self.provenance is not None and not self.provenance.is_ours(name) and self.backend.read(name) is None:
-            self.provenance.register([name])
+            self.provenance.confirm(document.name, document.text)
 
 
 def pause(attempt: int) -> None:

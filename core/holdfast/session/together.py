@@ -64,7 +64,7 @@ class Together(Store):
     def append(self, surface: str, name: str, block: str, header: str, block_id: str) -> Written:
         if block_marker(block_id) not in block:
             raise ValueError("the block does not hold its own marker")
-        self._begin(check_name(name))
+        check_name(name)
         if name in self._stored or name in self._coming:
             stored = self.read(name)
             text = stored.text if stored else ""
@@ -79,8 +79,7 @@ class Together(Store):
     def change(self, surface: str, name: str, change: Callable[[str | None], str]) -> Written:
         if name in self._coming or name in self._unread:
             self._settle()  # the revision to compare with is known only when it is written
-        self._begin(check_name(name))
-        stored = self.read(name)
+        stored = self.read(check_name(name))
         text = self._coming[name] = change(stored.text if stored else None)
         return self._collected(surface, name, text, change=change)
 
@@ -154,11 +153,11 @@ class Together(Store):
             block = step.append.block.strip("\n")
             if stored is None or block not in stored.text:
                 raise silent(step.name)
-            self._confirm(step.name)
+            self._confirm(stored)
             return proof_of(step.surface, stored, block)
         if stored is None:
             raise silent(step.name)
         if stored.text != text and step.change:  # another process wrote right after: make sure that ours is in it
             return super().change(step.surface, step.name, step.change)
-        self._confirm(step.name)
+        self._confirm(stored)
         return proof_of(step.surface, stored, text)

@@ -143,7 +143,7 @@ def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
     from holdfast_settings import project
 
     if settings.config_file(where.root) is not None:
-        return (), project.vouch(where.root)
+        return (), project.begin(where.root)
     done = project.set_up(where.root)
     return done.made, done.notices
 

@@ -11,7 +11,7 @@ from holdfast.cli.args import add_json, examples, positive
 from holdfast.cli.humanize import ago
 from holdfast.cli.problem import UsageError, as_table, caution, tell
 from holdfast.cli.terminal import Term
-from holdfast.config.provenance import FACTS, NEXT_STEP, sentence
+from holdfast.config.provenance import NEXT_STEP, sentence
 from holdfast.errors import HoldfastError
 from holdfast.text.plain import json_safe
 from holdfast_facts.commands.remember import add_confidence, kind
@@ -126,9 +126,9 @@ def _row(fact: Fact) -> dict[str, object]:
 
 def _say_provenance(memory: Holdfast) -> None:
     """A line on stderr for facts that agents are not given."""
-    if memory.store.is_withheld(FACTS) and memory.facts.count():
+    if withheld := sentence({}, facts=len(memory.store.withheld_facts())):
         err = Term(sys.stderr)
-        err.say(err.wrapped(f"{sentence((), facts=True)} {NEXT_STEP}", first=f"{err.mark('warn')} ", rest="  "))
+        err.say(err.wrapped(f"{withheld} {NEXT_STEP}", first=f"{err.mark('warn')} ", rest="  "))
 
 
 def _show(memory: Holdfast, args: Namespace, out: Term) -> int:

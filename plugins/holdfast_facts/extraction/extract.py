@@ -115,15 +115,13 @@ def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) ->
 def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
     """Stored facts on the turns' subjects, masked. None when the facts came with a clone. Never raises, because an
     extractor can work without them."""
-    from holdfast.config import provenance
     from holdfast_facts.store import factsubject
     from holdfast_facts.store.lifecycle import Facts
 
     try:
-        if services.store.is_withheld(provenance.FACTS):
-            return ()
         texts = (m.text for turn in said for m in turn.messages)
-        return Facts(services).shown(factsubject.related(services.store.backend.facts(), texts, limit=_KNOWN))
+        near = factsubject.related(services.store.backend.facts(), texts, limit=_KNOWN)
+        return Facts(services).shown(services.store.known_facts(near))
     except HoldfastError as error:
         logger.warning("stored facts could not be shown to the extractors: %s", type(error).__name__)
         return ()

@@ -243,7 +243,7 @@ class Facts:
     def sign(self, fact_id: str, change: Callable[[str], str]) -> bool:
         """Change a fact's source, which names who states it. Returns False for a fact that is gone meanwhile."""
         try:
-            self._services.store.backend.change_source(fact_id, change)
+            self._services.store.change_source(fact_id, change)
         except NotFound:
             return False
         return True
@@ -377,13 +377,14 @@ class Facts:
         given = {"content": content, "category": category, "confidence": confidence}
         fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
         keep = self._services.config.facts.supersede and bool(fields)
-        backend = self._services.store.backend
         if keep:  # first, so that a crash cannot lose the old text
             if content is not None:
                 self._check_unique(old.id, content)
             self.trail.changed(old, fields, self._services.clock(), keep=True)
         try:
-            new = backend.update_fact(fact_id, content=content, category=category, confidence=confidence)
+            new = self._services.store.update_fact(
+                fact_id, is_own=content is not None, content=content, category=category, confidence=confidence
+            )
         except StorageError:
             if keep:  # another process was faster than the check
                 self.trail.unchanged(old, self._services.clock())

@@ -28,7 +28,7 @@ _RENDERED: Final = (".md", ".markdown")
 
 def notes(project: Project, renderer: Renderer, request: Request) -> str:
     shown = page(project.note_names(), request.text("page"), size=_NOTES)
-    withheld = project.services.store.is_withheld
+    withheld = project.services.store.withheld_in
     listed = set(project.names()) - {name for _, name in project.note_names()}
     return renderer.page(
         "notes.html",

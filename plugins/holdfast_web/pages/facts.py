@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve
 
+from holdfast.config import provenance
+from holdfast.errors import NotFound
 from holdfast.models import Category
 from holdfast_view import origins
 from holdfast_web.paging import page
@@ -57,8 +59,9 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     wanted = request.argument
     history = [one for one in project.memory.facts.trail.entries() if wanted in (one.id, one.by)]
     fact = next((fact for fact in project.facts() if fact.id == wanted), None)
-    if fact is None and (not history or project.facts_withheld):
-        project.memory.facts.get(wanted if not project.facts_withheld else "")  # raises, with the store's own next step
+    if fact is None and not history:
+        project.memory.facts.get(wanted)  # raises, with the store's own next step
+        raise NotFound(f"The fact {wanted} is withheld.", next_step=provenance.NEXT_STEP)
     texts = project.masked(*(one.content or "" for one in history))
     trace = origins.at(project, wanted) if fact else None
     return renderer.page(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import date
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
+from holdfast.config import provenance
 from holdfast.errors import HoldfastError
 from holdfast.journal.safety import State
 from holdfast_dream.dreamlog import Status as DreamStatus
@@ -57,9 +58,10 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
     shown = without_quiet_start(list(found.values()))
     nothing: tuple[Work, ...] = ()
     work = read(memory.work.list, nothing)
-    unknown: tuple[list[str], bool] = ([], False)
-    withheld, facts_withheld = read(project.services.store.withheld, unknown)
-    facts = 0 if facts_withheld else read(memory.facts.count, 0)
+    none: dict[str, int] = {}
+    withheld = read(project.services.store.withheld, none)
+    facts_withheld = read(lambda: project.facts_withheld, 0)
+    facts = read(memory.facts.count, 0) - facts_withheld
     names: list[tuple[date, str]] = read(project.note_names, [])
     last_flush = max((one.last_flush_at for one in now.sessions if one.last_flush_at), default=None)
     latest = sorted(
@@ -83,8 +85,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         days=shown,
         totals=totals(shown),
         **_pictures(shown),
-        withheld=withheld,
-        facts_withheld=facts_withheld,
+        withheld=provenance.sentence(withheld, facts=facts_withheld),
         spooled=read(lambda: memory.spool.sentence, ""),
         copy=memory.spool.last_brief() if project.is_remote and problems else None,
     )

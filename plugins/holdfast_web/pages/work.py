@@ -29,7 +29,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         page=page(work, request.text("page"), size=_ITEMS),
         chosen=chosen,
         handoff=name,
-        withheld=project.services.store.is_withheld(name) and project.services.store.read(name) is not None,
+        withheld=project.services.store.withheld_in(name),
     )
 
 

@@ -45,9 +45,9 @@ def _print(memory: Holdfast, names: list[str], *, raw: bool, as_json: bool) -> i
     if not raw:
         documents = [memory.services.shown(document) for document in documents]
     out, err = Term(), Term(sys.stderr)
-    withheld = [document.name for document in documents if memory.store.is_withheld(document.name)]
+    withheld = {document.name: number for document in documents if (number := memory.store.withheld_in(document.name))}
     if withheld:
-        err.say(err.wrapped(f"{sentence(withheld)} {NEXT_STEP}", first=f"{err.mark('warn')} ", rest="  "))
+        err.say(err.wrapped(f"{sentence(withheld, names=True)} {NEXT_STEP}", first=f"{err.mark('warn')} ", rest="  "))
         err.stream.flush()
     if as_json:
         out.json({"ok": True, "documents": [{**_row(memory, d), "text": d.text} for d in documents]})
@@ -73,7 +73,9 @@ def _list(memory: Holdfast, *, as_json: bool) -> int:
 
 
 def _note(row: dict[str, object]) -> str:
-    return f"{row['surface']}, not written here: withheld from agents" if row["withheld"] else str(row["surface"])
+    number = row["withheld"]
+    passages = f"{number} {'passage' if number == 1 else 'passages'}"
+    return f"{row['surface']}, {passages} withheld from agents" if number else str(row["surface"])
 
 
 def _read(memory: Holdfast, name: str) -> Document:
@@ -107,5 +109,5 @@ def _row(memory: Holdfast, document: Document) -> dict[str, object]:
         "surface": str(memory.services.layout.surface_of(document.name) or "other"),
         "size": len(document.text.encode("utf-8")),
         "revision": document.revision,
-        "withheld": memory.store.is_withheld(document.name),
+        "withheld": memory.store.withheld_in(document.name),
     }

@@ -99,9 +99,8 @@ def run(args: Namespace) -> int:
 
 
 def _withheld(memory: Holdfast) -> str:
-    """One sentence about memory that came with a clone. Other commands report an unreadable store."""
+    """One sentence about memory that is withheld from agents. Other commands report an unreadable store."""
     try:
-        names, facts = memory.store.withheld()
+        return sentence(memory.store.withheld(), facts=len(memory.store.withheld_facts()))
     except HoldfastError:
         return ""
-    return sentence(names, facts=facts)

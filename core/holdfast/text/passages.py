@@ -1,0 +1,157 @@
+"""Split a stored document into passages, the units of trust: headings, list items, paragraphs, tables of a handoff.
+
+A passage's key is its text with the headings and list items above it, so that a known line under another heading is
+another passage. The order of passages does not count.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from holdfast.text.plain import BOM
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FENCE = "+++"
+_TABLE = "[["
+_VERSION = "version = 1"  # the line above the tables
+_BULLETS = ("- ", "* ", "+ ")
+
+
+class Passage(NamedTuple):
+    """``text`` is ``document[start:end]`` without trailing blanks, and begins in line ``line``, 1-based.
+
+    ``above`` are the headings and list items it belongs to, each with its line. ``identity`` names a handoff's entry
+    whatever its content; it is empty elsewhere.
+    """
+
+    start: int
+    end: int
+    line: int
+    text: str
+    above: tuple[tuple[str, int], ...]
+    identity: str = ""
+
+    @property
+    def key(self) -> str:
+        return "\n".join([*(text for text, _ in self.above), "", self.text])
+
+    @property
+    def lines(self) -> range:
+        """Its own lines' numbers."""
+        return range(self.line, self.line + self.text.count("\n") + 1)
+
+
+def split(text: str) -> Iterator[Passage]:
+    """The passages in order. Whatever is in no passage is blank, or the ``+++`` around a handoff's tables."""
+    lines = _Lines(text)
+    first = next(lines, None)
+    if first is not None and first.text == _FENCE:
+        yield from _tables(lines)
+    elif first is not None:
+        lines.back = first
+    yield from _markdown(lines)
+
+
+class _Line(NamedTuple):
+    start: int
+    number: int
+    text: str
+
+
+class _Lines:
+    """The lines one at a time, because a list of short lines takes many times their bytes."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = self._number = 0
+        self.back: _Line | None = None
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> _Line:
+        if self.back is not None:
+            line, self.back = self.back, None
+            return line
+        if self._at >= len(self._text):
+            raise StopIteration
+        start, self._number = self._at, self._number + 1
+        end = self._text.find("\n", start)
+        self._at = len(self._text) if end < 0 else end + 1
+        raw = self._text[start : self._at].rstrip()
+        return _Line(start, self._number, raw.removeprefix(BOM) if self._number == 1 else raw)
+
+
+def _tables(lines: _Lines) -> Iterator[Passage]:
+    """A handoff's entries, up to the second fence."""
+    held: list[_Line] = []
+    for line in lines:
+        if line.text == _FENCE or line.text.startswith(_TABLE):
+            if held and [one.text for one in held] != [_VERSION]:
+                yield _passage(held, ())
+            held = []
+        if line.text == _FENCE:
+            return
+        if line.text:
+            held.append(line)
+    if held:
+        yield _passage(held, ())
+
+
+def _markdown(lines: _Lines) -> Iterator[Passage]:
+    headings: list[tuple[int, str, int]] = []  # level, text, line
+    items: list[tuple[int, str, int]] = []  # indent, first line, line
+    held: list[_Line] = []
+    above: tuple[tuple[str, int], ...] = ()
+    for line in lines:
+        indent = len(line.text) - len(line.text.lstrip())
+        level = _level(line.text)
+        is_item = _is_item(line.text[indent:])
+        if held and (not line.text or level or is_item or line.text.startswith("<!--") or held[0].text[:4] == "<!--"):
+            yield _passage(held, above)
+            held = []
+        if not line.text:
+            continue
+        if not held:
+            if level:
+                headings = [one for one in headings if one[0] < level]
+                items = []
+            elif is_item or indent:
+                items = [one for one in items if one[0] < indent]
+            else:
+                items = []
+            above = tuple((text, number) for _, text, number in (*headings, *items))
+            if level:
+                yield _passage([line], above)
+                headings.append((level, line.text, line.number))
+                continue
+            if is_item:
+                items.append((indent, line.text, line.number))
+        held.append(line)
+    if held:
+        yield _passage(held, above)
+
+
+def _passage(held: list[_Line], above: tuple[tuple[str, int], ...]) -> Passage:
+    text = "\n".join(line.text for line in held)
+    last = held[-1]
+    identity = text if held[0].text.startswith(_TABLE) else ""
+    if identity:
+        identity = "\n".join(line.text for line in held[1:3])  # session and flush
+    return Passage(held[0].start, last.start + len(last.text), held[0].number, text, above, identity)
+
+
+def _level(line: str) -> int:
+    """A heading's level; 0 for another line."""
+    level = len(line) - len(line.lstrip("#"))
+    return level if 0 < level <= 6 and line[level : level + 1] in (" ", "\t", "") else 0
+
+
+def _is_item(line: str) -> bool:
+    if line.startswith(_BULLETS):
+        return True
+    number, _, rest = line.partition(" ")
+    return bool(rest) and number[:-1].isdigit() and number[-1:] in ".)" and len(number) < 12
