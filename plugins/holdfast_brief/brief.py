@@ -115,7 +115,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     days = _newest_notes(services, reading)
     days = kept.notes(days) if kept else days
     unsafe = tuple(safety.all_unsafe(services.state))
-    withheld = provenance.sentence(reading.withheld, facts=len(services.store.withheld_facts()))
+    withheld = provenance.sentence(reading.withheld, facts=len(services.store.withheld_facts()), names=True)
     read_in = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files, *days)
     told = (conflicts.described(name, text) for name, text in ((handoff_name, torn), *read_in))
     lost = (

@@ -19,6 +19,7 @@ _REASONS = {
     "storage.spool": "lets context go before the server has the flush",
     "layout": "decides which files memory is written to",
     "retention": "decides which data is deleted",
+    "trust": "decides whose commits count as seen; holdfast reads it only from your own settings",
     "identity": "decides whose name a flush carries",
     "facts.max_facts": "deletes the facts above that number",
     "facts.supersede": "decides which parts of deleted facts are kept",

@@ -5,11 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from holdfast.config import inforce, trust
+from holdfast_trust.withheld import Withheld
 
 
 def trusted(project: Path) -> Path:
     """Trust the project's settings as they are now, and its memory; returns the project."""
     settings = inforce.portable(str(project))
     found = inforce.resolve(str(project))
-    trust.record(str(project), settings={**settings, **found.withheld, **found.trusted}, memory=True)
+    trust.record(str(project), {**settings, **found.withheld, **found.trusted})
+    if (project / ".holdfast").exists():
+        seen(project)
+    return project
+
+
+def seen(project: Path) -> Path:
+    """Accept the project's memory as it is now; returns the project."""
+    Withheld.of(str(project)).accept()
     return project

@@ -197,6 +197,7 @@ CORE: Mapping[str, Check] = {
     "identity.record": _users,
     "identity.person": _users,
     "identity.machine": _users,
+    "trust.authors": _users,
 }
 
 

@@ -72,9 +72,10 @@ class Provenance:
         """Whether what the project held at first is recorded. Raises: Unavailable."""
         return self.is_remote or self._seen.has_begun
 
-    def begin(self, documents: Iterable[tuple[str, str]]) -> None:
+    def begin(self, documents: Iterable[tuple[str, str]], facts: Iterable[Fact]) -> None:
         """Record what the project holds at first, which was not written here. Raises: Unavailable."""
-        self._seen.begin(self._digest(name, one.key) for name, text in documents for one in passages.split(text))
+        digests = [self._digest(name, one.key) for name, text in documents for one in passages.split(text)]
+        self._seen.begin([*digests, *map(self._fact_digest, facts)])
 
     def record(self, name: str, before: str, after: str) -> None:
         """Record the passages that a write of this machine adds. Call it before writing, so that a crash in between
@@ -143,28 +144,30 @@ class Provenance:
         return Sifted("".join([*parts, text[at:]]), tuple(withheld))
 
     def withheld_facts(self, facts: Iterable[Fact]) -> list[Fact]:
-        """Those of ``facts`` that are withheld from agents. A line typed into the facts file does not count as written
-        here, because the file is for programs. Raises: Unavailable."""
+        """Those of ``facts`` that are withheld from agents. Raises: Unavailable."""
         if self.is_remote:
             return []
         unknown = [fact for fact in facts if not self._seen.has(self._fact_digest(fact))]
         if not unknown or self._trusts_all:
             return []
         pending = {fact.id: fact for fact in unknown if not self._is_foreign(self._fact_digest(fact))}
-        if not pending or not self._facts or not self._trusted_authors:
+        if not pending or not self._facts or not self._seen.has_begun:
             return unknown
         lines = self._file_lines(self._facts)
-        numbers = {}
+        sealed: list[tuple[str, Sequence[int]]] = []
+        typed: list[tuple[str, Sequence[int]]] = []
         for number, line in enumerate(lines, 1):
             try:
                 row = untrusted.from_json(line.encode()) if line else None
             except ValueError:
                 continue
             if isinstance(row, dict) and row.get("id") in pending:
-                numbers[row["id"]] = number
+                # The store seals each line that it writes, also a remote's, so only an editor leaves one without.
+                (sealed if "crc" in row else typed).append((self._fact_digest(pending[row["id"]]), [number]))
+        if not typed and not self._trusted_authors:
+            return unknown
         found = self._origins(self._facts, lines)
-        rows = [(self._fact_digest(fact), [numbers[fact.id]]) for fact in pending.values() if fact.id in numbers]
-        own = self._settle(rows, found._replace(here=()) if found else None)
+        own = self._settle(typed, found) | self._settle(sealed, found._replace(here=()) if found else None)
         return [fact for fact in unknown if self._fact_digest(fact) not in own]
 
     def _withheld(self, name: str, text: str) -> list[Passage]:
@@ -315,13 +318,13 @@ def _blank(text: str) -> str:
 
 
 def sentence(withheld: Mapping[str, int], *, facts: int = 0, names: bool = False) -> str:
-    """One sentence that counts what is withheld; empty when nothing is. With ``names`` it lists documents, for people
-    only, because a clone chooses the names."""
+    """One sentence that counts what is withheld; empty when nothing is. With ``names`` it lists documents: for people,
+    or the layout's own, because a clone can choose other names."""
     number = sum(withheld.values())
     parts = list(_parts(number, len(withheld), facts))
     if not parts:
         return ""
-    shown = f" ({', '.join(sorted(withheld)[:3])}{', ...' if len(withheld) > 3 else ''})" if names and withheld else ""
+    shown = f" ({', '.join(sorted(withheld)[:3])}{', ...' if len(withheld) > 3 else ''})" if withheld and names else ""
     why = "because this machine did not write it and you have not seen it"
     return f"Withheld from agents, {why}: {' and '.join(parts)}{shown}."
 
@@ -331,4 +334,4 @@ def _parts(number: int, documents: int, facts: int) -> Iterator[str]:
         where = "1 document" if documents == 1 else f"{documents:,} documents"
         yield f"{number:,} {'passage' if number == 1 else 'passages'} of {where}"
     if facts:
-        yield f"{facts:,} stored {'fact' if facts == 1 else 'facts'}"
+        yield f"{facts:,} of the stored facts"

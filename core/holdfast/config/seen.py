@@ -29,8 +29,8 @@ class Seen:
     """One project's lists. Safe for several processes. ``root`` is the project's real path."""
 
     def __init__(self, root: str) -> None:
-        self._key = statemark.secret(make=True)
-        name = blake2b(os.fsencode(os.path.realpath(root)), key=self._key, digest_size=16).hexdigest()
+        self._secret = b""
+        name = blake2b(os.fsencode(os.path.realpath(root)), digest_size=16).hexdigest()
         self.folder = userdir.path(os.path.join(_FOLDER, name))
         self._lists = {kind: _List(os.path.join(self.folder, kind)) for kind in (OWN, TRUSTED, BEFORE, FOREIGN)}
 
@@ -41,7 +41,8 @@ class Seen:
 
     def digest(self, *parts: str) -> str:
         """A keyed digest of the strings."""
-        made = blake2b(key=self._key, digest_size=_BYTES)
+        self._secret = self._secret or statemark.secret(make=True)
+        made = blake2b(key=self._secret, digest_size=_BYTES)
         for part in parts:
             data = part.encode("utf-8", "surrogatepass")
             made.update(b"%d:" % len(data) + data)

@@ -62,7 +62,7 @@ class Store:
         """Record, once, what the project held before this machine wrote to it. Until then nothing counts as written
         here except for what this machine writes. Raises: Unavailable."""
         if self.provenance is not None and not self.provenance.has_begun:
-            self.provenance.begin(self._documents())
+            self.provenance.begin(self._documents(), self._facts())
 
     def sifted(self, document: Document) -> Sifted:
         """The document's text without the passages that are withheld from agents. Raises: Unavailable."""
@@ -90,10 +90,10 @@ class Store:
         return [fact for fact in listed if fact.id not in hidden] if hidden else listed
 
     def withheld_facts(self) -> list[Fact]:
-        """The stored facts that are withheld from agents. Raises: Corrupt, Unavailable."""
+        """The stored facts that are withheld from agents, up to a damaged one. Raises: Unavailable."""
         if self.provenance is None or self.provenance.is_remote:
             return []
-        return self.provenance.withheld_facts(self.backend.facts())
+        return self.provenance.withheld_facts(self._facts())
 
     def withheld(self) -> dict[str, int]:
         """The documents with passages that are withheld from agents, and how many. Reads the whole store.
