@@ -29,9 +29,17 @@ class HoldfastError(Exception):
 
 
 class ConfigError(HoldfastError, ValueError):
-    """The configuration is invalid. The message contains the key's path."""
+    """The configuration is invalid. The message contains the key's path.
+
+    For a mistake in a project's settings file, ``detail`` is that sentence, for people: the file may come from an
+    attacker, and agents read messages. The message then only has a code, the file and the line.
+    """
 
     exit_code = 2
+
+    def __init__(self, message: str, *, next_step: str = "", detail: str = "") -> None:
+        super().__init__(message, next_step=next_step)
+        self.detail = detail
 
 
 class NotTrusted(ConfigError):

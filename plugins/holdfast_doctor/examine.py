@@ -132,7 +132,7 @@ def _config(root: str) -> Check:
 
 
 def _trust(root: str) -> list[Check]:
-    lines = inforce.notices(inforce.resolve(root))
+    lines = inforce.notices(inforce.resolve(root), names=False)  # agents run `doctor` too
     return [_warn("trust", message, next_step) for message, next_step in lines]
 
 

@@ -40,6 +40,16 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    """The command for people: it quotes a mistake in the project's file, which other commands only locate."""
+    try:
+        return _run(args)
+    except ConfigError as error:
+        if not error.detail:
+            raise
+        raise ConfigError(error.detail, next_step="Correct it there.") from None
+
+
+def _run(args: Namespace) -> int:
     from holdfast.config import settings
     from holdfast_settings import effective
 

@@ -13,7 +13,7 @@ import os
 from typing import Any, NamedTuple
 
 from holdfast.config import harmless, settings, trust
-from holdfast.errors import HoldfastError, NotTrusted
+from holdfast.errors import ConfigError, HoldfastError, NotTrusted
 from holdfast.plugin import discovery
 
 TYPE_CHECKING = False
@@ -37,9 +37,10 @@ class InForce(NamedTuple):
     ``user`` are the user file's tables, ``written`` the project file's, and ``project`` the part of the
     latter in force. ``withheld`` maps dotted keys to values for project settings that need trust but lack it;
     ``trusted`` does so for those with trust. ``strange`` are unknown dotted keys in the project's file. ``foreign``
-    names another user's settings file, which holdfast ignores.
+    names another user's settings file, which holdfast ignores. ``root`` is the project.
     """
 
+    root: str
     data: dict[str, Any]
     source: str
     user: Mapping[str, Any]
@@ -72,7 +73,7 @@ def resolve(
     data = _merged(user, project if lenient else _merged(project, parted.strange))
     settings.apply_overrides(data, env)
     foreign = "" if written and not obey_others else settings.foreign_file(root, env)
-    return InForce(data, source, user, written, project, withheld, trusted, strange, foreign)
+    return InForce(root, data, source, user, written, project, withheld, trusted, strange, foreign)
 
 
 def hot(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False) -> dict[str, Any]:
@@ -117,18 +118,33 @@ def structured(found: InForce, env: Mapping[str, str] | None = None, *, lenient:
 
     if found.user:
         config_from(found.user, settings.user_file_shown(env))
+    try:
+        return _structured(found, env, lenient=lenient)
+    except ConfigError as error:
+        if not found.written:
+            raise
+        config_from(_outside(env)[0], _with_overrides("The default configuration", env))  # the user's own mistake
+        key = str(error).removeprefix(f"{found.source} is not valid: ").partition(": ")[0]
+        line = settings.line_of(found.root, key) if found.root else 0
+        raise settings.mistake(found.source, "bad-value", str(error), line=line) from None
+
+
+def _structured(found: InForce, env: Mapping[str, str] | None, *, lenient: bool) -> Config:
+    from holdfast.config.serde import config_from
+
     if found.withheld and not lenient:
         made = config_from(found.written, found.source)
         if made.storage.options:
             from holdfast.plugin import options
 
             options.check_named(made.storage.backend, made.storage.options)
-    source = found.source
-    for path in settings.overrides(env):
-        source = f"{source} with HOLDFAST_{path.upper().replace('.', '__')}"
     if found.data:
         _preset_defaults(found.data)
-    return config_from(found.data, source)
+    return config_from(found.data, _with_overrides(found.source, env))
+
+
+def _with_overrides(source: str, env: Mapping[str, str] | None) -> str:
+    return " with ".join([source, *(f"HOLDFAST_{path.upper().replace('.', '__')}" for path in settings.overrides(env))])
 
 
 def _preset_defaults(data: dict[str, Any]) -> None:
@@ -171,9 +187,12 @@ def require_places(found: InForce) -> None:
     """Refuse to open a store that untrusted settings would move. Raises: NotTrusted."""
     moved = [key for key in found.withheld if key.partition(".")[0] in _PLACES and key != "storage.spool"]
     if moved:
+        keys = [key for key in moved if key in harmless.CORE]  # another key may be a sentence for the agent
+        shown = f" ({shown_keys(keys)})" if keys else ""
         raise NotTrusted(
-            f"{found.source} decides where memory is stored ({shown_keys(moved)}), and the project is not trusted.",
+            f"{found.source} decides where memory is stored{shown}, and the project is not trusted.",
             next_step="Run `holdfast trust` to see and accept it. Until then only the journal is written.",
+            detail=f"{found.source} decides where memory is stored ({shown_keys(moved)}).",
         )
 
 

@@ -231,17 +231,62 @@ def raw(root: str, env: Mapping[str, str] | None = None, *, obey_others: bool = 
     try:
         data, owner = _content(root, name)
     except OSError as error:
-        raise ConfigError(f"{name} cannot be read: {error.strerror}.", next_step="Check that it is a file.") from error
+        raise mistake(
+            name, "unreadable", f"{name} cannot be read: {error.strerror}. Check that it is a file."
+        ) from None
     if not obey_others and not _is_ours(owner, root, env):
         return {}, "The default configuration"
-    table = _parsed(data, name)
+    try:
+        table = _parsed(data, name)
+    except ConfigError as error:
+        code = "not-utf-8" if isinstance(error.__cause__, UnicodeDecodeError) else "bad-toml"
+        raise mistake(name, code, str(error), line=_line_in(str(error), data)) from None
     if name == "pyproject.toml":
         tool = table.get("tool")
         table = tool.get("holdfast", {}) if isinstance(tool, dict) else {}
         name = "[tool.holdfast] in pyproject.toml"
         if not isinstance(table, dict):
-            raise ConfigError(f"{name} is not a table.", next_step="Correct that line.")
+            raise mistake(name, "bad-value", f"{name} is not a table. Correct that line.")
     return table, name
+
+
+def mistake(source: str, code: str, detail: str, *, line: int = 0) -> ConfigError:
+    """The error for a mistake in a project's settings file. Agents read its message, which quotes nothing of the file;
+    ``detail`` is for people."""
+    where = f"line {line} of {source}" if line else source
+    return ConfigError(
+        f"There is a mistake in {where} ({code}).",
+        next_step="Run `holdfast config` to see it.",
+        detail=detail,
+    )
+
+
+def _line_in(message: str, data: bytes) -> int:
+    """The line that a parser's message ends with; the last line when the file ends too early."""
+    import re
+
+    found = re.search(r"\(at line (\d+), column \d+\)\W*(?:Correct that line\.)?$", message)
+    return int(found[1]) if found else data.count(b"\n") + 1 if "(at end of document)" in message else 0
+
+
+def line_of(root: str, key: str) -> int:
+    """The line of the project's settings file that sets ``key``, a dotted path; 0 when it is not found."""
+    path, (*tables, last) = config_file(root), key.split(".")
+    try:
+        text = _content(root, os.path.relpath(path, root).replace(os.sep, "/"))[0].decode() if path else ""
+    except (OSError, UnicodeDecodeError):
+        return 0
+    header = f"[{'.'.join(tables)}]"
+    inside = not tables
+    for number, line in enumerate(text.split("\n"), 1):
+        line = line.strip().replace(" ", "").replace('"', "")
+        if line.startswith("["):
+            if line == f"[{key}]":
+                return number
+            inside = line.endswith(header) or line.endswith(f".{header[1:]}")
+        elif inside and line.startswith(f"{last}="):
+            return number
+    return 0
 
 
 def user_raw(env: Mapping[str, str] | None = None) -> tuple[dict[str, Any], str]:
