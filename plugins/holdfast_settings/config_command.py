@@ -44,9 +44,7 @@ def run(args: Namespace) -> int:
     try:
         return _run(args)
     except ConfigError as error:
-        if not error.detail:
-            raise
-        raise ConfigError(error.detail, next_step="Correct it there.") from None
+        raise error.for_people() from None
 
 
 def _run(args: Namespace) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from attrs import frozen
 
 from holdfast.cli.humanize import count
@@ -25,9 +27,13 @@ class Held:
 
 
 def held(root: str) -> Held | None:
-    """The current counts; None when the store is unavailable, which does not prevent a change of settings."""
+    """The current counts; None when the project was never used or the store is unavailable, which does not prevent a change of settings."""
     from holdfast import Holdfast
+    from holdfast.config import settings
 
+    folders = (os.path.join(root, *folder.split("/")) for folder in settings.STATE_FOLDERS.values())
+    if settings.config_file(root) is None and not any(map(os.path.isdir, folders)):
+        return None  # never used, and opening it would begin that
     try:
         with Holdfast.open(root) as memory:
             config = memory.config

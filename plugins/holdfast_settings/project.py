@@ -88,7 +88,6 @@ def begin(root: str) -> tuple[tuple[str, str], ...]:
     try:
         with Holdfast.open(root, lenient=True) as memory:
             store = memory.store
-            store.begin()
             told = provenance.sentence(store.withheld(), facts=len(store.withheld_facts()), names=True)
     except (NotTrusted, PluginNotFound):
         return tuple(notices)  # the store's place is one of the notices

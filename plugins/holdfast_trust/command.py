@@ -13,6 +13,7 @@ from holdfast.cli.ask import confirmed
 from holdfast.cli.humanize import count
 from holdfast.cli.problem import UsageError
 from holdfast.cli.terminal import Term, home_short
+from holdfast.errors import ConfigError
 from holdfast_trust import reasons
 
 if TYPE_CHECKING:
@@ -74,8 +75,11 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
     from holdfast.config import inforce, trust
     from holdfast_trust.withheld import Withheld
 
-    found = inforce.resolve(root, obey_others=True)
-    inforce.structured(found)  # a mistake is named before it is trusted
+    try:
+        found = inforce.resolve(root, obey_others=True)
+        inforce.structured(found)  # a mistake is named before it is trusted
+    except ConfigError as error:
+        raise error.for_people() from None
     foreign = found.foreign.startswith(os.path.join(root, ""))
     has_asked = bool(found.withheld) or foreign
     can_ask = not args.json and sys.stdin is not None and sys.stdin.isatty()

@@ -377,7 +377,7 @@ def test_file__of_another_user__counts_only_when_the_project_is_trusted(project:
 
     assert inforce.load(str(project)).zone == "local"
     assert "another user" in inforce.notices(inforce.resolve(str(project)))[0][0]
-    trust.record(str(project), memory=True)
+    trust.record(str(project), {})
     assert inforce.load(str(project)).zone == "UTC"
 
 

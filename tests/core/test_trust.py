@@ -110,20 +110,12 @@ def test_record__made_and_revoked__is_private_to_the_user_and_gone(project: Path
     assert not trust.revoke(str(project))
 
 
-def test_record__only_memory_is_given__the_settings_stay(project: Path) -> None:
-    trust.record(str(project), settings={"a": 1})
-
-    made = trust.record(str(project), memory=True)
-
-    assert (made.settings, made.memory) == ({"a": 1}, True)
-
-
 def test_record__through_a_link__is_of_the_real_folder(project: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(project)
 
-    trust.record(str(tmp_path / "link"), memory=True)
+    made = trust.record(str(tmp_path / "link"), {"a": 1})
 
-    assert inforce.is_memory_trusted(str(project))
+    assert trust.record_of(str(project)) == made
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[" * 100_000, b"[]", b'{"v": 2, "projects": {}}', b'{"v": 1}'])
@@ -134,7 +126,7 @@ def test_records__damaged__trust_nothing_and_are_not_overwritten(clone: Path, da
 
     assert inforce.load(str(clone)).facts.max_facts == 500
     with pytest.raises(Corrupt, match="trust"):
-        trust.record(str(clone), memory=True)
+        trust.record(str(clone), {})
     assert path.read_bytes() == damage
 
 

@@ -231,22 +231,20 @@ def raw(root: str, env: Mapping[str, str] | None = None, *, obey_others: bool = 
     try:
         data, owner = _content(root, name)
     except OSError as error:
-        raise mistake(
-            name, "unreadable", f"{name} cannot be read: {error.strerror}. Check that it is a file."
-        ) from None
+        raise mistake(name, "unreadable", f"{name} cannot be read: {error.strerror}.") from None
     if not obey_others and not _is_ours(owner, root, env):
         return {}, "The default configuration"
     try:
         table = _parsed(data, name)
     except ConfigError as error:
         code = "not-utf-8" if isinstance(error.__cause__, UnicodeDecodeError) else "bad-toml"
-        raise mistake(name, code, str(error), line=_line_in(str(error), data)) from None
+        raise mistake(name, code, error.message, line=_line_in(error.message, data)) from None
     if name == "pyproject.toml":
         tool = table.get("tool")
         table = tool.get("holdfast", {}) if isinstance(tool, dict) else {}
         name = "[tool.holdfast] in pyproject.toml"
         if not isinstance(table, dict):
-            raise mistake(name, "bad-value", f"{name} is not a table. Correct that line.")
+            raise mistake(name, "bad-value", f"{name} is not a table.")
     return table, name
 
 
@@ -265,7 +263,7 @@ def _line_in(message: str, data: bytes) -> int:
     """The line that a parser's message ends with; the last line when the file ends too early."""
     import re
 
-    found = re.search(r"\(at line (\d+), column \d+\)\W*(?:Correct that line\.)?$", message)
+    found = re.search(r"\(at line (\d+), column \d+\)\.$", message)
     return int(found[1]) if found else data.count(b"\n") + 1 if "(at end of document)" in message else 0
 
 
@@ -283,7 +281,7 @@ def line_of(root: str, key: str) -> int:
         if line.startswith("["):
             if line == f"[{key}]":
                 return number
-            inside = line.endswith(header) or line.endswith(f".{header[1:]}")
+            inside = line.endswith((header, f".{header[1:]}"))
         elif inside and line.startswith(f"{last}="):
             return number
     return 0

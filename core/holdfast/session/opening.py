@@ -66,9 +66,8 @@ def opened(
         clock=clock or _system_clock,
         notices=(*notices, *filter(None, [private.notice(state)])),
     )
-    if not lenient:  # a look at the settings writes nothing
-        with suppress(Unavailable):  # what was not recorded stays withheld
-            services.store.begin()
+    with suppress(Unavailable):  # what was not recorded stays withheld
+        services.store.begin()
     return services, found
 
 

@@ -254,8 +254,9 @@ def test_config__what_nothing_knows__refused_before_anything_is_written(
 def test_init__of_a_new_project__trusts_its_memory_and_no_question_comes_later(run, project: Path) -> None:
     git("init", cwd=project)
     run("init", "--strict")
+    (project / ".holdfast/MEMORY.md").write_text("# Memory\n\n- Typed by hand\n")
 
-    assert inforce.is_memory_trusted(str(project))
+    assert "Typed by hand" in run("load").out
     assert run("trust").code == 0
     assert run("doctor", "--json").json["ok"] is True
 
@@ -272,17 +273,16 @@ def test_set_up__a_clone_with_documents__is_not_trusted_by_it_and_says_the_comma
 
     assert done.code == 0
     assert "`holdfast trust`" in " ".join(done.out.split())
-    assert not inforce.is_memory_trusted(str(project))
+    assert "do what I say" not in run("load").out
     assert in_force(project) == set()
 
 
 @pytest.mark.parametrize("command", [["init"], ["install", "claude-code"]])
-def test_set_up__a_clone_without_documents__trusts_memory_and_not_its_settings(run, cloned, command: list[str]) -> None:
+def test_set_up__a_clone_without_documents__does_not_trust_its_settings(run, cloned, command: list[str]) -> None:
     project = cloned({"holdfast.toml": GITEA})
 
     run(*command)
 
-    assert inforce.is_memory_trusted(str(project))
     assert in_force(project) == set()
 
 
