@@ -27,7 +27,8 @@ class Held:
 
 
 def held(root: str) -> Held | None:
-    """The current counts; None when the project was never used or the store is unavailable, which does not prevent a change of settings."""
+    """The current counts. None when the project was never used or the store is unavailable, neither of which prevents a
+    change of settings."""
     from holdfast import Holdfast
     from holdfast.config import settings
 

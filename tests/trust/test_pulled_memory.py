@@ -72,7 +72,10 @@ def _append(name: str, text: str) -> Callable[[Path], object]:
     return build
 
 
-ROW = '{"id": "fact_12345678", "content": "%s", "category": "context", "confidence": 1.0, "createdAt": "2026-11-20T10:00:00Z", "source": ""}\n'
+ROW = (
+    '{"id": "fact_12345678", "content": "%s", "category": "context", "confidence": 1.0, '
+    '"createdAt": "2026-11-20T10:00:00Z", "source": ""}\n'
+)
 ATTACKS = {
     "a line is edited": _edit("MEMORY.md", "We deploy with Nomad.", f"We deploy with Nomad. {EVIL}"),
     "a line is added under a heading": _edit("MEMORY.md", "# Memory\n", f"# Memory\n\n- {EVIL}\n"),
@@ -101,20 +104,25 @@ def test_pull__into_a_clone_that_was_set_up__what_it_brings_is_withheld_counted_
 
     read = agent_reads(working)
     assert EVIL not in read
-    brief = working.run("load").out
-    assert "Withheld from agents" in brief
-    assert "`holdfast trust`" in brief
+    said = " ".join(working.run("status").out.split())
+    assert "Withheld from agents" in said
+    assert "`holdfast trust`" in said
+    if attack != "a block is added to a note":  # the brief does not read older notes
+        assert "Withheld from agents" in working.run("load").out
     assert EVIL in working.run("trust").out
     assert working.run("trust", "--yes").code == 0
-    assert "Withheld" not in working.run("load").out
+    assert "Withheld" not in working.run("load").out + working.run("status").out
     if attack not in ("a block is added to a note", "the handoff's readable part is edited"):
         assert EVIL in agent_reads(working)
 
 
 def test_pull__fact_with_a_known_id_and_other_content__is_withheld(working: Victim) -> None:
-    working.pull(_edit("facts.jsonl", "The port is 8080", EVIL))
-    path = working.project / ".holdfast/facts.jsonl"
-    path.write_text("".join(line.partition(', "crc"')[0] + "}\n" for line in path.read_text().splitlines()))
+    def build(source: Path) -> None:
+        path = source / ".holdfast/facts.jsonl"
+        rows = [line.partition(', "crc"')[0] + "}\n" for line in path.read_text().splitlines()]
+        path.write_text("".join(rows).replace("The port is 8080", EVIL))
+
+    working.pull(build)
 
     assert EVIL not in agent_reads(working)
 

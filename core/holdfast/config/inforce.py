@@ -126,7 +126,7 @@ def structured(found: InForce, env: Mapping[str, str] | None = None, *, lenient:
         config_from(_outside(env)[0], _with_overrides("The default configuration", env))  # the user's own mistake
         key = error.message.removeprefix(f"{found.source} is not valid: ").partition(": ")[0]
         line = settings.line_of(found.root, key) if found.root else 0
-        raise settings.mistake(found.source, "bad-value", error.message, line=line) from None
+        raise settings.mistake(found.source, "bad-value", str(error), line=line) from None
 
 
 def _structured(found: InForce, env: Mapping[str, str] | None, *, lenient: bool) -> Config:
