@@ -32,8 +32,7 @@ class ConfigError(HoldfastError, ValueError):
     """The configuration is invalid. The message contains the key's path.
 
     For a mistake in a project's settings file, ``detail`` is that sentence, for people: the file may come from an
-    attacker, and agents read messages. The message then only has a code, the file and the line. ``str()`` is for the
-    programmer and has the detail.
+    attacker, and agents read messages. The message then only has a code, the file and the line.
     """
 
     exit_code = 2
@@ -41,9 +40,6 @@ class ConfigError(HoldfastError, ValueError):
     def __init__(self, message: str, *, next_step: str = "", detail: str = "") -> None:
         super().__init__(message, next_step=next_step)
         self.detail = detail
-
-    def __str__(self) -> str:
-        return f"{self.detail or self.message} {self.next_step}".rstrip()
 
     def for_people(self) -> ConfigError:
         """The same error with its detail as the message, for commands that agents do not run."""

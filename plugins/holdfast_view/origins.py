@@ -226,6 +226,10 @@ def _turns(project: Project, session: str, line: str, *, before: datetime | None
 def _facts(project: Project, wanted: str) -> list[Trace]:
     """Facts whose id begins with ``wanted``, stored or gone. Raises: NotFound."""
     found = _known(project, wanted)
+    if not found and any(fact.id.startswith(wanted) for fact in project.services.store.withheld_facts()):
+        raise NotFound(
+            f"The fact {wanted} is withheld, because this machine did not write it.", next_step=provenance.NEXT_STEP
+        )
     if not found:
         raise NotFound(f"There is no fact {wanted!a}.", next_step="List the facts with `holdfast facts`.")
     return found
@@ -330,13 +334,9 @@ def _missing(project: Project, wanted: str) -> NotFound:
     shown = {line.text.casefold(): f"{name}:{line.number} {line.text}" for line in lines}
     near = difflib.get_close_matches(wanted.casefold(), list(shown), n=3, cutoff=0.4)
     step = "; ".join(shown[text] for text in near)
-    withheld, facts = project.services.store.withheld()
-    if withheld or facts:
-        names = ", ".join([*withheld[:3], *(["the facts"] if facts else [])])
-        return NotFound(
-            f"Nothing readable contains {wanted[:80]!a}; {names} came with a clone and is withheld.",
-            next_step="Read the clone's memory, then run `holdfast trust`.",
-        )
+    store = project.services.store
+    if told := provenance.sentence(store.withheld(), facts=len(store.withheld_facts()), names=True):
+        return NotFound(f"Nothing readable contains {wanted[:80]!a}. {told}", next_step=provenance.NEXT_STEP)
     return NotFound(
         f"No line of memory, fact or recent note contains {wanted[:80]!a}.",
         next_step=f"Nearest: {step}." if step else f"Try `holdfast search {' '.join(wanted.split()[:6])}`.",

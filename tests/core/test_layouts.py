@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from tests.support.trusting import trusted
+from tests.support.trusting import seen, trusted
 
 from holdfast import Holdfast
 from holdfast.config.layout import Layout, Surface
@@ -87,6 +87,7 @@ def test_timmy_layout__other_files_of_the_project__are_not_taken_for_memory(proj
     (project / "timmy-home" / "heartbeat").mkdir(parents=True)
     (project / "timmy-home" / "heartbeat" / "2026-11-21.json").write_text('{"disk": 40}\n')
     with open_with(project, clock, '[layout]\npreset = "timmy"\n') as memory:
+        seen(project)
         memory.session("s").flush(payload())
         assert "README.md" not in memory.store.names()
         assert 'heartbeat: {"disk": 40}' in str(memory.report())

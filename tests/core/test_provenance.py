@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.trusting import seen
 
 from holdfast import Holdfast, Payload
-from holdfast.config import provenance, trust
+from holdfast.config.seen import Seen
 from holdfast.errors import Refused
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft
@@ -74,7 +75,7 @@ def test_load__clone_with_memory_that_nobody_trusts__names_it_and_shows_none_of_
 
 
 def test_load__memory_trusted__shows_all_of_it(cloned: Path, opened: Opened) -> None:
-    trust.record(str(cloned), memory=True)
+    seen(cloned)
     brief = opened().load()
     assert str(brief).count(ATTACK) >= 4
     assert brief.withheld == ""
@@ -86,7 +87,7 @@ def test_prompt__clone_that_nobody_trusts__is_empty_and_says_why_in_the_log(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         assert opened().prompt() == ""
-    assert "came with an untrusted clone" in caplog.text
+    assert "left out of the prompt" in caplog.text
 
 
 def test_workflow_start__clone_that_nobody_trusts__is_refused_with_the_command(cloned: Path, opened: Opened) -> None:
@@ -134,7 +135,7 @@ def test_flush__in_a_clone__own_documents_are_shown_and_those_added_to_stay_fore
     assert "Fix the login test" in str(brief)  # the handoff and the note of today are ours
     assert ATTACK not in str(brief)
     assert "Uses Postgres" in (cloned / ".holdfast/MEMORY.md").read_text()
-    assert brief.memory == ""
+    assert brief.memory.strip() == "- Uses Postgres"
     assert "MEMORY.md" in brief.withheld
 
 
@@ -172,12 +173,17 @@ def test_dream__clone_that_nobody_trusts__gives_no_model_its_notes(cloned: Path,
     assert dreamer.seen == ""
 
 
-def test_load__folder_outside_of_any_repository__shows_what_was_written_by_hand(project: Path, opened: Opened) -> None:
+def test_load__folder_outside_of_any_repository__what_was_there_first_is_withheld_and_what_is_typed_later_is_not(
+    project: Path, opened: Opened
+) -> None:
     (project / ".holdfast").mkdir()
-    (project / ".holdfast/MEMORY.md").write_text("- By hand\n")
-    brief = opened().load()
+    (project / ".holdfast/MEMORY.md").write_text("- There first\n")
+    memory = opened()
+    (project / ".holdfast/USER.md").write_text("- By hand\n")
+    brief = memory.load()
     assert "By hand" in str(brief)
-    assert brief.withheld == ""
+    assert "There first" not in str(brief)
+    assert "1 passage of 1 document (MEMORY.md)" in brief.withheld
 
 
 @pytest.mark.parametrize("mark", ["folder", "file", "above"])
@@ -193,20 +199,21 @@ def test_facts__first_one_stored_here__are_ours(project: Path, opened: Opened) -
     (project / ".git").mkdir()
     opened().facts.create("Uses tabs")
     assert "Uses tabs" in opened().prompt()
-    assert not opened().store.is_withheld(provenance.FACTS)
+    assert opened().store.withheld_facts() == []
 
 
-def test_facts__added_to_those_of_a_clone__stay_withheld(cloned: Path, opened: Opened) -> None:
+def test_facts__added_to_those_of_a_clone__are_given_and_the_others_are_not(cloned: Path, opened: Opened) -> None:
     opened().facts.create("Uses tabs")
-    assert opened().prompt() == ""
+    assert "Uses tabs" in opened().prompt()
+    assert ATTACK not in opened().prompt()
 
 
-def test_register__killed_in_the_middle_of_a_line__keeps_every_other_name(project: Path, opened: Opened) -> None:
+def test_record__killed_in_the_middle_of_a_line__keeps_every_other_passage(project: Path, opened: Opened) -> None:
     (project / ".git").mkdir()
     memory = opened()
     memory.store.change("memory", "MEMORY.md", lambda _: "- a\n")
-    register = project / ".holdfast/state/written"
-    register.write_bytes(register.read_bytes()[:-3])
+    record = Path(Seen(str(project)).folder) / "own"
+    record.write_bytes(record.read_bytes()[:-3])
     memory.store.change("user", "USER.md", lambda _: "- b\n")
     again = opened()
     assert not again.store.is_withheld("USER.md")
@@ -223,6 +230,5 @@ def test_register__purged_with_everything__is_written_again_by_the_same_process(
 
 
 def test_withheld__clone__lists_its_documents_and_facts(cloned: Path, opened: Opened) -> None:
-    names, facts = opened().store.withheld()
-    assert {"MEMORY.md", "memories/tips.md"} <= set(names)
-    assert facts
+    assert {"MEMORY.md", "memories/tips.md"} <= set(opened().store.withheld())
+    assert len(opened().store.withheld_facts()) == 1

@@ -73,7 +73,6 @@ TARGETS: dict[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "heartbeat": (".holdfast/state/heartbeats/claude-code.json", (("status",), ("doctor",))),
     "memo": (".holdfast/state/agents/x.json", (("status",), ("doctor",))),
     "index of sessions": (".holdfast/state/safe.jsonl", (("status",), ("load",), ("doctor",))),
-    "written": (".holdfast/state/written", (("status",), ("load",), ("facts", "list"), ("doctor",))),
     "stored": (".holdfast/state/stored", (("status",), ("load",), ("doctor",))),
     "facts mark": (
         ".holdfast/state/facts.mark",

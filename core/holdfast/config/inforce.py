@@ -125,8 +125,19 @@ def structured(found: InForce, env: Mapping[str, str] | None = None, *, lenient:
             raise
         config_from(_outside(env)[0], _with_overrides("The default configuration", env))  # the user's own mistake
         key = error.message.removeprefix(f"{found.source} is not valid: ").partition(": ")[0]
-        line = settings.line_of(found.root, key) if found.root else 0
-        raise settings.mistake(found.source, "bad-value", str(error), line=line) from None
+        meant = next((word for word in _meant(str(error)) if word in _WORDS), "")
+        line = settings.line_of(found.root, key)
+        raise settings.mistake(found.source, "bad-value", str(error), line=line, meant=meant) from None
+
+
+#: Our own names, which an error may repeat.
+_WORDS = frozenset(word for key in harmless.CORE for word in key.split("."))
+
+
+def _meant(detail: str) -> list[str]:
+    import re
+
+    return re.findall(r"id you mean `(\w+)`", detail)
 
 
 def _structured(found: InForce, env: Mapping[str, str] | None, *, lenient: bool) -> Config:

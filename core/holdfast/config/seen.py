@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from holdfast.fs import durable, safeopen, statemark, userdir
-from holdfast.fs.statemark import blake2b
 
 _FOLDER: Final = "memory"
 OWN, TRUSTED, BEFORE, FOREIGN = "own", "trusted", "before", "foreign"
@@ -30,7 +29,7 @@ class Seen:
 
     def __init__(self, root: str) -> None:
         self._secret = b""
-        name = blake2b(os.fsencode(os.path.realpath(root)), digest_size=16).hexdigest()
+        name = statemark.digest(os.fsencode(os.path.realpath(root)), size=16)
         self.folder = userdir.path(os.path.join(_FOLDER, name))
         self._lists = {kind: _List(os.path.join(self.folder, kind)) for kind in (OWN, TRUSTED, BEFORE, FOREIGN)}
 
@@ -42,11 +41,8 @@ class Seen:
     def digest(self, *parts: str) -> str:
         """A keyed digest of the strings."""
         self._secret = self._secret or statemark.secret(make=True)
-        made = blake2b(key=self._secret, digest_size=_BYTES)
-        for part in parts:
-            data = part.encode("utf-8", "surrogatepass")
-            made.update(b"%d:" % len(data) + data)
-        return made.hexdigest()
+        data = b"".join(b"%d:%b" % (len(one), one) for one in (p.encode("utf-8", "surrogatepass") for p in parts))
+        return statemark.digest(data, size=_BYTES, key=self._secret)
 
     def has(self, digest: str) -> bool:
         """Whether agents may have it. Raises: Unavailable."""

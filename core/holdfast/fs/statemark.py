@@ -89,6 +89,11 @@ def _hash(key: bytes, text: str) -> str:
     return blake2b(text.encode("ascii"), key=key, digest_size=_KEY_BYTES).hexdigest()
 
 
+def digest(data: bytes, *, size: int, key: bytes = b"") -> str:
+    """A digest of ``size`` bytes, in hexadecimal digits."""
+    return blake2b(data, key=key, digest_size=size).hexdigest()
+
+
 def secret(*, make: bool) -> bytes:
     """The user's secret key; empty when it is missing and must not be created."""
     shared = os.environ.get(KEY_VARIABLE)

@@ -146,7 +146,7 @@ def test_losses__document_deleted_by_a_call__is_no_loss(opened, clock):
 
 def test_losses__killed_before_a_new_document_was_written__is_no_loss(opened):
     memory = opened()
-    memory.store.provenance.register(["memory/dreams/2026-11-20.md"])
+    memory.store.provenance.record("memory/dreams/2026-11-20.md", "", "# A day\n")
     assert audit.every(memory.services) == []
 
 
