@@ -336,7 +336,10 @@ def _missing(project: Project, wanted: str) -> NotFound:
     step = "; ".join(shown[text] for text in near)
     store = project.services.store
     if told := provenance.sentence(store.withheld(), facts=len(store.withheld_facts()), names=True):
-        return NotFound(f"Nothing readable contains {wanted[:80]!a}. {told}", next_step=provenance.NEXT_STEP)
+        return NotFound(
+            f"Nothing readable contains {wanted[:80]!a}, and some memory is withheld. {told}",
+            next_step=provenance.NEXT_STEP,
+        )
     return NotFound(
         f"No line of memory, fact or recent note contains {wanted[:80]!a}.",
         next_step=f"Nearest: {step}." if step else f"Try `holdfast search {' '.join(wanted.split()[:6])}`.",

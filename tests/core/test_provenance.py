@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -149,6 +150,7 @@ def test_flush__handoff_of_the_clone_names_our_session__nothing_is_derived_from_
     for path in (project / ".holdfast").rglob("*"):
         if path.is_file() and path.name != "active.md":
             path.unlink()
+    shutil.rmtree(Seen(str(project)).folder)  # as on another machine
     session = opened().session("default")
     session.add("user", "What now?")
     session.flush()

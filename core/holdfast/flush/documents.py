@@ -213,8 +213,7 @@ class Documents:
         self, surface: Surface, name: str, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
     ) -> Sequence[CuratedEntry]:
         """The entries, with the lines that they make out of date. Those lines are archived first."""
-        stored = self.services.store.read(name)
-        new = curated.updating(stored.text if stored else None, entries, self.services.facts)
+        new = curated.updating(self._known_text(name), entries, self.services.facts)
         old = [(after.replaces, after.text) for before, after in zip(entries, new, strict=True) if before != after]
         if old:
             self._to_archive(*curated.replaced_block(old, name, flush_id, at))
@@ -223,6 +222,11 @@ class Documents:
                 for old_line, _ in old
             ]
         return new
+
+    def _known_text(self, name: str) -> str | None:
+        """A document without withheld passages, which no receipt may quote and no archive may vouch for."""
+        stored = self.services.store.read(name)
+        return self.services.store.sifted(stored).text if stored else None
 
     def _to_archive(self, block_id: str, block: str) -> None:
         services = self.services
@@ -237,8 +241,7 @@ class Documents:
         services = self.services
         if not services.validator_limits:
             return []
-        stored = services.store.read(name)
-        after = curated.apply(stored.text if stored else None, entries, surface)
+        after = curated.apply(self._known_text(name), entries, surface)
         dreams = services.dreams
         weights = dreams.weights if dreams else None
         gone = curated.surplus(after, services.curated_limit, [one.text for one in entries], weights=weights)
