@@ -62,8 +62,8 @@ class Start:
     tokens: int
     parts: tuple[Part, ...]
     withheld: str = ""
-    #: The withheld passages of documents that are loaded, which the agent does not get.
-    left_out: tuple[Loaded, ...] = ()
+    #: ``document:line`` of each withheld passage of the documents that are loaded.
+    left_out: tuple[str, ...] = ()
 
 
 def start(project: Project) -> Start:
@@ -87,18 +87,10 @@ def start(project: Project) -> Start:
     return Start(text=text, tokens=count(text), parts=tuple(parts), withheld=brief.withheld, left_out=left_out)
 
 
-def _left_out(project: Project, names: Iterable[str]) -> tuple[Loaded, ...]:
-    store, count = project.services.store, project.services.count_tokens
-    found = []
-    for name in dict.fromkeys(names):
-        document = store.read(name)
-        withheld = store.sifted(document).withheld if document else ()
-        masked = project.masked(*(one.text for one in withheld))
-        found += [
-            Loaded(text=text, tokens=count(text), source=f"{name}:{one.line}")
-            for one, text in zip(withheld, masked, strict=True)
-        ]
-    return tuple(found)
+def _left_out(project: Project, names: Iterable[str]) -> tuple[str, ...]:
+    store = project.services.store
+    documents = filter(None, map(store.read, dict.fromkeys(names)))
+    return tuple(f"{one.name}:{passage.line}" for one in documents for passage in store.sifted(one).withheld)
 
 
 def _reasons(project: Project, brief: Brief) -> dict[str, str]:

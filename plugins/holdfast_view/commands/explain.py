@@ -9,7 +9,6 @@ from holdfast.cli.args import add_json, examples
 from holdfast.cli.humanize import count
 from holdfast.cli.terminal import Term
 from holdfast.text import recall
-from holdfast.text.plain import in_one_line
 
 if TYPE_CHECKING:
     from holdfast.cli.terminal import Cell
@@ -54,7 +53,7 @@ def run(args: Namespace) -> int:
             for part in found.parts
         ]
         table = {"ok": True, "tokens": found.tokens, "text": found.text, "withheld": found.withheld, "parts": parts}
-        out.json({**table, "left_out": [_table(line) for line in found.left_out]})
+        out.json({**table, "left_out": list(found.left_out)})
         return 0
     _show(out, found)
     return 0
@@ -85,9 +84,8 @@ def _show(out: Term, found: Start) -> None:
             out.say(f"  {out.mark('warn')} {count(part.cut, 'line')} left out: holdfast show {out.plain(part.name)}")
     if found.withheld:
         out.say(out.wrapped(found.withheld, first=f"\n{out.mark('warn')} ", rest="  "))
-        rows = [(line.source, in_one_line(line.text)) for line in found.left_out]
-        if rows:
-            out.say(out.table(rows, head=("withheld", "text, not given to agents")))
+        for place in found.left_out:
+            out.say(f"  {out.dim('withheld')}  {out.plain(place)}")
 
 
 def _lines(out: Term, part: Part) -> str:

@@ -348,6 +348,7 @@ def test_gate__what_was_stored_before_a_rule__is_masked_when_viewed(opened: Call
     folder = project / ".holdfast" / "memories"
     folder.mkdir(parents=True)
     (folder / "a.md").write_text("pass hunter2\n")
+    seen(project)
     tool = MemoryTool(opened(Gate()))
     assert tool.run({"command": "view", "path": "/memories/a.md"}).endswith("pass [X]")
 

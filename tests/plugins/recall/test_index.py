@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.forget import holding
-from tests.support.trusting import trusted
+from tests.support.trusting import seen, trusted
 
 from holdfast import Holdfast
 from holdfast.errors import Unavailable
@@ -267,6 +267,7 @@ def test_index__other_zone__documents_have_their_own_day(project: Path, opened) 
     path = project / ".holdfast" / "memory" / "2026-11-02.md"
     path.parent.mkdir(parents=True)
     path.write_text("# Note\n\n- The osprey nests\n")
+    seen(project)
     for zone in ("UTC", "America/Los_Angeles", "Asia/Tokyo"):
         with closing(opened(zone=zone)) as memory:
             (hit,) = memory.search("osprey")
