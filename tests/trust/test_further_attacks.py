@@ -33,7 +33,6 @@ STATE_FILES = (
     "heartbeats/claude-code.json",
     "store.lock",
     "owner",
-    "written",
 )
 
 

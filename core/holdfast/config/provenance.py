@@ -109,10 +109,6 @@ class Provenance:
         digests = [self._digest(name, one.key) for name, found in documents.items() for one in found]
         self._seen.add(TRUSTED, [*digests, *map(self._fact_digest, facts)])
 
-    def forget_trust(self) -> bool:
-        """Withhold again what the user accepted; False when there was nothing. Raises: Unavailable."""
-        return self._seen.forget_trust()
-
     @property
     def is_long(self) -> bool:
         """Whether :meth:`shorten` is due."""

@@ -10,7 +10,6 @@ nothing. Without the key a digest does not show whether a text was ever stored.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Collection, Iterable
 from typing import Final
 
@@ -93,10 +92,6 @@ class Seen:
         if there:
             durable.replace(self._lists[TRUSTED].path, b"")
         return there
-
-    def forget(self) -> None:
-        """Remove the lists of a project that no longer exists."""
-        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class _List:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support.forget import BACKENDS, storage
-from tests.support.trusting import trusted
+from tests.support.trusting import seen, trusted
 
 from holdfast import Holdfast
 from holdfast.hooks import hookimpl
