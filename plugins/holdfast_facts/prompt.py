@@ -77,7 +77,10 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
                 block = _Block(head, lines, stored - hidden - (len(facts) - len(lines)), fenced)
                 if limit >= stored or (used := count(block.render(len(lines)))) > max_tokens:
                     if hidden:
-                        logger.warning("%d facts that this machine did not write are left out of the prompt", hidden)
+                        logger.warning(
+                            "%d facts are left out of the prompt because they came with an untrusted clone or pull",
+                            hidden,
+                        )
                     return _fitted(block, max_tokens, count)
             limit = max(limit * max_tokens // max(used, 1), limit) + 4  # as many as fit at the length of these
 

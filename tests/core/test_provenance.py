@@ -88,7 +88,7 @@ def test_prompt__clone_that_nobody_trusts__is_empty_and_says_why_in_the_log(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         assert opened().prompt() == ""
-    assert "left out of the prompt" in caplog.text
+    assert "came with an untrusted clone" in caplog.text
 
 
 def test_workflow_start__clone_that_nobody_trusts__is_refused_with_the_command(cloned: Path, opened: Opened) -> None:

@@ -105,10 +105,10 @@ def test_pull__into_a_clone_that_was_set_up__what_it_brings_is_withheld_counted_
     read = agent_reads(working)
     assert EVIL not in read
     said = " ".join(working.run("status").out.split())
-    assert "Withheld from agents" in said
+    assert "Withheld, because" in said
     assert "`holdfast trust`" in said
     if attack != "a block is added to a note":  # the brief does not read older notes
-        assert "Withheld from agents" in working.run("load").out
+        assert "Withheld, because" in working.run("load").out
     assert EVIL in working.run("trust").out
     assert working.run("trust", "--yes").code == 0
     assert "Withheld" not in working.run("load").out + working.run("status").out
@@ -188,7 +188,7 @@ def test_zip__without_git__is_withheld_like_a_clone(victim: Victim) -> None:
     victim.run("init")
 
     assert EVIL not in agent_reads(victim)
-    assert "Withheld from agents" in victim.run("load").out
+    assert "Withheld, because" in victim.run("load").out
     git(victim.project, "init", "-q")  # a repository made afterwards proves nothing
     assert EVIL not in agent_reads(victim)
 

@@ -321,8 +321,8 @@ def sentence(withheld: Mapping[str, int], *, facts: int = 0, names: bool = False
     if not parts:
         return ""
     shown = f" ({', '.join(sorted(withheld)[:3])}{', ...' if len(withheld) > 3 else ''})" if withheld and names else ""
-    why = "because this machine did not write it and you have not seen it"
-    return f"Withheld from agents, {why}: {' and '.join(parts)}{shown}."
+    why = "this machine did not write them and they may have come with a clone or a pull"
+    return f"Withheld, because {why}: {' and '.join(parts)}{shown}."
 
 
 def _parts(number: int, documents: int, facts: int) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import pytest
 from tests.plugins.mcp.conftest import WHOLE
-from tests.support.trusting import trusted
+from tests.support.trusting import seen, trusted
 
 from holdfast import FlushRefused, Holdfast, Payload
 from holdfast.config.values import FactsConfig
@@ -275,6 +275,7 @@ def test_document__written_before_a_rule_knew_its_secret__is_masked_when_read(pr
     folder = project / ".holdfast"
     folder.mkdir()
     (folder / "MEMORY.md").write_text(f"- the token is {SECRET}\n")
+    seen(project)
     assert documents.names(str(project)) == ["MEMORY.md"]
     text = documents.read(str(project), documents.uri_of("MEMORY.md"))
     assert "REDACTED" in text
@@ -350,6 +351,7 @@ def test_search__damaged_journal__named_even_when_nothing_is_found(call: Call, p
 def test_open__line_of_a_document__numbered_and_marked(call: Call, project: Path) -> None:
     (project / ".holdfast").mkdir()
     (project / ".holdfast" / "MEMORY.md").write_text("# Memory\n\n- one\n- osprey\n- three\n")
+    seen(project)
     opened = call("open", name="MEMORY.md", place="4", around=1)
     assert "MEMORY.md, lines 3 to 5 of 5\n  3: - one\n> 4: - osprey\n  5: - three" in opened
 
@@ -425,4 +427,5 @@ def test_search__note__its_day_without_a_time(call: Call, project: Path) -> None
     path = project / ".holdfast/memory/2026-11-02.md"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("# Note\n\n- The osprey nests\n")
+    seen(project)
     assert "[note 2026-11-02] name='memory/2026-11-02.md' place='3'" in call("search", question="osprey")
