@@ -162,10 +162,10 @@ def _list(out: Term, *, as_json: bool) -> int:
 
 def _revoke(out: Term, root: str, *, as_json: bool) -> int:
     from holdfast.config import trust
-    from holdfast.config.seen import Seen
+    from holdfast.config.provenance import forget_trust
 
     was = trust.revoke(root)
-    was = Seen(root).forget_trust() or was
+    was = forget_trust(root) or was
     if as_json:
         out.json({"ok": True, "root": root, "revoked": was})
     elif was:

@@ -313,6 +313,11 @@ def _blank(text: str) -> str:
     return "\n" * text.count("\n")
 
 
+def forget_trust(root: str) -> bool:
+    """Withhold again what the user accepted in the project; False when there was nothing. Raises: Unavailable."""
+    return Seen(root).forget_trust()
+
+
 def sentence(withheld: Mapping[str, int], *, facts: int = 0, names: bool = False) -> str:
     """One sentence that counts what is withheld; empty when nothing is. With ``names`` it lists documents: for people,
     or the layout's own, because a clone can choose other names."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
-from holdfast.fs import gitrun
+from holdfast.fs import gitrun, safeopen
 
 _TIMEOUT_S: Final = 5.0
 _HEAD: Final = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) \d+ (\d+)(?: \d+)?$")
@@ -74,8 +74,8 @@ def _is_busy(top: str) -> bool:
     """Whether git is changing the work tree, so that lines without a commit may be a remote's."""
     folder = os.path.join(top, ".git")
     try:
-        with open(folder, encoding="utf-8", errors="replace") as file:  # a further work tree's
-            folder = os.path.join(top, file.read(4096).removeprefix("gitdir:").strip())
+        pointer = safeopen.read(folder, 4096, private=False).decode("utf-8", "replace")  # a further work tree's
+        folder = os.path.join(top, pointer.removeprefix("gitdir:").strip())
     except OSError:
         pass
     return any(os.path.lexists(os.path.join(folder, name)) for name in _BUSY)
