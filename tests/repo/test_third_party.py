@@ -207,7 +207,7 @@ def test_acme__its_check__is_a_line_of_the_doctor_while_it_is_enabled(installed:
 
 def test_acme__key_in_its_table__refused_because_it_declares_one(installed: Environment, project: Path) -> None:
     (project / "holdfast.toml").write_text('[plugins.acme]\ntoken = "s3cret"\n', encoding="utf-8")
-    done = installed.run("holdfast", "status", cwd=project)
+    done = installed.run("holdfast", "config", cwd=project)
     assert done.returncode != 0
     assert "plugins.acme.token: a key does not belong in the settings" in " ".join(done.stderr.split())
     assert "s3cret" not in done.stdout + done.stderr
