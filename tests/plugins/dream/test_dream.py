@@ -83,7 +83,8 @@ class Store:
 
 @pytest.fixture
 def store(project: Path) -> Store:
-    return Store(project)
+    with Holdfast.open(project):  # what is typed from now on is the user's own
+        return Store(project)
 
 
 @pytest.fixture
