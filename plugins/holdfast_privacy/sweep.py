@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 
-from holdfast.config import settings
+from holdfast.config import settings, statefolder
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
@@ -116,8 +116,8 @@ class Walk:
     def run(self) -> None:
         """Edit every place. A place that fails is reported in ``left``, and the others are still edited."""
         self.edit.begin(self.services)
-        for aside in private.foreign(self.services.state):
-            why = "This state is of another user or machine, or of a copied project, and is never read."
+        for aside in statefolder.apart(self.services.root, self.services.state):
+            why = "This state is of another user, machine or layout, or of a copied project, and is never read."
             step = "Run `holdfast trust --adopt-state` and repeat this, or remove the state manually."
             self.left.append(Left(name=self._shown(aside), why=why, next_step=step))
         doing = "Checking" if self.dry_run else "Editing"

@@ -138,8 +138,10 @@ def begin(state: str, marker: Marker) -> Marker:
             marker = evolve(marker, stated=(*others, *marker.stated))
             _write(state, marker)
     except Unavailable:
-        with suppress(Unavailable):
+        try:
             reserve.add(state, file_stem(marker.session), marker.at, stated=bool(marker.stated))
+        except Unavailable:
+            _note_away(state, marker.session)
         raise
     with suppress(Unavailable):  # a marker exists, so the note and space for the next one can wait
         reserve.clear(state, file_stem(marker.session))
@@ -201,11 +203,23 @@ def _changing(state: str, session_id: str) -> Iterator[None]:
 
 
 def failed(state: str, marker: Marker, *, error: str, next_step: str, target: str, blocked: bool = False) -> Marker:
-    """Record the error in the marker. Raises: Unavailable. The marker of :func:`begin` then remains."""
+    """Record the error in the marker. Raises: Unavailable. The marker of :func:`begin` then remains.
+
+    The user's folder notes it too, so that the session is UNSAFE even if its private folder is removed.
+    """
     marker = evolve(
         marker, error=error, next_step=next_step, target=target, blocked=marker.blocked + (1 if blocked else 0)
     )
-    return begin(state, marker)
+    marker = begin(state, marker)
+    _note_away(state, marker.session)
+    return marker
+
+
+def _note_away(state: str, session_id: str) -> None:
+    try:
+        reserve.add_away(state, file_stem(session_id))
+    except Unavailable as error:
+        logger.warning("an UNSAFE session is not noted in the user's folder: %s", error.message)
 
 
 def clear(state: str, session_id: str, settled: Collection[str] = ()) -> None:
@@ -271,6 +285,8 @@ def _found(state: str, stem: str, session_id: str, note: reserve.Note | None) ->
         if data is not None:
             name = os.path.basename(_aside(path, data))
             error = f"The UNSAFE marker itself is damaged. The next flush keeps it as state/unsafe/{name}."
+        elif note is not None and note.away:
+            error = "A turn or a flush of it failed, and the private folder holds no trace of that."
         elif note is not None:
             error = "A flush failed, and its UNSAFE marker could not be written."
         elif stated:
