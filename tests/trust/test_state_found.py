@@ -126,6 +126,8 @@ def test_state__removed_altogether__the_user_s_folder_still_knows(worked: Victim
     ran, sessions = status(worked)
     assert (ran.code, sessions) == (1, ["s1"])
     check_never_green(worked, worked.project, "s1")
+    assert worked.run("flush", "--session", "s1").code == 1
+    assert status(worked)[1] == ["s1"]
     assert worked.run("purge", "--session", "s1", "--yes").code == 0
     assert status(worked)[1] == []
 

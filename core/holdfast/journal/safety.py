@@ -239,6 +239,14 @@ def clear(state: str, session_id: str, settled: Collection[str] = ()) -> None:
             _write(state, evolve(marker, error=error, stated=left, key="", pending=None))
 
 
+def clear_empty(state: str, session_id: str) -> None:
+    """:func:`clear` for a session without messages. Without a marker a note in the user's folder stays, because
+    something was said in the session and is lost. Raises: Unavailable."""
+    note = reserve.of(state, file_stem(session_id))
+    if note is None or not note.away or os.path.lexists(path_of(state, session_id)):
+        clear(state, session_id)
+
+
 def waive(state: str, session_id: str) -> None:
     """Stop all stated payloads from blocking, because an operator overrode them. Raises: Unavailable."""
     if read(state, session_id) is None:
@@ -295,6 +303,8 @@ def _found(state: str, stem: str, session_id: str, note: reserve.Note | None) ->
             return None
         at = note.at if note else _changed(path if data is not None else copy)
         step = "Flush the session again. A verified flush makes it safe."
+        if note is not None and note.away:
+            step += f" If its work is gone, `holdfast purge --session {stem}` forgets it."
         marker = Marker(session=session_id, at=at, reason=UNKNOWN, error=error, next_step=step, stated=stated)
     if note is not None and note.stated and all(one.digest != _UNWRITTEN for one in marker.stated):
         one = Stated(digest=_UNWRITTEN, at=note.at, why="no marker could be written.")
