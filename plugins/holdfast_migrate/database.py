@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
+from holdfast.fs import safeopen
 from holdfast.plugin import discovery
 from holdfast_migrate import archive
 from holdfast_migrate.archive import Archive, Member
@@ -20,7 +22,7 @@ def opened(path: str) -> Archive | Database:
 def is_database(path: str) -> bool:
     """Whether the file begins like a SQLite database."""
     try:
-        with open(path, "rb") as file:
+        with safeopen.reader(os.path.realpath(path), private=False) as file:
             return file.read(len(_MAGIC)) == _MAGIC
     except OSError:
         return False
@@ -30,7 +32,7 @@ class Database:
     """The database's rows, with the methods of :class:`Archive` that an import uses."""
 
     def __init__(self, path: str) -> None:
-        module = discovery.import_object(discovery.choose(discovery.scan(), discovery.BACKENDS, "sqlite"))
+        module: Any = discovery.import_object(discovery.choose(discovery.scan(), discovery.BACKENDS, "sqlite"))
         self.store = module.foreign_store(path)  # which checks its schema
         self.members: dict[str, Member] = {}
 
