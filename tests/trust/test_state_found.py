@@ -132,19 +132,23 @@ def test_state__removed_altogether__the_user_s_folder_still_knows(worked: Victim
     assert status(worked)[1] == []
 
 
+def fill(path: Path) -> None:
+    with contextlib.suppress(OSError), path.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(1024))
+
+
 @pytest.fixture
 def full(victim: Victim) -> Iterator[Path]:
-    """The project on a file system of 64 KiB without a free block."""
+    """The project on a file system of 256 KiB without a free block."""
     victim.project.mkdir(parents=True)
-    options = ["-t", "tmpfs", "-o", "size=64k", "tmpfs", str(victim.project)]
+    options = ["-t", "tmpfs", "-o", "size=256k", "tmpfs", str(victim.project)]
     done = subprocess.run(["mount", *options], check=False, capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"this machine cannot mount: {done.stderr.strip()}")
     filling = victim.project / "filling"
     try:
-        with contextlib.suppress(OSError), filling.open("wb", buffering=0) as file:
-            while True:
-                file.write(bytes(1024))
+        fill(filling)
         yield filling
     finally:
         subprocess.run(["umount", "-l", str(victim.project)], check=True)
@@ -152,7 +156,15 @@ def full(victim: Victim) -> Iterator[Path]:
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="mounting needs root")
 @pytest.mark.parametrize("home", ["elsewhere", "on the full disk"])
-def test_first_turn__disk_is_full__never_green_until_it_is_journalled(victim: Victim, full: Path, home: str) -> None:
+@pytest.mark.parametrize("made", [False, True], ids=["new project", "project in use"])
+def test_first_turn__disk_is_full__never_green_until_it_is_journalled(
+    victim: Victim, full: Path, home: str, made: bool
+) -> None:
+    if made:
+        full.unlink()
+        assert victim.run("add", "--session", "s0", "user", "before").code == 0
+        assert victim.run("flush", "--session", "s0", "--objective", "x", "--curated", "none").code == 0
+        fill(full)
     if home == "on the full disk":
         victim.env["XDG_CONFIG_HOME"] = str(victim.project / "config")
     hook = {"prompt": "Keep the port", "prompt_id": "p1"}

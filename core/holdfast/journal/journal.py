@@ -155,7 +155,7 @@ class Journal:
 
         with suppress(Unavailable):
             if not self.size():
-                reserve.add_away(self._state, file_stem(self.session_id), first=True)
+                reserve.add_away(self._state, file_stem(self.session_id))
 
     def _append(self, lines: list[bytes], records: tuple[dict[str, Any], ...], first_line: bytes) -> list[Entry]:
         private.make(self._state, "sessions")
@@ -194,7 +194,7 @@ class Journal:
 
         with suppress(Unavailable):
             reserve.make(self._state)
-        reserve.has_first(self._state, file_stem(self.session_id))
+        reserve.clear_away(self._state, file_stem(self.session_id))
 
     def entries(self, start: int = 0) -> Iterator[Entry]:
         """Records from offset ``start`` (where a record starts), in order, without a torn last line.

@@ -6,7 +6,7 @@ stem. Blank lines are free. A note moves into the marker as soon as that can be 
 
 The user's folder also remembers failed flushes, and sessions whose first line could not be written, because the private
 folder may not exist, or may be removed. There a note is an empty file, ``unsafe/PROJECT.STEM``: a name alone needs no
-free block.
+free block. It counts only while the session has no journal, which otherwise says more.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ _LINES: Final = 64
 _BLANK: Final = b" " * (_LINE - 1) + b"\n"
 _WAIT_S: Final = 2.0
 _FOLDER: Final = "unsafe"
-#: Ends the name of a note about a session without a first line.
-_FIRST: Final = ".first"
 
 
 class Note(NamedTuple):
@@ -75,16 +73,20 @@ def _away(state: str) -> list[Note]:
     from datetime import UTC, datetime
 
     folder, head = os.path.split(away_path(state, ""))
-    found = {}
-    for name in private.names(folder):
-        if name.startswith(head):
-            try:
-                at = datetime.fromtimestamp(os.lstat(os.path.join(folder, name)).st_mtime, UTC)
-            except FileNotFoundError:
-                continue
-            stem = name.removeprefix(head).removesuffix(_FIRST)
-            found[stem] = Note(stem, at.isoformat(), away=True)
-    return sorted(found.values(), key=lambda note: note.at)
+    found = []
+    for stem in (name.removeprefix(head) for name in private.names(folder) if name.startswith(head)):
+        if not _has_journal(state, stem):
+            with suppress(FileNotFoundError):
+                at = datetime.fromtimestamp(os.lstat(away_path(state, stem)).st_mtime, UTC)
+                found.append(Note(stem, at.isoformat(), away=True))
+    return sorted(found, key=lambda note: note.at)
+
+
+def _has_journal(state: str, stem: str) -> bool:
+    try:  # a full disk can leave an empty one
+        return os.lstat(os.path.join(state, "sessions", f"{stem}.jsonl")).st_size > 0
+    except OSError:
+        return False
 
 
 def away_path(state: str, stem: str) -> str:
@@ -94,12 +96,9 @@ def away_path(state: str, stem: str) -> str:
     return os.path.join(userdir.path(_FOLDER), f"{digest}.{stem}")
 
 
-def add_away(state: str, stem: str, *, first: bool = False) -> None:
-    """Note the session in the user's folder, durably. With ``first`` it is one whose first line could not be written.
-
-    Raises: Unavailable.
-    """
-    path = away_path(state, stem) + (_FIRST if first else "")
+def add_away(state: str, stem: str) -> None:
+    """Note the session in the user's folder, durably. Raises: Unavailable."""
+    path = away_path(state, stem)
     durable.make_private_dir(os.path.dirname(path))
     try:
         os.close(safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT))
@@ -108,10 +107,10 @@ def add_away(state: str, stem: str, *, first: bool = False) -> None:
     durable.fsync_dir(os.path.dirname(path))
 
 
-def has_first(state: str, stem: str) -> None:
-    """Forget that the session's first line could not be written, because now it has one."""
+def clear_away(state: str, stem: str) -> None:
+    """Remove the session's note from the user's folder."""
     with suppress(OSError):
-        os.unlink(away_path(state, stem) + _FIRST)
+        os.unlink(away_path(state, stem))
 
 
 def adopt(state: str, data: bytes) -> None:
@@ -151,9 +150,7 @@ def add(state: str, stem: str, at: str, *, stated: bool) -> None:
 
 def clear(state: str, stem: str) -> None:
     """Remove the session's notes, durably in place. Raises: Unavailable."""
-    with suppress(OSError):
-        os.unlink(away_path(state, stem))
-    has_first(state, stem)
+    clear_away(state, stem)
     if all(note.stem != stem for note in _in_place(state)):
         return
     path = os.path.join(state, FILE)

@@ -138,10 +138,8 @@ def begin(state: str, marker: Marker) -> Marker:
             marker = evolve(marker, stated=(*others, *marker.stated))
             _write(state, marker)
     except Unavailable:
-        try:
+        with suppress(Unavailable):
             reserve.add(state, file_stem(marker.session), marker.at, stated=bool(marker.stated))
-        except Unavailable:
-            _note_away(state, marker.session)
         raise
     with suppress(Unavailable):  # a marker exists, so the note and space for the next one can wait
         reserve.clear(state, file_stem(marker.session))
@@ -211,15 +209,9 @@ def failed(state: str, marker: Marker, *, error: str, next_step: str, target: st
         marker, error=error, next_step=next_step, target=target, blocked=marker.blocked + (1 if blocked else 0)
     )
     marker = begin(state, marker)
-    _note_away(state, marker.session)
+    with suppress(Unavailable):
+        reserve.add_away(state, file_stem(marker.session))
     return marker
-
-
-def _note_away(state: str, session_id: str) -> None:
-    try:
-        reserve.add_away(state, file_stem(session_id))
-    except Unavailable as error:
-        logger.warning("an UNSAFE session is not noted in the user's folder: %s", error.message)
 
 
 def clear(state: str, session_id: str, settled: Collection[str] = ()) -> None:
