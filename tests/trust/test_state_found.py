@@ -160,13 +160,13 @@ def full(victim: Victim) -> Iterator[Path]:
 def test_first_turn__disk_is_full__never_green_until_it_is_journalled(
     victim: Victim, full: Path, home: str, made: bool
 ) -> None:
+    if home == "on the full disk":
+        victim.env["XDG_CONFIG_HOME"] = str(victim.project / "config")
     if made:
         full.unlink()
         assert victim.run("add", "--session", "s0", "user", "before").code == 0
         assert victim.run("flush", "--session", "s0", "--objective", "x", "--curated", "none").code == 0
         fill(full)
-    if home == "on the full disk":
-        victim.env["XDG_CONFIG_HOME"] = str(victim.project / "config")
     hook = {"prompt": "Keep the port", "prompt_id": "p1"}
     assert "No space left" in victim.hook("UserPromptSubmit", **hook).out
     assert victim.run("add", "--session", "s1", "user", "hello").code == 3
