@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from holdfast.errors import HoldfastError
+from holdfast.fs import durable
 from holdfast.models import Fact
 from holdfast_sqlite import documents, facts, faults, opening
 
@@ -20,6 +21,8 @@ class ForeignStore:
             self._sql = opening.foreign(os.path.realpath(path), self._shown)
         except sqlite3.Error as error:
             raise self._failed(error) from error
+        except OSError as error:
+            raise durable.unavailable(error, path, "read") from error
 
     def facts(self) -> Iterator[Fact]:
         """Every fact, in the order of insertion."""

@@ -8,7 +8,7 @@ import sqlite3
 import sys
 from typing import Final
 
-from holdfast.errors import Unavailable
+from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, safeopen
 from holdfast.fs.safeopen import Folder
 from holdfast_sqlite import faults, schema
@@ -21,7 +21,12 @@ PAGE_BYTES: Final = 2048
 CHECKPOINT_PAGES: Final = 4000
 #: Maximum wait for another process, in seconds.
 WAIT_S: Final = 10.0
-_LONGEST: Final = 64 << 20  # bytes of a value in a database of another origin
+#: Of a database of another origin: bytes of a value, and of the file.
+_LONGEST: Final = 64 << 20
+_LARGEST: Final = 8 << 30
+#: Steps of SQLite's machine for reading a schema; a store's takes a few hundred. Pages that name each other could make
+#: it endless.
+_STEPS: Final = 1_000_000
 _PRAGMAS: Final = (
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
@@ -68,6 +73,7 @@ def _opened(path: str, mode: str, timeout_s: float) -> sqlite3.Connection:
         f"{_uri(path)}?{mode}", uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False
     )
     try:
+        connection.set_progress_handler(lambda: 1, _STEPS)  # its caller removes it
         connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)  # a trigger is an error instead of a program
         if sys.version_info >= (3, 12):
             connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
@@ -86,11 +92,16 @@ def foreign(path: str, shown: str) -> sqlite3.Connection:
 
     It is trusted for nothing else. Raises: sqlite3.Error; Corrupt; Unsupported.
     """
+    if os.stat(path).st_size > _LARGEST:
+        raise Corrupt(f"{shown} is larger than 8 GiB.", next_step=faults.RESTORE)
     connection = _opened(path, "mode=ro", WAIT_S)
     try:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
         connection.execute("PRAGMA query_only = ON")
         schema.check_tables(connection, shown, lenient=True)
+        connection.set_progress_handler(None, 0)
+        if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):  # each page is used once
+            raise Corrupt(f"{shown} is damaged.", next_step=faults.RESTORE)
     except BaseException:
         connection.close()
         raise
@@ -102,6 +113,7 @@ def _connect(place: Place, mode: str, timeout_s: float) -> sqlite3.Connection:
     connection = _opened(place.database, mode, timeout_s)
     try:
         schema.check(connection, place.shown)
+        connection.set_progress_handler(None, 0)
         if place.node() != before:
             raise Unavailable(
                 f"{place.file!r} was replaced while it was being opened.", next_step="Try again. Nothing changed."

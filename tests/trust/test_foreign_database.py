@@ -64,6 +64,30 @@ def test_clone__with_a_database__refused_then_shown_then_imported(victim: Victim
     assert "is this project's store" in again.text
 
 
+def test_import__pages_are_used_many_times__refused_at_once(victim: Victim) -> None:
+    """A few pages could otherwise hold rows without end."""
+
+    def bomb(source: Path) -> None:
+        numbers = "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 500)"
+        row = "i, 'fact_' || i, CAST(i AS BLOB), 'x' || i, 'context', 0.5, 1, ''"
+        build(source, f"INSERT INTO facts {numbers} SELECT {row} FROM n")
+        with contextlib.closing(sqlite3.connect(source / DATABASE)) as sql:
+            (root,) = sql.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'facts'").fetchone()
+            (size,) = sql.execute("PRAGMA page_size").fetchone()
+        data = bytearray((source / DATABASE).read_bytes())
+        page = (root - 1) * size
+        assert data[page] == 5  # an inner page of a table; source: https://www.sqlite.org/fileformat2.html, section 1.6
+        for number in range(int.from_bytes(data[page + 3 : page + 5], "big")):
+            at = page + int.from_bytes(data[page + 12 + 2 * number : page + 14 + 2 * number], "big")
+            data[at : at + 4] = data[page + 8 : page + 12]
+        (source / DATABASE).write_bytes(data)
+
+    victim.clone(bomb)
+    ran = victim.run("import", DATABASE, "--yes")
+    assert ran.code == 1
+    assert "is damaged" in ran.text
+
+
 @pytest.mark.parametrize(
     "attack",
     [
