@@ -287,6 +287,8 @@ def part(written: Mapping[str, Any], outside: Mapping[str, Any], former: str = "
     if former:
         base["layout.preset"] = former
     for path, value in _entries(written):
+        if former and path == ("layout", "preset"):
+            continue
         into = made.harmless
         if path[0] == _PLUGINS and len(path) == 3:
             if not _plugin_allows(path[1], path[2], written[_PLUGINS][path[1]], outside.get(_PLUGINS)):
