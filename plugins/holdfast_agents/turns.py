@@ -10,10 +10,9 @@ from __future__ import annotations
 import os
 from datetime import datetime
 
-from holdfast.errors import ConfigError, Refused, Unavailable
+from holdfast.errors import ConfigError, Refused
 from holdfast.fs import safeopen
 from holdfast.gate import Gate
-from holdfast.journal import reserve
 from holdfast.journal.capture import hot_dispatch, message_record
 from holdfast.journal.journal import Journal, file_stem
 from holdfast_agents import events
@@ -104,13 +103,14 @@ def has_open_workflow(state: str) -> bool:
 
 
 def is_unsafe(state: str, session: str) -> bool:
-    """Whether the session has an UNSAFE marker, a copy of its stated payloads, neither parsed, or a note."""
+    """Whether the session has an UNSAFE marker, a copy of its stated payloads or an entry in the reserve. Does not
+    parse them."""
     stem = file_stem(session)
     if any(os.path.exists(os.path.join(state, folder, f"{stem}.json")) for folder in ("unsafe", "stated")):
         return True
     try:
-        return reserve.of(state, stem) is not None
-    except Unavailable:
+        return f" {stem} ".encode() in safeopen.read(os.path.join(state, "unsafe.reserve"))
+    except OSError:
         return False
 
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from holdfast.config import harmless, settings, statefolder, trust
+from holdfast.config import harmless, settings, trust
 from holdfast.errors import HoldfastError, NotTrusted
+from holdfast.fs import private
 from holdfast.plugin import discovery
 
 TYPE_CHECKING = False
@@ -89,6 +90,12 @@ def _presets(
     named, layout = settings.preset(outside), written.get("layout")
     if isinstance(layout, dict) and "preset" in layout and _PRESET not in settings.overrides(env):
         named = settings.preset(written)
+    wanted = settings.STATE_FOLDERS.get(named)
+    others = {folder for folder in settings.STATE_FOLDERS.values() if folder != wanted}
+    if not any(os.path.lexists(os.path.join(root, folder, private.MARK)) for folder in others):
+        return named, ""
+    from holdfast.config import statefolder
+
     return named, statefolder.former(root, named)
 
 

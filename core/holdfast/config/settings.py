@@ -206,6 +206,11 @@ def apply_overrides(data: dict[str, Any], env: Mapping[str, str] | None = None) 
     return list(found)
 
 
+def state_folder(data: Mapping[str, Any]) -> str:
+    """The private folder for the layout in ``data``."""
+    return STATE_FOLDERS.get(preset(data), STATE_FOLDERS["default"])
+
+
 def new_config_file(data: Mapping[str, Any]) -> str:
     """The path for a new settings file with ``data``, relative to the project."""
     return NEW_CONFIG_FILES.get(preset(data), NEW_CONFIG_FILES["default"])

@@ -123,7 +123,7 @@ def hot_dispatch(root: str, env: Mapping[str, str] | None = None, *, alone: bool
     Reads the same keys as :class:`holdfast.config.values.Config` and checks only those it uses. A test keeps the two in
     step.
     """
-    from holdfast.config import inforce, settings, statefolder
+    from holdfast.config import inforce, settings
     from holdfast.plugin import discovery
     from holdfast.plugin.manager import Dispatch, PluginSettings
 
@@ -131,7 +131,7 @@ def hot_dispatch(root: str, env: Mapping[str, str] | None = None, *, alone: bool
     with _as_config_error("The configuration"):
         tables = data.get("plugins", {})
         tables = {**{name: {} for name in discovery.defaults() if name not in tables}, **tables}
-        state = statefolder.path(root, settings.preset(data))
+        state = os.path.join(root, *settings.state_folder(data).split("/"))
         enabled = [
             PluginSettings(
                 name,
