@@ -218,16 +218,13 @@ class _Call:
         """Mark a session with an event missing from its journal. Its next compaction needs the transcript."""
         if not self.session or self.kind not in _JOURNALLED:
             return
-        from holdfast.config import settings
+        from holdfast.config import statefolder
         from holdfast.fs import durable, private
         from holdfast_agents import turns
 
         try:
             root = _root(Event(self.dialect.CLIENT, self.kind, cwd=self.folder), self.root)
-            try:
-                state = os.path.join(root, settings.state_folder(settings.raw(root)[0]))
-            except HoldfastError:
-                state = os.path.join(root, settings.state_folder({}))
+            state = statefolder.of_files(root)
             private.make(state, "agents")
             durable.replace(turns.gap(state, self.session), b"")
         except (HoldfastError, OSError):
@@ -342,12 +339,12 @@ class _Call:
         return "".join(f"holdfast: {sentence}" for sentence in told)
 
     def _config(self, event: Event, root: str) -> Reply:
-        from holdfast.config import inforce, settings
+        from holdfast.config import inforce, settings, statefolder
         from holdfast.fs import private
         from holdfast_agents import guard
         from holdfast_agents.records import memo
 
-        self.state = os.path.join(root, *settings.state_folder(inforce.hot(root)).split("/"))
+        self.state = statefolder.path(root, settings.preset(inforce.hot(root)))
         private.check(self.state)
         return guard.changed(event, memo.read(self.state, event.session).guards)
 

@@ -24,6 +24,7 @@ from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
 from holdfast.models.value import Value
+from holdfast.session.status import apart
 from holdfast.text import conflicts
 from holdfast.text.plain import BOM
 from holdfast_authorship.witness import Witness
@@ -118,6 +119,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     read_in = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files, *days)
     told = (conflicts.described(name, text) for name, text in ((handoff_name, torn), *read_in))
     lost = (
+        *apart(services.root, services.state),
         *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in told if one),
         *losses.newest(services, reading.texts, receipts),
     )

@@ -63,7 +63,7 @@ def resume(
     for marker in unsafe:
         lines += ["", f"**UNSAFE:** session {marker.session}: {marker.error} {marker.next_step}"]
     for loss in lost[:_LOSSES]:
-        word = loss.kind.upper() if loss.kind in ("conflict", "damaged") else "MISSING"
+        word = loss.kind.upper() if loss.kind in ("apart", "conflict", "damaged") else "MISSING"
         lines += ["", f"**{word}:** {loss.message} {loss.next_step}"]
     if len(lost) > _LOSSES:
         lines += ["", f"**MISSING:** {len(lost) - _LOSSES} more; `holdfast doctor` lists them."]

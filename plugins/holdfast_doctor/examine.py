@@ -15,7 +15,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from holdfast.config import inforce, provenance, settings
+from holdfast.config import inforce, provenance, settings, statefolder
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.flush import curated, handoff
@@ -23,7 +23,7 @@ from holdfast.fs import durable, gitrun, private, safeopen
 from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
 from holdfast.plugin.checks import Check, Outcome
-from holdfast.session.status import owner
+from holdfast.session.status import apart, owner
 from holdfast_sessions import rewriting
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
         return checks
     checks += _guard("plugins", lambda: _plugins(root))
     checks += _trust(root)
-    state = os.path.join(root, *settings.STATE_FOLDERS[inforce.load(root).layout.preset].split("/"))
-    checks += _guard("private state", lambda: _private_state(state))
+    state = statefolder.path(root, inforce.load(root).layout.preset)
+    checks += _guard("private state", lambda: _private_state(root, state))
     checks += _guard("folders", lambda: _folders(root, state))
     checks += _guard("journals", lambda: _journals(state, repair=repair))
     try:
@@ -154,13 +154,12 @@ def _plugins(root: str) -> Iterator[Check]:
         yield _good("plugins", f"{', '.join(loaded)} loaded" if loaded else "none is enabled")
 
 
-def _private_state(state: str) -> Iterator[Check]:
+def _private_state(root: str, state: str) -> Iterator[Check]:
     private.check(state)
-    told = private.notice(state)
-    if told:
-        message, _, step = told.partition("; ")
-        yield _warn("private state", f"{message}.", f"{step[:1].upper()}{step[1:]}")
-    elif os.path.isdir(state):
+    found = apart(root, state)
+    for loss in found:
+        yield Check(name="private state", outcome=Outcome.FAIL, message=loss.message, next_step=loss.next_step)
+    if not found and os.path.isdir(state):
         yield _good("private state", "created by this user on this machine")
 
 

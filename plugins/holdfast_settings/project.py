@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from holdfast.config import inforce, settings, trust
+from holdfast.config import inforce, settings, statefolder, trust
 from holdfast.errors import Refused
 from holdfast.fs import durable, private
 from holdfast_settings.effective import HEADER
@@ -73,8 +73,9 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
         settled = inforce.resolve(root).data
         _refuse_other(wanted, settled)
         kept.append(os.path.relpath(existing, root).replace(os.sep, "/"))
-    folder = settings.state_folder(settled)
-    state = os.path.join(root, *folder.split("/"))
+    statefolder.take_along(root, settings.preset(settled))
+    state = statefolder.path(root, settings.preset(settled))
+    folder = os.path.relpath(state, root).replace(os.sep, "/")
     private.check(state)
     there = os.path.isdir(state) and private.ignores_itself(state)
     private.make(state)
@@ -103,7 +104,7 @@ def vouch(root: str) -> tuple[tuple[str, str], ...]:
 def _has_documents(root: str, layout: Layout) -> bool:
     """Whether the layout's places for documents and facts hold any file, not counting the private folder."""
     store = os.path.join(root, *layout.base.path.split("/"))
-    state = os.path.join(root, *settings.STATE_FOLDERS[layout.preset].split("/"))
+    state = statefolder.path(root, layout.preset)
     for prefix in (*layout.prefixes(), layout.facts):
         place = os.path.join(store, *prefix.split("/"))
         if os.path.isfile(place) or os.path.islink(place):

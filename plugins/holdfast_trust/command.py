@@ -69,7 +69,7 @@ def run(args: Namespace) -> int:
 
 
 def _trust(out: Term, root: str, args: Namespace) -> int:
-    from holdfast.config import inforce, trust
+    from holdfast.config import inforce, statefolder, trust
 
     found = inforce.resolve(root, obey_others=True)
     inforce.structured(found)  # a mistake is named before it is trusted
@@ -82,7 +82,11 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
         can_ask = not args.json and sys.stdin is not None and sys.stdin.isatty()
         given = args.yes or (can_ask and confirmed(f"Trust {home_short(root)}?"))
     if given:
-        trust.record(root, settings={**found.withheld, **found.trusted}, memory=True)
+        rows = {**found.withheld, **found.trusted}
+        preset = rows.pop("layout.preset", "") if found.former else ""
+        trust.record(root, settings=rows, memory=True)
+        if preset:
+            statefolder.take_along(root, str(preset))
     if args.json:
         table = _table(root, found, is_trusted=given or not needed)
         out.json(table if given or not needed else {**table, "ok": False, "error": _error(root)})

@@ -7,7 +7,6 @@ stated later also holds content that only the earlier ones had. A payload refuse
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,19 +41,15 @@ def unopened(root: str | None, session_id: str, payload: Payload, error: Holdfas
     messages read. Guesses whatever depends on the settings. Never raises."""
     from datetime import UTC, datetime
 
-    from holdfast.config import settings
+    from holdfast.config import settings, statefolder
     from holdfast.journal import safety
     from holdfast.journal.journal import Journal
 
     try:
         folder = settings.find_root(root)
-        try:
-            names = [settings.state_folder(settings.raw(folder)[0])]
-        except HoldfastError:  # without its settings, use the existing private folder
-            names = [name for name in settings.STATE_FOLDERS.values() if os.path.isdir(os.path.join(folder, name))]
-        state = os.path.join(folder, *names[:1])
-        old = safety.read(state, session_id) if names else None
-        if not names or (contract.missing(payload) and old is None and not Journal(state, session_id).exists()):
+        state = statefolder.of_files(folder)
+        old = safety.read(state, session_id)
+        if contract.missing(payload) and old is None and not Journal(state, session_id).exists():
             return  # a session that never existed must not be left as UNSAFE
         at = stamp(datetime.now(UTC))
         one = Stated(digest=digest(payload), at=at, why=paths.rewrite(error.message, folder))

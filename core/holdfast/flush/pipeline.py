@@ -131,7 +131,7 @@ class _Flush:
         if self._idle and not self._has_begun():
             last = session.last_receipt
             if last is None:
-                safety.clear(services.state, session.id)
+                safety.clear_empty(services.state, session.id)
                 raise contract.nothing(session.id)
             try:
                 services.dispatch.require_all()

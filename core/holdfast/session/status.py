@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from holdfast.config import statefolder
 from holdfast.config.serde import moment, stamp
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush.interfaces.losses import Loss
@@ -77,6 +78,8 @@ class Status(Value):
         return not self.unsafe and not self.lost
 
 
+#: The characters of a put-aside folder's name. It has no word of more than seven letters, and no space.
+_NAMED = frozenset("state.foreign-0123456789abcdefTZ")
 _RANK = {State.UNSAFE: 0, State.DIRTY: 1, State.SAFE: 2}
 
 
@@ -102,8 +105,25 @@ def status(services: Services) -> Status:
         waiting=tuple(services.outbox.waiting()) if services.waits(private.OUTBOX) else (),
         spooled=tuple(services.spool.items()) if services.waits(private.SPOOL) else (),
         notices=services.notices,
-        lost=tuple(_lost(services)),
+        lost=(*apart(services.root, services.state), *_lost(services)),
     )
+
+
+def apart(root: str, state: str) -> list[Loss]:
+    """Private state that nothing reads, as one loss; empty when there is none. Such a project is never safe."""
+    found = statefolder.apart(root, state)
+    if not found:
+        return []
+    folder, name = os.path.split(os.path.relpath(found[-1], root).replace(os.sep, "/"))
+    if set(name) - _NAMED:  # a clone can choose it, and agents read this
+        name = "..."
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    message = (
+        f"State of another user, machine or layout, or of a copied project, was put aside (`{folder}/{name}`{more});"
+        " unflushed work may be in it."
+    )
+    step = "`holdfast trust --adopt-state` shows and adopts it. Remove the folder if you do not need it."
+    return [Loss(kind="apart", name="", message=message, next_step=step)]
 
 
 def _masked(services: Services, found: list[SessionStatus]) -> list[SessionStatus]:
