@@ -270,7 +270,7 @@ function problem(answer) {
   const said = answer.stderr.trim()
   if ((answer.code === 2 || answer.code === 3) && said) return said
   const ended = said || `holdfast ended with exit code ${answer.code}.`
-  return `${ended} Run \`@PROGRAM@ doctor\`. If that fails, reinstall it with \`@REPAIR@\`.`
+  return `${ended}\nRun \`@PROGRAM@ doctor\`. If that fails, reinstall it with \`@REPAIR@\`.`
 }
 
 // Whether the user's or the project's settings switch compaction off and are not the ones that `holdfast install` wrote.
