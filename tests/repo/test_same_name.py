@@ -28,9 +28,7 @@ FOREIGN = "import os, sys\nopen(os.path.expanduser('~/foreign'), 'a').write(__na
 
 
 def pip(made: Environment, index: Path, *words: str) -> None:
-    more = (
-        ["-y"] if words[0] == "uninstall" else ["--no-index", "--no-deps", "--no-compile", "--find-links", str(index)]
-    )
+    more = ["-y"] if words[0] == "uninstall" else ["--no-index", "--no-deps", "--no-compile", "-f", str(index)]
     command = [sys.executable, "-m", "pip", "--python", str(made.python), *words, "-q", *more]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
