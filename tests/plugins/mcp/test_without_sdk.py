@@ -19,7 +19,7 @@ def test_mcp__sdk_not_whole__says_what_to_install_and_for_which_python(
     tmp_path: Path, project: Path, missing: str
 ) -> None:
     installed, here = Path(sysconfig.get_paths()["purelib"]), Path(__file__).parents[3]
-    names = [*BASE, *(path.name for path in installed.glob("holdfast-*.dist-info"))]
+    names = [*BASE, *(path.name for path in installed.glob("holdfast_memory-*.dist-info"))]
     if missing == "a package that it needs":
         names += ["mcp", *(path.name for path in installed.glob("mcp-*.dist-info"))]
     if missing == "the new version":
