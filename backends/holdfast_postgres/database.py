@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from holdfast.errors import Corrupt, HoldfastError, PluginLoadFailed, Unsupported
+from holdfast_memory import extra
 from holdfast_postgres import faults, schema
 from holdfast_postgres.address import Address
 
@@ -313,7 +314,7 @@ def driver() -> ModuleType:
         import psycopg
     except ImportError as error:
         raise PluginLoadFailed(
-            "The PostgreSQL backend needs psycopg.", next_step="Install it: `pip install 'holdfast[postgres]'`."
+            "The PostgreSQL backend needs psycopg.", next_step=f"Install it: `{extra('postgres')}`."
         ) from error
     return psycopg
 

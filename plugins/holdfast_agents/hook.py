@@ -57,8 +57,12 @@ def configure(parser: ArgumentParser) -> None:
         "program that ends without an answer allows nothing",
     )
     parser.epilog = (
-        examples("holdfast hook claude-code PreCompact || exit 2", "holdfast hook codex < event.json")
+        examples(
+            "holdfast-memory hook claude-code PreCompact --allow 10; test $? -eq 10 || exit 2",
+            "holdfast-memory hook codex < event.json",
+        )
         + "\n\nClients run this, and people rarely do. `holdfast install CLIENT` writes it into the client's settings."
+        "\nTake only the exit code of --allow for permission: a plugin that ends the process at once can give 0."
     )
 
 

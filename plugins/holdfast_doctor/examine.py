@@ -24,6 +24,7 @@ from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
 from holdfast.plugin.checks import Check, Outcome
 from holdfast.session.status import apart, owner
+from holdfast_doctor.installation import same_name
 from holdfast_sessions import rewriting
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
     checks = [_config(root)]
     if checks[0].outcome is Outcome.FAIL:
         return checks
+    checks += _guard("installation", same_name)
     checks += _guard("plugins", lambda: _plugins(root))
     checks += _trust(root)
     state = statefolder.path(root, inforce.load(root).layout.preset)
@@ -368,7 +370,7 @@ def _of_plugins(memory: Holdfast) -> list[Check]:
     enabled = memory.config.enabled_plugins
     checks: list[Check] = []
     for found in discovery.scan():
-        if found.group == discovery.CHECKS and (found.distribution == "holdfast" or found.name in enabled):
+        if found.group == discovery.CHECKS and (found.distribution == discovery.OWN or found.name in enabled):
             checks += _guard(found.name, partial(_asked, found, memory))
     return checks
 

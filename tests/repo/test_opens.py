@@ -9,6 +9,7 @@ from pathlib import Path
 ELSEWHERE = {
     "plugins/holdfast_doctor/driver_command.py": "the temporary files that git names on the command line",
     "core/holdfast/fs/safeopen.py": "the one place",
+    "core/holdfast_memory/__main__.py": "installed code",
     "core/holdfast/cli/__init__.py": "the null device",
     "core/holdfast/cli/payload_args.py": "a file that the user names",
     "plugins/holdfast_facts/commands/importing.py": "a file that the user names",

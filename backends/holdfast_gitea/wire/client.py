@@ -51,7 +51,7 @@ class Gitea:
     """A server. ``timeout_s`` bounds one wait for it, ``patience_s`` one call with its tries, both in seconds.
 
     ``token`` goes with every request, so plain HTTP is refused except to this machine, unless ``insecure_http``.
-    Raises: ConfigError for an address or token that cannot be one; PluginLoadFailed without ``holdfast[gitea]``.
+    Raises: ConfigError for an address or token that cannot be one; PluginLoadFailed without the extra ``gitea``.
     """
 
     def __init__(

@@ -19,6 +19,7 @@ from holdfast.errors import ConfigError, PluginLoadFailed, Refused
 from holdfast.text import untrusted
 from holdfast_gitea.wire import faults
 from holdfast_keys import origins
+from holdfast_memory import extra
 
 if TYPE_CHECKING:
     import httpx2
@@ -67,7 +68,7 @@ class Transport:
         if importlib.util.find_spec("httpx2") is None:
             raise PluginLoadFailed(
                 "The library httpx2, required for Gitea, is not installed.",
-                next_step='Install it with `pip install "holdfast[gitea]"`.',
+                next_step=f"Install it with `{extra('gitea')}`.",
             )
 
     def __repr__(self) -> str:  # without the token
