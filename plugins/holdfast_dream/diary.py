@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, date
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from holdfast.config.serde import stamp
@@ -37,7 +38,11 @@ def render(result: DreamResult, block_id: str, told: str) -> str:
             _part("What a model judged to be in the notes", (f"{one.text} ({one.reason})" for one in result.judged)),
             _part("What was quoted from the notes", (f"{one.text} ({one.reason})" for one in result.quoted)),
             _part("What was merged", (f"{gone.text} ({gone.reason})" for gone in result.merged)),
-            _part("What was replaced", (f"{gone.text} ({gone.reason})" for gone in result.replaced)),
+            _part(
+                "What was replaced",
+                (f"{gone.text} ({gone.reason})" for gone in result.replaced),
+                (gone.said for gone in result.replaced),
+            ),
             _part("What was archived", (f"{gone.text} ({gone.reason})" for gone in result.archived)),
             _part("What was dropped", (f"{gone.text} ({gone.reason})" for gone in result.dropped)),
             _part("What was refused", (f"{gone.text} ({gone.reason})" for gone in result.refused)),
@@ -94,8 +99,10 @@ def _kept(number: int) -> list[str]:
     return [f"{number} {'item stays as it was' if number == 1 else 'items stay as they were'}"] if number else []
 
 
-def _part(title: str, lines: Iterable[str]) -> str:
-    found = [f"- {one_line(line)}" for line in lines]
+def _part(title: str, lines: Iterable[str], said: Iterable[str] = ()) -> str:
+    """``lines`` as a list under a title, with the days on which they were last ``said``, where known."""
+    pairs = zip_longest(map(one_line, lines), said, fillvalue="")
+    found = [f"- {line}\n  Last said on {day}." if day else f"- {line}" for line, day in pairs]
     return "\n".join([f"### {title}", "", *found]) if found else ""
 
 

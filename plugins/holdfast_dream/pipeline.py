@@ -21,7 +21,7 @@ from attrs import define, evolve, field
 from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Conflict, HoldfastError, Refused, Unavailable
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import same_key
 from holdfast.fs import paths
 from holdfast.models import DreamSources
 from holdfast.plugin.progress import report
@@ -252,7 +252,7 @@ class _Run:
                 held.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
             raise
         report(3, _STAGES, "Comparing with the memory before")
-        after = self._compare(before, new, sources)
+        after = self._compare(before, new, sources, record)
         del evidence
         self.note(diff="".join(diff(old, new, name)))
         self._guard(before, after)
@@ -350,7 +350,7 @@ class _Run:
         refused = [Gone(text=text, reason="not an item") for text in wanted.prose]
         items, seen = [], set[str]()
         for item in wanted.items:
-            key = duplicate_key(item.text)
+            key = same_key(item.text)
             if key in seen:
                 continue
             seen.add(key)
@@ -450,10 +450,19 @@ class _Run:
             self.note(warnings=(*self.result.warnings, warning))
         return kept
 
-    def _compare(self, before: consolidate.Before, new: str, sources: tuple[tuple[str, str], ...]) -> list[str]:
+    def _compare(
+        self,
+        before: consolidate.Before,
+        new: str,
+        sources: tuple[tuple[str, str], ...],
+        record: Mapping[str, Confirmation],
+    ) -> list[str]:
         """Record every line's outcome, with its evidence. Returns the new memory's items."""
         after = [item.text for item in memorytext.read(new).items]
-        found = compare(before, new, after, sources, archived=self.result.archived, refused=self.result.refused)
+        zone = self.services.config.tz
+        days = {text: f"{at.astimezone(zone):%Y-%m-%d}" for text, at in self._times(before.texts, record)}
+        archived, refused = self.result.archived, self.result.refused
+        found = compare(before, new, after, sources, archived=archived, refused=refused, days=days)
         self.note(
             lines=found.lines,
             kept=[line.text for line in found.lines if line.kept],
@@ -486,4 +495,5 @@ class _Run:
     def _admitted(self, gone: Sequence[Gone]) -> list[Gone]:
         """Refused text in a form safe to record, because it may be a secret."""
         said = admitted_all(self.services, [text for one in gone for text in (one.text, one.reason)])
-        return [Gone(text=text, reason=reason) for text, reason in zip(said[::2], said[1::2], strict=True)]
+        pairs = zip(gone, said[::2], said[1::2], strict=True)
+        return [evolve(one, text=text, reason=reason) for one, text, reason in pairs]

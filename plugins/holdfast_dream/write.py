@@ -96,13 +96,10 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
 def _confirm(services: Services, proposal: Proposal) -> None:
     """Record the statements that confirmed each item of the new memory."""
     from holdfast_dream import confirmed
-    from holdfast_dream.consolidate import Before, updated
-    from holdfast_dream.grounding.restating import Relation
+    from holdfast_dream.consolidate import updated
 
-    gone = [one.text for one in proposal.result.merged]
     items = [item.text for item in memorytext.read(proposal.text).items]
-    heirs = {old: new for old, (new, what) in Before(gone).replaced(items).items() if what is Relation.SAME}
-    record = updated(confirmed.load(services.state), items, proposal.said, heirs, services.now())
+    record = updated(confirmed.load(services.state), items, proposal.said, services.now())
     confirmed.save(services.state, record)
 
 

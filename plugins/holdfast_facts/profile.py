@@ -13,7 +13,7 @@ import attrs
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import same_key
 from holdfast.gate import clean
 from holdfast.models import Profile
 from holdfast.text.plain import BOM
@@ -107,11 +107,11 @@ def merged(old: Profile, new: Profile) -> Profile:
 
 
 def _joined(old: str, new: str) -> list[str]:
-    items = {duplicate_key(item): item for item in map(_item, old.splitlines()) if item}
+    items = {same_key(item): item for item in map(_item, old.splitlines()) if item}
     for line in new.splitlines():
         item = _item(line)
         if item:
-            items.setdefault(duplicate_key(item), item)
+            items.setdefault(same_key(item), item)
     return list(items.values())
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from attrs import evolve
 
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import same_key
 from holdfast.models import Category, Extraction, Message, Payload, Turn
 from holdfast.text.lazy import Lazy
 from holdfast_authorship.sources import short_id
@@ -104,7 +104,7 @@ def _summary(
 ) -> str:
     """The quotations, most important first, at most :data:`MAX_SUMMARY_CHARS` characters."""
     requests = list(asked.requests(said))
-    known = {duplicate_key(text) for items in (draft.facts, draft.decisions, draft.blockers) for text in items or ()}
+    known = {same_key(text) for items in (draft.facts, draft.decisions, draft.blockers) for text in items or ()}
     parts: list[str] = []
     files = sum(len(text) + len("- Artifact: ") for text in draft.artifacts or ())
     room = max(MAX_SUMMARY_CHARS - files, _LEAST_SUMMARY_CHARS)
@@ -202,7 +202,7 @@ def _asked(requests: Sequence[tuple[Message, str]], objective: str, known: set[s
     ]
     kept = quotes.fit(found, 3 * _EARLIER_CHARS, known)
     for message, text in [*shown, (requests[-1][0], objective)]:
-        known.update(duplicate_key(q.text) for q in quotes.lines(message, user=True) if q.text in text)
+        known.update(same_key(q.text) for q in quotes.lines(message, user=True) if q.text in text)
     return kept
 
 
