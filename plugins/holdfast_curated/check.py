@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from holdfast.facts.relation import same_key
+from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Finding, Severity
 from holdfast_curated import rules
 from holdfast_markdown.lines import BLANK, CODE, FENCE, HEADING, ITEM, Line, Lines
@@ -71,7 +71,7 @@ class _Check:
         if len(line.text) > self._limits.max_chars:
             message = f"has {len(line.text)} characters, more than {self._limits.max_chars}"
             self._add("curated/length", line.number, message, fix="Shorten it to one sentence, or link to the details.")
-        first = firsts.setdefault(same_key(line.text), line.number)
+        first = firsts.setdefault(duplicate_key(line.text), line.number)
         if first != line.number:
             self._add("curated/duplicate", line.number, f"repeats line {first}", fix="Remove either line.")
 

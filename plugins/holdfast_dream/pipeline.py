@@ -26,6 +26,7 @@ from holdfast.fs import paths
 from holdfast.models import DreamSources
 from holdfast.plugin.progress import report
 from holdfast.storage import ABSENT
+from holdfast.text import ownlines
 from holdfast.text.lazy import log
 from holdfast_authorship import hostile, witness
 from holdfast_dream import confirmed, consolidate, dreamlog, held, memorytext, overflow
@@ -325,7 +326,7 @@ class _Run:
             if room < 0:
                 left.insert(0, note)
             else:
-                text = hostile.withheld(text, self.heard.is_own)  # no dreamer reads it, and it yields no item
+                text = ownlines.without(hostile.withheld(text, self.heard.is_own))  # none of it yields an item
                 taken.insert(0, (note, self._masked(Surface.DAILY, note, text)))
         if not taken:
             raise NotApplied(
@@ -356,6 +357,8 @@ class _Run:
             seen.add(key)
             if not before.has(item.text) and len(item.text.split()) < 2 and item.text.isascii():
                 refused.append(Gone(text=item.text, reason="one word says nothing"))
+            elif not before.has(item.text) and (ownlines.is_own(item.text) or ownlines.is_own(f"- {item.text}")):
+                continue
             elif not before.has(item.text) and self.heard.is_hostile(item.text):
                 refused.append(Gone(text=item.text, reason=witness.REASON))
             else:

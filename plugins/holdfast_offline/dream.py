@@ -14,6 +14,7 @@ from typing import Final
 from holdfast.facts.relation import Known, Relation, same_key
 from holdfast.flush import notes
 from holdfast.models import DreamDraft, DreamSources
+from holdfast.text import ownlines
 from holdfast_dream import memorytext
 from holdfast_dream.consolidate import MOST_STATEMENTS
 from holdfast_dream.memorytext import Item, Memory
@@ -117,7 +118,7 @@ def _notice(read_notes: int, added: int, repeated: int, replaced: int) -> str:
     if replaced:
         counts.append(f"{_count(replaced, 'older item')} replaced")
     notes_read = _count(read_notes, "daily note")
-    return f"No model was used. Facts and decisions from {notes_read} were copied unchanged: {', '.join(counts)}."
+    return ownlines.line(ownlines.NO_MODEL, notes_read, ", ".join(counts))
 
 
 def _count(number: int, noun: str) -> str:

@@ -43,6 +43,8 @@ PREDICATES = st.sampled_from([
         ("Release day is Friday", "Release day is Monday"),
         ("The token expires after 60 s", "The token expires after 90 s"),
         ("Ana lives in Oslo", "Ana lives in Leeds"),
+        ("Ana lives in Oslo", "Ana moved to Leeds"),
+        ("The database is hosted on db-1", "The database moved from db-1 to db-2"),
         ("Dark mode is disabled", "Dark mode is enabled"),
         ("The cache is not persistent", "The cache is persistent"),
     ],

@@ -8,6 +8,7 @@ and both stay, because an extra line does less harm than a missing one.
     Agents may push to main              Agents must not push to main         replaces: a modal, a negation
     The port is 8080                     The port is 9090                     replaces: a number, date or version
     The default branch is master         The default branch is main           replaces: an attribute with one value
+    Ana lives in Oslo                    Ana moved to Leeds                   replaces: a place
     We use Redis for caching             We use Valkey for caching            replaces: what is used for one purpose
     Ada owns billing                     Bob owns billing                     different: another subject
     Port 80 is open                      Port 81 is open                      different: another subject
@@ -142,7 +143,7 @@ _VERBS: Final = (
     scale scales time times round rounds publish publishes commit commits release releases finish finishes review
     reviews test tests cover covers include includes set sets show shows validate validates check checks appear appears
     render renders format formats compile compiles cache caches encrypt encrypts sync syncs poll polls trigger triggers
-    execute executes launch launches exit exits print prints save saves fetch fetches replace replaces bill bills
+    execute executes launch launches exit exits print prints save saves fetch fetches replace replaces bill bills moved
     """
     )
 )
@@ -184,8 +185,9 @@ _HEADS: Final = _set(
 )
 #: Phrases after the subject whose object has one value at a time.
 _ONE: Final = Lazy(
-    r"(?:lives? in|(?:is|are) (?:called|named|hosted (?:on|at|by|in)|based (?:in|at)|set to|due(?: on)?|owned by)"
-    r"|points? to|defaults? to|expires? (?:after|in|on)|times? out after|works? at|belongs? to) (?P<value>.+)"
+    r"(?:(?P<place>(?:lives?|sits?|(?:is|are) (?:hosted|based)) (?:in|at|on)|moved (?:from .+ )?to)"
+    r"|(?:is|are) (?:called|named|set to|due(?: on)?|owned by)|points? to|defaults? to|expires? (?:after|in|on)"
+    r"|times? out after|works? at|belongs? to) (?P<value>.+)"
 )
 _USED: Final = Lazy(r"(?P<use>uses?) (?P<value>.+?) (?P<why>(?:for|as) .+)")
 #: Words with which a value holds in one case only, and adjectives, which are no values of an attribute.
@@ -251,7 +253,7 @@ def _attribute(words: list[str], at: int) -> tuple[tuple[str, tuple[str, ...]], 
     if used := _USED.fullmatch(rest):
         value, frame = used["value"], f"\0{subject}\0use\0{used['why']}"
     elif one := _ONE.fullmatch(rest):
-        value, frame = one["value"], f"\0{subject}\0{rest[: one.start('value')]}"
+        value, frame = one["value"], f"\0{subject}\0{'in' if one['place'] else rest[: one.start('value')]}"
     elif at and words[at] in _BE and words[at - 1] in _HEADS:
         value, frame = rest.partition(" ")[2], f"\0{subject}\0is"
     else:

@@ -16,12 +16,13 @@ from holdfast.config.serde import stamp
 from holdfast.facts.relation import Relation, read, relation, same_key
 from holdfast.models import CuratedEntry
 from holdfast.storage import block_marker, sha256
+from holdfast.text import ownlines
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import BOM, lines, one_line
 
 #: A line end of ``str.splitlines`` other than a newline.
 _OTHER_END = Lazy("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-TITLES = {"memory": "# Memory", "user": "# User"}
+TITLES = {"memory": ownlines.MEMORY, "user": ownlines.USER}
 #: Share of the limit that stays filled after lines are archived, leaving room for the next lines.
 FILLED: Final = 0.95
 #: Maximum number of lines that a flush moves to the archive.
@@ -189,7 +190,7 @@ def _archived(said: Sequence[str], flush_id: str, at: datetime) -> tuple[str, st
     block_id = "archive_" + sha256("\n".join([flush_id, *said]))[:16]
     head = [
         "",
-        f"## Archived ({at:%Y-%m-%d %H:%M})",
+        ownlines.line(ownlines.ARCHIVED_BLOCK, ownlines.ARCHIVED_TITLE, f"{at:%Y-%m-%d}", f"{at:%H:%M}"),
         block_marker(block_id),
         f"<!-- at={stamp(at.astimezone(UTC))} -->",
         "",
