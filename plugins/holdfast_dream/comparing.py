@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from holdfast.facts.relation import same_key
 from holdfast_dream.consolidate import Before
 from holdfast_dream.dreamlog import Gone, Supported
 from holdfast_dream.grounding import ground
-
-#: Minimum score of :func:`holdfast_dream.grounding.ground` for an old item to be proven by the new memory.
-_PROVEN: Final = 0.5
 
 
 class Compared(NamedTuple):
@@ -46,7 +43,7 @@ def compare(
         )
         for found in ground(after, sources)
     ]
-    # An old item that a model left out counts as merged when the new memory proves it.
+    # An old item that a model left out counts as merged when a new one has all its words, and proves it.
     merged: list[Gone] = []
     older: list[Gone] = []
     dropped: list[Gone] = []
@@ -58,9 +55,15 @@ def compare(
         best = found.supports[0] if found.supports else None
         if heir := newer.get(found.text):
             older.append(Gone(text=found.text, reason=f"now: {heir}", said=days.get(found.text, "")))
-        elif best is not None and found.ok and best.score >= _PROVEN:
-            merged.append(Gone(text=found.text, reason=f"now in: {there[best.line - 1].removeprefix('- ')}"))
+        elif best is not None and found.ok and _holds(line := there[best.line - 1].removeprefix("- "), found.text):
+            merged.append(Gone(text=found.text, reason=f"now in: {line}"))
         else:
             reason = reasons.get(same_key(found.text), "left out by the dream")
             dropped.append(Gone(text=found.text, reason=reason))
     return Compared(lines, merged, older, dropped)
+
+
+def _holds(new: str, old: str) -> bool:
+    """Whether ``new`` has all words of ``old`` in their order."""
+    rest = iter(same_key(new).split())
+    return all(word in rest for word in same_key(old).split())

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from holdfast import Holdfast, Payload
+from holdfast.hooks import hookimpl
+from holdfast.models import DreamDraft
 from holdfast_dream import confirmed, memorytext
 from holdfast_dream.dreamlog import Status
 
@@ -146,3 +148,51 @@ def test_load__memory_longer_than_its_room__shows_the_confirmed_items_counts_the
     assert "- Part 140 belongs to crate c140\n" in brief
     assert "of 151 lines not shown" in brief
     assert "- Fact: The newest fact is here" in brief
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "stay"),
+    [
+        ("Migrations run before the deploy", "Migrations run after the deploy", False),
+        ("The list scrolls up", "The list scrolls down", False),
+        ("The bar stays above the fold", "The bar stays below the fold", False),
+        ("The cache is on", "The cache is off", False),
+        ("Deploys run with tests", "Deploys run without tests", False),
+        ("Agents may push to main", "Agents must not push to main", False),
+        ("Every release needs a review", "Some releases need a review", False),
+        ("Elif reviews what Jonas writes", "Jonas reviews what Elif writes", True),
+        ("The core is written in C", "The core is written in C++", True),
+        ("We use Redis for caching", "Redis is used for caching", True),
+    ],
+)
+def test_dream__opposite_of_a_dreamt_decision__newer_one_wins_or_both_stay(
+    memory: Holdfast, clock: Any, old: str, new: str, stay: bool
+) -> None:
+    say(memory, "a", old)
+    memory.deep_dream()
+    clock.tick(days=1)
+    say(memory, "b", new)
+    result = memory.deep_dream()
+    assert items(memory) == [*([old] if stay else []), new]
+    diary = memory.store.read(result.diary)
+    assert diary is not None
+    replaced = f"- {old} (now: {new})\n  Last said on 2026-11-21.\n"
+    assert (replaced in diary.text) is not stay
+
+
+def test_dream__model_drops_a_line_for_its_opposite__it_does_not_count_as_merged(project: Path, clock: Any) -> None:
+    class Swaps:
+        @hookimpl(tryfirst=True)
+        def on_dream(self, sources: Any) -> DreamDraft:
+            return DreamDraft(
+                memory="- Jonas reviews what Elif writes\n- Redis 7 holds sessions and queues\n", diary=""
+            )
+
+    (project / ".holdfast").mkdir(exist_ok=True)
+    before = "# Memory\n\n- Elif reviews what Jonas writes\n- Redis 7 holds sessions\n"
+    (project / ".holdfast" / "MEMORY.md").write_text(before)
+    with Holdfast.open(project, clock=clock, plugins=[("swaps", Swaps())]) as memory:
+        say(memory, "a", "Jonas reviews what Elif writes", "Redis 7 holds sessions and queues")
+        result = memory.deep_dream()
+    assert [gone.text for gone in result.dropped] == ["Elif reviews what Jonas writes"]
+    assert [gone.text for gone in result.merged] == ["Redis 7 holds sessions"]
