@@ -16,6 +16,7 @@ from holdfast.errors import BadValue
 from holdfast.facts.relation import same_key
 from holdfast.gate import clean
 from holdfast.models import Profile
+from holdfast.text import ownlines
 from holdfast.text.plain import BOM
 from holdfast_markdown.lines import read_line
 
@@ -23,15 +24,10 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
 
 #: Field -> anchor, in order of the document. Source: R063, R064; labels of reading A15.
-ANCHORS: Final[Mapping[str, str]] = {
-    "work": "Work",
-    "personal": "Personal",
-    "top_of_mind": "Current Focus",
-    "recent": "Recent",
-    "earlier": "Earlier",
-    "background": "Background",
-}
-TITLE: Final = "# Profile\n"
+ANCHORS: Final[Mapping[str, str]] = dict(
+    zip(("work", "personal", "top_of_mind", "recent", "earlier", "background"), ownlines.PROFILE_SECTIONS, strict=True)
+)
+TITLE: Final = ownlines.PROFILE + "\n"
 #: Maximum number of items kept in a section, newest first; items removed from Recent go to Earlier.
 MAX_ITEMS: Final = 8
 MAX_RECENT: Final = 5

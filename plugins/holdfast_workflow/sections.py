@@ -17,13 +17,14 @@ from holdfast.errors import Corrupt, Refused
 from holdfast.facts.relation import same_key
 from holdfast.models import CuratedEntry
 from holdfast.subject import MAX_DOCUMENT_CHARS
+from holdfast.text import ownlines
 from holdfast.text.plain import BOM
 from holdfast_markdown import marks
 from holdfast_markdown.lines import TEXT, read_line
 from holdfast_markdown.outline import Heading, Outline, outline
 
 #: The placeholder text of a new section, replaced by the first entry.
-PLACEHOLDER: Final = "- None yet"
+PLACEHOLDER: Final = ownlines.NONE_YET
 
 _NOTHING: Final = "none yet"
 

@@ -29,6 +29,7 @@ STATE_TITLE: Final = "State changes"
 DREAM_TITLE: Final = "Dream"
 NOT_APPLIED_TITLE: Final = "Dream not applied"
 UNDONE_TITLE: Final = "Dream undone"
+DROPPED_TITLE: Final = "Not Published"
 BLOCK: Final = "## {title} ({time})"
 OPEN: Final = "Work is open."
 CLOSED: Final = "Work is closed."
@@ -89,6 +90,15 @@ BY_COMMAND: Final = " It was closed by command."
 # --- curated memory ------------------------------------------------------------------------------------------------
 MEMORY: Final = "# Memory"
 USER: Final = "# User"
+PROFILE: Final = "# Profile"
+PROFILE_SECTIONS: Final = ("Work", "Personal", "Current Focus", "Recent", "Earlier", "Background")
+#: The three files, each with its headings.
+THREE: Final = (
+    ("# Active Context", ("## Current Focus", "## Decisions", "## Open Questions", "## Next Steps")),
+    ("# Patterns", ("## Conventions", "## Gotchas", "## Approved Practices")),
+    ("# Progress", ("## Verified Deliverables", "## Evidence Links", "## Deferred Items")),
+)
+NONE_YET: Final = "- None yet"
 
 # --- diary and archive ---------------------------------------------------------------------------------------------
 DIARY_HEADER: Final = "# Dream Diary: {day}"
@@ -120,10 +130,11 @@ NOT_COMPARED: Final = "Not compared:"
 
 _TITLES: Final = (
     *TITLES.values(), OTHER_TITLE, LATER_TITLE, CLOSED_TITLE, REOPENED_TITLE, STATE_TITLE, DREAM_TITLE,
-    NOT_APPLIED_TITLE, UNDONE_TITLE, ARCHIVED_TITLE,
+    NOT_APPLIED_TITLE, UNDONE_TITLE, DROPPED_TITLE, ARCHIVED_TITLE,
 )  # fmt: skip
 _LINES: Final = (
-    MEMORY, USER, NOTE_HEADER, SUMMARY_HEADER, BLOCK, OPEN, CLOSED, SUMMARY, BEFORE, CURATED_NONE, CURATED, DERIVED,
+    MEMORY, USER, PROFILE, "## {section}", *(line for title, lines in THREE for line in (title, *lines)), NONE_YET,
+    NOTE_HEADER, SUMMARY_HEADER, BLOCK, OPEN, CLOSED, SUMMARY, BEFORE, CURATED_NONE, CURATED, DERIVED,
     NOTHING_STATED, OF_BLOCK, SOURCE, PART, NONE, f"- Next step: {NOT_STATED}", f"**Objective:** {NO_TEXT}",
     "**Objective:**", NOT_SUMMARISED, MORE, QUOTED, "{quoting}:", "{quoting} ({any}):", HANDOFF, FIELD, f"{FIELD} none",
     f"{FIELD} {NOT_STATED}", QUOTES, STORY, LEFT, LEFT + BY_COMMAND, DIARY_HEADER, f"- {ONE_STAYS}", f"- {ITEMS_STAY}",
@@ -140,6 +151,7 @@ _FIELDS: Final = {
     "title": "|".join(map(re.escape, _TITLES)),
     "part": "|".join(map(re.escape, (*QUESTIONS, *DIARY))),
     "label": "|".join(map(re.escape, LABELS)),
+    "section": "|".join(PROFILE_SECTIONS),
     "quoting": "|".join(map(re.escape, QUOTING)),
     "field": "|".join(map(re.escape, FIELDS)),
 }
