@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from holdfast.facts.relation import same_key
 from holdfast_dream.consolidate import Before
-from holdfast_dream.dreamlog import Gone, Supported
+from holdfast_dream.dreamlog import DreamResult, Gone, Supported
 from holdfast_dream.grounding import ground
 
 
@@ -27,14 +27,13 @@ def compare(
     after: Sequence[str],
     sources: tuple[tuple[str, str], ...],
     *,
-    archived: Iterable[Gone],
-    refused: Iterable[Gone],
+    result: DreamResult,
     days: Mapping[str, str],
 ) -> Compared:
-    """Compare the items ``before`` with those ``after``, parsed from ``new``. ``archived`` items are in
-    neither list of old items. A reason in ``refused`` explains a dropped item. ``days`` has the day on which an old
-    item was last said."""
-    still = {same_key(text) for text in after} | {same_key(one.text) for one in archived}
+    """Compare the items ``before`` with those ``after``, parsed from ``new``. The ``archived`` items of ``result`` are
+    in neither list of old items. A reason in its ``refused`` explains a dropped item. ``days`` has the day on which an
+    old item was last said."""
+    still = {same_key(text) for text in after} | {same_key(one.text) for one in result.archived}
     lines = [
         Supported(
             text=found.text,
@@ -48,7 +47,7 @@ def compare(
     older: list[Gone] = []
     dropped: list[Gone] = []
     newer = before.replaced(after)
-    reasons = {same_key(one.text): one.reason for one in refused}
+    reasons = {same_key(one.text): one.reason for one in result.refused}
     there = new.splitlines()
     gone = [text for text in before.texts if same_key(text) not in still]
     for found in ground(gone, [("new", new)]):

@@ -352,13 +352,12 @@ class _Run:
         items, seen = [], set[str]()
         for item in wanted.items:
             key = same_key(item.text)
-            if key in seen:
+            own = ownlines.is_own(item.text) or ownlines.is_own(f"- {item.text}")
+            if key in seen or (own and not before.has(item.text)):
                 continue
             seen.add(key)
             if not before.has(item.text) and len(item.text.split()) < 2 and item.text.isascii():
                 refused.append(Gone(text=item.text, reason="one word says nothing"))
-            elif not before.has(item.text) and (ownlines.is_own(item.text) or ownlines.is_own(f"- {item.text}")):
-                continue
             elif not before.has(item.text) and self.heard.is_hostile(item.text):
                 refused.append(Gone(text=item.text, reason=witness.REASON))
             else:
@@ -462,10 +461,9 @@ class _Run:
     ) -> list[str]:
         """Record every line's outcome, with its evidence. Returns the new memory's items."""
         after = [item.text for item in memorytext.read(new).items]
-        zone = self.services.config.tz
-        days = {text: f"{at.astimezone(zone):%Y-%m-%d}" for text, at in self._times(before.texts, record)}
-        archived, refused = self.result.archived, self.result.refused
-        found = compare(before, new, after, sources, archived=archived, refused=refused, days=days)
+        times = self._times(before.texts, record)
+        days = {text: f"{at.astimezone(self.services.config.tz):%Y-%m-%d}" for text, at in times}
+        found = compare(before, new, after, sources, result=self.result, days=days)
         self.note(
             lines=found.lines,
             kept=[line.text for line in found.lines if line.kept],

@@ -119,6 +119,9 @@ def test_own_lines__users_text_that_looks_like_one__stays_in_the_note(project: P
         assert "- Fact: Work is open.\n" in text
         assert "- Fact: The agent said last (50643bcf):\n" in text
         assert "- Fact: Work is open." in indexed(memory)
+        (project / ".holdfast" / "MEMORY.md").write_text("# Memory\n\n- Work is open.\n- The quagga is blue\n")
+        memory.deep_dream()
+        assert "- Work is open.\n" in memory.store.read("MEMORY.md").text
     assert notes.body(Payload(objective="x"), summary).endswith(summary)
 
 
