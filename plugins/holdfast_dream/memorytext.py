@@ -8,14 +8,13 @@ from typing import Final
 
 from attrs import field, frozen
 
-from holdfast.text import ownlines
 from holdfast_markdown.lines import ITEM, TEXT, Lines
 from holdfast_markdown.marks import without_boxes
 
 #: Lines of an item joined at a time, because a list of short lines takes many times their bytes.
 _HELD: Final = 1_000
 #: The title for a memory without one.
-TITLE: Final = ownlines.MEMORY
+TITLE: Final = "# Memory"
 
 _BOLD_HEADING = re.compile(r"(\*\*|__)([^*_]{1,80}?):?\1:?")
 _NOTHING = re.compile(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from holdfast.text.lazy import Lazy
-from holdfast.text.ownlines import is_own
+from holdfast.text.ownlines import is_filler
 from holdfast_authorship.ownwords import outside
 from holdfast_markdown import marks
 from holdfast_markdown.lines import ITEM, read_line
@@ -31,7 +31,7 @@ def own_lines(text: str) -> Iterator[str]:
                     fence = mark
                 elif mark.startswith(fence):
                     fence = ""
-            elif not fence and not line.lstrip().startswith(">") and not is_own(line):
+            elif not fence and not line.lstrip().startswith(">") and not is_filler(line):
                 yield line
 
 

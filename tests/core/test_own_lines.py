@@ -58,7 +58,8 @@ def indexed(memory: Holdfast) -> list[str]:
     from holdfast_recall import texts
 
     documents = [source for source in texts.sources(memory) if source.kind == texts.DOCUMENT]
-    return [one.body for source in documents for one in texts.read(memory, source, 0)]
+    found = [one.body for source in documents for one in texts.read(memory, source, 0)]
+    return [line for line in found if line != "# Memory"]  # a title, which a user may change
 
 
 @SLOW

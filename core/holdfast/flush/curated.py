@@ -22,7 +22,7 @@ from holdfast.text.plain import BOM, lines, one_line
 
 #: A line end of ``str.splitlines`` other than a newline.
 _OTHER_END = Lazy("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-TITLES = {"memory": ownlines.MEMORY, "user": ownlines.USER}
+TITLES = {"memory": "# Memory", "user": "# User"}
 #: Share of the limit that stays filled after lines are archived, leaving room for the next lines.
 FILLED: Final = 0.95
 #: Maximum number of lines that a flush moves to the archive.

@@ -87,9 +87,7 @@ STORY: Final = "- **Whole story:** {any}, block {word}"
 LEFT: Final = "Nothing is left to do here. Flush {word}, {document}."
 BY_COMMAND: Final = " It was closed by command."
 
-# --- curated memory ------------------------------------------------------------------------------------------------
-MEMORY: Final = "# Memory"
-USER: Final = "# User"
+# --- profile and three files ----------------------------------------------------------------------------------------
 PROFILE: Final = "# Profile"
 PROFILE_SECTIONS: Final = ("Work", "Personal", "Current Focus", "Recent", "Earlier", "Background")
 #: The three files, each with its headings.
@@ -133,7 +131,7 @@ _TITLES: Final = (
     NOT_APPLIED_TITLE, UNDONE_TITLE, DROPPED_TITLE, ARCHIVED_TITLE,
 )  # fmt: skip
 _LINES: Final = (
-    MEMORY, USER, PROFILE, "## {section}", *(line for title, lines in THREE for line in (title, *lines)), NONE_YET,
+    PROFILE, "## {section}", *(line for title, lines in THREE for line in (title, *lines)), NONE_YET,
     NOTE_HEADER, SUMMARY_HEADER, BLOCK, OPEN, CLOSED, SUMMARY, BEFORE, CURATED_NONE, CURATED, DERIVED,
     NOTHING_STATED, OF_BLOCK, SOURCE, PART, NONE, f"- Next step: {NOT_STATED}", f"**Objective:** {NO_TEXT}",
     "**Objective:**", NOT_SUMMARISED, MORE, QUOTED, "{quoting}:", "{quoting} ({any}):", HANDOFF, FIELD, f"{FIELD} none",
@@ -170,10 +168,13 @@ def is_own(line: str) -> bool:
 
 
 def without(text: str) -> str:
-    """``text`` with its own lines emptied, so that the other ones keep their numbers. Headings and comments stay,
-    because they are the structure by which a note is read."""
-    lines = text.split("\n")
-    return "\n".join("" if not line.startswith(("#", "<!--")) and is_own(line) else line for line in lines)
+    """``text`` with its :func:`is_filler` lines emptied, so that the other ones keep their numbers."""
+    return "\n".join("" if is_filler(line) else line for line in text.split("\n"))
+
+
+def is_filler(line: str) -> bool:
+    """Whether ``line`` is one of them but not a heading or a comment, which are the structure of the text around it."""
+    return not line.lstrip().startswith(("#", "<!--")) and is_own(line)
 
 
 @cache
