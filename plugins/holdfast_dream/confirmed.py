@@ -17,7 +17,7 @@ from attrs import frozen
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import same_key
 from holdfast.fs import durable, private, safeopen
 from holdfast.storage import sha256_of
 from holdfast.text import untrusted
@@ -47,7 +47,7 @@ class Confirmation:
 
 def key_of(text: str) -> str:
     """An item's key. It changes with the words, but not with case or surrounding whitespace."""
-    return sha256_of(duplicate_key(text).encode("utf-8", "surrogatepass"))[:24]
+    return sha256_of(same_key(text).encode("utf-8", "surrogatepass"))[:24]
 
 
 def load(state: str) -> dict[str, Confirmation]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.flush.interfaces.facts import FactKeeper
 from holdfast_facts.extraction import backlog
-from holdfast_facts.store import factsubject, statedfacts
+from holdfast_facts.store import statedfacts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -23,20 +23,6 @@ class Keeper(FactKeeper):
 
     def __init__(self, services: Services) -> None:
         self._services = services
-
-    def compares(self, sentences: Iterable[object]) -> bool:
-        return any(isinstance(one, str) and factsubject.subject(one) for one in sentences)
-
-    def out_of_date(self, new: str, lines: Iterable[str]) -> str:
-        if not factsubject.subject(new):
-            return ""
-        old = ""
-        for line in lines:
-            if line == new:
-                return ""
-            if not old and factsubject.replaces(new, line):
-                old = line
-        return old
 
     def settle(
         self,

@@ -54,8 +54,10 @@ class Documents:
         """Make the collected changes, all or none of them, and read them back. When a fact with any of ``sentences``
         could replace another, this reads :attr:`facts` in the same round trip."""
         if self._together is not None:
-            compares = self.services.facts.compares(sentences)
-            self.written[:] = self._together.finish(self.written, listing=compares)
+            from holdfast.facts.relation import read
+
+            replaces = any(isinstance(one, str) and read(one).frames for one in sentences)
+            self.written[:] = self._together.finish(self.written, listing=replaces)
 
     @property
     def facts(self) -> Sequence[Fact] | None:
@@ -215,7 +217,7 @@ class Documents:
     ) -> Sequence[CuratedEntry]:
         """The entries, with the lines that they make out of date. Those lines are archived first."""
         stored = self.services.store.read(name)
-        new = curated.updating(stored.text if stored else None, entries, self.services.facts)
+        new = curated.updating(stored.text if stored else None, entries)
         old = [(after.replaces, after.text) for before, after in zip(entries, new, strict=True) if before != after]
         if old:
             self._to_archive(*curated.replaced_block(old, name, flush_id, at))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from holdfast.text import ownlines
 from holdfast.text.openwork import is_none
 from holdfast.text.plain import cut, first_line
 
@@ -27,7 +28,7 @@ def objective(messages: Sequence[Message], before: Payload, own_words: OwnWords)
     known = before.objective or ""
     if before.work_open and known and "objective" not in before.derived:
         return known
-    said = [m.text for m in messages if m.text.strip()] or ["(the session holds no text)"]
+    said = [m.text for m in messages if m.text.strip()] or [ownlines.NO_TEXT]
     return cut(_last_request(messages, own_words), _OBJECTIVE_CHARS) or known or first_line(said[0], _LINE_CHARS)
 
 
@@ -36,7 +37,7 @@ def next_step(messages: Sequence[Message], before: Payload, own_words: OwnWords)
     known = "" if is_none(before.next_step) else before.next_step or ""
     if before.work_open and known and "next_step" not in before.derived:
         return known
-    return cut(_last_request(messages, own_words), _LINE_CHARS) or known or "not stated"
+    return cut(_last_request(messages, own_words), _LINE_CHARS) or known or ownlines.NOT_STATED
 
 
 def _last_request(messages: Sequence[Message], own_words: OwnWords) -> str:
@@ -53,5 +54,5 @@ def digest(messages: Sequence[Message], own_words: OwnWords) -> str:
             lines.append(f"- assistant: {first_line(m.text, _LINE_CHARS)}")
     if len(lines) > _DIGEST_LINES:
         half = _DIGEST_LINES // 2
-        lines = [*lines[:half], f"- … {len(lines) - 2 * half} more in the journal", *lines[-half:]]
-    return "\n".join(["_Not summarised. What was said, shortened:_", "", *lines]) if lines else ""
+        lines = [*lines[:half], ownlines.line(ownlines.MORE, str(len(lines) - 2 * half)), *lines[-half:]]
+    return "\n".join([ownlines.NOT_SUMMARISED, "", *lines]) if lines else ""

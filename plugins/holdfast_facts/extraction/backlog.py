@@ -17,7 +17,7 @@ from holdfast.fs import paths, private
 from holdfast.journal import background
 from holdfast.journal.journal import Journal
 from holdfast.models import turns_of
-from holdfast.text import recall
+from holdfast.text import ownlines, recall
 from holdfast.text.lazy import log
 from holdfast_authorship import hostile
 from holdfast_facts.extraction import extract, extracted
@@ -97,14 +97,13 @@ def completed(
     services: Services, session: Session, receipt: Receipt, queued: Collection[str], gathered: Gathered | None
 ) -> Receipt:
     """Run the extractors waiting for this flush's turns, and one more piece. Returns the receipt with results."""
-    from holdfast.flush import notes
 
     asked = work_off(services, first=queued, but=gathered.failed if gathered else ())
     mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
     receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
     if mine:
         session.catch_up()
-        receipt = evolve(receipt, summary="\n\n".join([receipt.summary, notes.SUMMARY, *mine]))
+        receipt = evolve(receipt, summary="\n\n".join([receipt.summary, ownlines.SUMMARY, *mine]))
     return receipt
 
 

@@ -6,7 +6,8 @@ before any extractor, and so any model, sees them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +20,7 @@ from holdfast.fs import paths
 from holdfast.models import AddOutcome, AddResult, FactCandidate, Profile, Turn
 from holdfast.models.value import Value
 from holdfast.text import recall
-from holdfast.text.lazy import log
+from holdfast.text.lazy import Lazy, log
 from holdfast_authorship import hostile
 from holdfast_authorship.witness import REASON
 
@@ -37,6 +38,7 @@ _AGAIN: Final = "It is retried automatically, or now with `holdfast extract --qu
 BATCH_CHARS: Final = 60_000
 #: Maximum number of stored facts shown to an extractor.
 _KNOWN: Final = 30
+_WORD: Final = Lazy(r"[^\W_]+(?:[-'._/][^\W_]+)*")
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -116,14 +118,13 @@ def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
     """Stored facts on the turns' subjects, masked. None when the facts came with a clone. Never raises, because an
     extractor can work without them."""
     from holdfast.config import provenance
-    from holdfast_facts.store import factsubject
     from holdfast_facts.store.lifecycle import Facts
 
     try:
         if services.store.is_withheld(provenance.FACTS):
             return ()
         texts = (m.text for turn in said for m in turn.messages)
-        return Facts(services).shown(factsubject.related(services.store.backend.facts(), texts, limit=_KNOWN))
+        return Facts(services).shown(related(services.store.backend.facts(), texts, limit=_KNOWN))
     except HoldfastError as error:
         logger.warning("stored facts could not be shown to the extractors: %s", type(error).__name__)
         return ()
@@ -227,3 +228,24 @@ def pieces(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
         size += cost
     if piece:
         yield piece
+
+
+def related(stored: Iterable[Fact], texts: Iterable[str], *, limit: int) -> list[Fact]:
+    """Up to ``limit`` facts that share most words with ``texts``, the closest first. Takes time in proportion."""
+    said: set[str] = set()
+    for text in texts:
+        said.update(_words(text))
+    facts = list(stored)
+    spread = Counter(word for fact in facts for word in set(_words(fact.content)))
+    scored: list[tuple[float, int, Fact]] = []
+    for number, fact in enumerate(facts):
+        shared = {w for w in _words(fact.content) if len(w) > 2} & said
+        score = sum(1 / spread[word] for word in shared)
+        if len(shared) > 1:
+            scored.append((-score, -number, fact))
+    scored.sort(key=lambda row: row[:2])
+    return [fact for _, _, fact in scored[:limit]]
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]

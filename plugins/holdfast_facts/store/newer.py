@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.facts.relation import K, Known, Relation, read
 from holdfast.models import AddOutcome, AddResult, Fact
-from holdfast_facts.store import factsubject, origins
+from holdfast_facts.store import origins
 
 if TYPE_CHECKING:
     from holdfast_facts.store.lifecycle import Facts
@@ -37,15 +38,16 @@ def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fa
     """
     results: dict[int, AddResult] = {}
     waiting: dict[int, Value] = {}
-    said: dict[str, list[Value]] = {}  # the same by the subject that others can replace
+    said = Known[int]()  # the waiting values
     leaving: dict[int, list[Fact]] = {}
     unsaid: list[tuple[str, str]] = []  # facts that a source no longer states while others do: id and source
-    known: dict[str, list[Fact]] = {}  # stored facts that others can replace, by subject
+    known = Known[str]()  # the stored facts, by id
+    by_id: dict[str, Fact] = {}
 
     def learn(found: Iterable[Fact]) -> None:
         for fact in found:
-            if about := factsubject.replaceable(fact.content):
-                known.setdefault(about, []).append(fact)
+            known.add(fact.id, fact.content)
+            by_id[fact.id] = fact
 
     def add_waiting() -> None:
         added = facts.add_all(list(waiting.values()), older=[leaving.get(at, []) for at in waiting])
@@ -57,21 +59,20 @@ def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fa
         for fact_id, by in unsaid:
             facts.sign(fact_id, partial(origins.left, other=by))
         unsaid.clear()
+        for at in waiting:
+            said.remove(at)
         waiting.clear()
-        said.clear()
 
-    if stored is None and any(isinstance(value, Value) and factsubject.subject(value.content) for value in values):
-        stored = facts.list()
-    learn(stored or ())
+    learn(_stored(facts, values) if stored is None else stored)
     for at, value in enumerate(values):
         if isinstance(value, AddResult):
             results[at] = value
             continue
         value = value._replace(at=value.at.astimezone(UTC))
-        if about := factsubject.subject(value.content):
-            if any(factsubject.replaces(value.content, other.content) for other in said.get(about, ())):
+        if read(value.content).frames:
+            if _rivals(said, value):
                 add_waiting()
-            older = list(_older(known.get(about, ()), value))
+            older = list(_older((by_id[key] for key in _rivals(known, value)), value))
             newer = next((fact for fact in older if fact.created_at > value.at), None)
             if newer is not None:
                 reason = f"fact {newer.id} says something newer"
@@ -80,20 +81,29 @@ def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fa
             shared = [fact for fact in older if _others(fact, value)]
             unsaid += [(fact.id, value.source) for fact in shared]
             leaving[at] = [fact for fact in older if fact not in shared]
-            known[about] = [fact for fact in known.get(about, ()) if fact not in older]
+            for fact in older:
+                known.remove(fact.id)
         waiting[at] = value
-        said.setdefault(factsubject.replaceable(value.content), []).append(value)
+        said.add(at, value.content)
     add_waiting()
     return [results[at] for at in range(len(values))]
+
+
+def _stored(facts: Facts, values: Sequence[Value | AddResult]) -> Sequence[Fact]:
+    """All stored facts; none when no value can replace one."""
+    replaces = any(isinstance(value, Value) and read(value.content).frames for value in values)
+    return facts.list() if replaces else ()
+
+
+def _rivals(known: Known[K], value: Value) -> list[K]:
+    return [key for key, found in known.related(value.content) if found is Relation.REPLACES]
 
 
 def _older(stored: Iterable[Fact], value: Value) -> Iterable[Fact]:
     return (
         fact
         for fact in stored
-        if fact.confidence - value.confidence <= _OUTRANKED
-        and factsubject.replaces(value.content, fact.content)
-        and origins.share(value.source, fact.source)
+        if fact.confidence - value.confidence <= _OUTRANKED and origins.share(value.source, fact.source)
     )
 
 

@@ -12,7 +12,7 @@ from holdfast.errors import FlushRefused
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, FactCandidate, Message, Payload, Turn, turns_of
 from holdfast_authorship import hostile
-from holdfast_facts.store import factsubject
+from holdfast_facts.extraction.extract import related
 
 
 def contents(memory) -> list[str]:
@@ -93,45 +93,6 @@ def test_create__by_hand__removes_nothing(opened):
     memory.facts.create("The port is 8080")
     memory.facts.create("The port is 9090")
     assert len(contents(memory)) == 2
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("The current release is 2.2.0", "The current release is 2.3.0"),
-        ("The default branch is main", "The default branch is trunk"),
-        ("Ana lives in Oslo", "Ana lives in Leeds"),
-        ("Ana lives in Oslo", "Ana moved to Leeds"),
-        ("The staging database is on db-1", "The staging database moved from db-1 to db-2"),
-        ("The token expires after 60 s", "The token expires after 90 s"),
-        ("The login test is flaky", "The login test is fixed"),
-        ("The API uses REST", "The API now uses gRPC"),
-        ("Release day is Friday", "Release day is Monday"),
-        ("The table name is `orders`", "The table name is `orders_v2`"),
-    ],
-)
-def test_replaces__same_subject_with_another_value__is_true(old, new):
-    assert factsubject.replaces(new, old)
-    assert factsubject.subject(new) == factsubject.replaceable(old) != ""  # by which older facts are found
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("The service uses Redis", "The service uses Postgres"),
-        ("The service is slow", "The service is written in Go"),
-        ("The port is 8080 in dev", "The port is 9090 in prod"),
-        ("Worker 1 has 4 threads", "Worker 2 has 8 threads"),
-        ("The cache is not persistent", "The cache is persistent"),
-        ("It is 3", "It is 4"),
-        ("fact 1", "fact 2"),
-        ("Ana lives in Oslo", "Ben lives in Leeds"),
-        ("The fix is in parser.py", "The fix is in lexer.py"),
-        ("The library supports Python 3.11", "The library supports Python 3.12"),
-    ],
-)
-def test_replaces__another_subject_or_a_second_attribute__is_false(old, new):
-    assert not factsubject.replaces(new, old)
 
 
 class Model:
@@ -247,7 +208,7 @@ def test_load__a_line_instructs__it_is_marked_with_its_source(opened, payload):
 def test_related__many_facts__gives_the_closest_first():
     facts = [SimpleNamespace(content=f"Module number {n} is green") for n in range(50)]
     facts.append(SimpleNamespace(content="Invoices are sent by cron"))
-    found = factsubject.related(facts, ["who sent the invoices by cron, number 3?"], limit=2)
+    found = related(facts, ["who sent the invoices by cron, number 3?"], limit=2)
     assert found[0].content == "Invoices are sent by cron"
 
 

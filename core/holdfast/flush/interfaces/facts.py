@@ -31,15 +31,6 @@ class FactKeeper(ABC):
     """
 
     @abstractmethod
-    def compares(self, sentences: Iterable[object]) -> bool:
-        """Whether storing any of these sentences needs the stored facts. A flush then reads them with its documents."""
-
-    @abstractmethod
-    def out_of_date(self, new: str, lines: Iterable[str]) -> str:
-        """The first of ``lines`` that the statement ``new`` makes out of date. Empty if there is none, or if ``new`` is
-        among them."""
-
-    @abstractmethod
     def settle(
         self,
         found: Gathered | None,
@@ -91,12 +82,6 @@ class _Absent(FactKeeper):
     def __init__(self, services: Services, why: str) -> None:
         self._services = services
         self._warning = f"No facts were stored or queued: {why}"
-
-    def compares(self, sentences: Iterable[object]) -> bool:
-        return False
-
-    def out_of_date(self, new: str, lines: Iterable[str]) -> str:
-        return ""
 
     def settle(
         self,
