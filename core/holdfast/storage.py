@@ -121,6 +121,12 @@ def block_marker(block_id: str) -> str:
     return f"<!-- holdfast:block id={block_id} -->"
 
 
+def tombstone(removed: str) -> str:
+    """What stays of a removed fact or block, by its id, so that a merge does not bring it back. It does not hold the id,
+    because an id can hold purged text."""
+    return sha256(removed)[:16]
+
+
 def check_name(name: str) -> str:
     """Return ``name`` if it is a relative POSIX path that is safe on every system.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from attrs import frozen
 
 from holdfast.config.serde import moment, stamp
 from holdfast.models.value import Value
-from holdfast.storage import block_marker
+from holdfast.storage import block_marker, tombstone
 from holdfast.text import ownlines
 from holdfast.text.lazy import Lazy
 from holdfast.text.openwork import is_none, is_open
@@ -27,6 +27,7 @@ PURGED = "[purged]"
 _STAMP = Lazy(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
 _BY = re.compile(r"^<!-- by=(.*) -->$", re.MULTILINE)
 _MARK = Lazy(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
+_GONE = Lazy(r"^<!-- holdfast:gone (\S+) -->$", re.MULTILINE)
 
 
 def header(day: date) -> str:
@@ -256,6 +257,35 @@ def blocks(text: str) -> Iterator[Block]:
             objective=_after(part, "**Objective:** "),
             by=by[1] if (by := _BY.search(part)) else "",
         )
+
+
+def without(text: str, gone: Callable[[Block], bool]) -> str:
+    """A note or trail without the selected blocks. Above the others stay their tombstones, by which a merge knows that
+    they were removed."""
+    plain = text.replace("\r\n", "\n")
+    found = [block for block in blocks(plain) if gone(block)]
+    for block in found:
+        marker = block_marker(block.id)
+        rest = block.text.partition("\n")[2]
+        # Without its own heading the block begins at its marker, because the text above belongs to another block.
+        part = block.text if rest.startswith(marker) else block.text[block.text.index(marker) :]
+        whole = f"\n{part}\n"
+        plain = plain.replace(whole, "", 1) if whole in plain else plain.replace(part, "", 1)
+    return buried(plain, (tombstone(block.id) for block in found)) if found else text
+
+
+def buried(text: str, stones: Iterable[str]) -> str:
+    """A note or trail with further tombstones, above its first block."""
+    first = _MARK.search(text)
+    at = text.rfind("\n## ", 0, first.start()) + 1 if first else len(text)
+    lines = "".join(f"<!-- holdfast:gone {stone} -->\n" for stone in stones)
+    head = text[:at].rstrip("\n")
+    return (f"{head}\n{lines}\n{text[at:]}" if first else f"{head}\n{lines}") if lines else text
+
+
+def tombstones(text: str) -> list[str]:
+    """The tombstones of a note or trail, in order."""
+    return _GONE.findall(text)
 
 
 def block_ids(text: str) -> list[str]:
