@@ -161,8 +161,8 @@ class FactFile:
 
     def lost(self) -> int:
         """How many facts were acknowledged and are missing."""
-        mark = marks.read(self._mark)
-        if marks.goes_on(mark, self._place):
+        mark, now = marks.read(self._mark), self._identity()
+        if marks.goes_on(mark, self._place) and (now is None or now[SIZE]):
             return mark.short
         with self._call(), self._place.lock():
             self._follow()

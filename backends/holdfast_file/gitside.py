@@ -27,9 +27,7 @@ def missing(place: Place, body: bytes, acknowledged: Callable[[bytes], bytes | N
         part = acknowledged(version) if version else None
         if part is not None:
             now = _index(body)
-            return sum(
-                1 for fact in _index(part) if now.get(fact.id) is None and tombstone(fact.id) not in now.gone
-            )
+            return sum(1 for fact in _index(part) if now.get(fact.id) is None and tombstone(fact.id) not in now.gone)
     return None
 
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 #: A temporary file older than this, in seconds, belongs to no write that is still going on.
 _STALE_S = 3600.0
 _PROBE = ".holdfast-probe"
+#: Documents that are never empty, because holdfast only appends to them.
+_GROWING = (Surface.DAILY, Surface.TRAIL, Surface.DIARY)
 
 
 def examine(root: str, *, repair: bool = False) -> list[Check]:
@@ -219,7 +221,10 @@ def _documents(memory: Holdfast) -> Iterator[Check]:
     for name in memory.store.names():
         count += 1
         try:
-            memory.store.read(name)
+            document = memory.store.read(name)
+            if document and not document.text and memory.services.layout.surface_of(name) in _GROWING:
+                step = "Restore it from git or a copy, or remove it. A purge leaves its heading."
+                raise Corrupt(f"{name} is empty, so it was cut off.", next_step=step)
         except HoldfastError as error:
             if isinstance(error, Unavailable) and memory.services.is_remote:
                 raise  # each further document would wait for the server as long
