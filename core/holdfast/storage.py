@@ -122,8 +122,8 @@ def block_marker(block_id: str) -> str:
 
 
 def tombstone(removed: str) -> str:
-    """What stays of a removed fact or block, by its id, so that a merge does not bring it back. It does not hold the id,
-    because an id can hold purged text."""
+    """The mark of a removed fact or block, so that a merge does not bring it back. A digest of its id, because an id can
+    hold purged text."""
     return sha256(removed)[:16]
 
 

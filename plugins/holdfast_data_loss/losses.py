@@ -44,7 +44,8 @@ _LIST_STEP = (
     "Restore the file from a copy, or run `holdfast doctor --fix`: it restores the journals' contents and accepts the "
     "rest as it is."
 )
-_DOCUMENTS = (Surface.DAILY, Surface.HANDOFF, Surface.MEMORY, Surface.USER)  # a trail is derived, so it may go
+_BLOCKS = (Surface.DAILY, Surface.TRAIL)
+_DOCUMENTS = (*_BLOCKS, Surface.HANDOFF, Surface.MEMORY, Surface.USER)
 
 
 class Losses:
@@ -202,10 +203,13 @@ def unproved(
                     continue
                 texts[name] = document.text if document else None
             text = texts[name]
-            if written.surface == Surface.DAILY:
-                if text is not None and _holds(text, receipt.flush_id):
+            if written.surface in _BLOCKS:
+                is_trail = written.surface == Surface.TRAIL
+                block = receipt.flush_id.partition("-")[0] if is_trail else receipt.flush_id
+                if text is not None and _holds(text, block):
                     continue
-                what = f"The block {receipt.flush_id} of session {receipt.session_id} is missing from {name}."
+                what = f"The {'state changes' if is_trail else 'block'} {block} of session {receipt.session_id}"
+                what = f"{what} {'are' if is_trail else 'is'} missing from {name}."
                 loss = Loss(kind="block", name=name, message=what, receipt=receipt, written=written)
             elif text is None:
                 loss = Loss(kind="document", name=name, message=f"{name} is missing.", receipt=receipt, written=written)
@@ -224,7 +228,7 @@ def _proves(services: Services, receipt: Receipt, written: Written) -> bool:
 
 def _present_name(services: Services, surface: str, at: datetime) -> str:
     try:
-        return services.layout.name(Surface(surface), at.date() if surface == Surface.DAILY else None)
+        return services.layout.name(Surface(surface), at.date() if surface in _BLOCKS else None)
     except (ValueError, ConfigError):
         return ""
 

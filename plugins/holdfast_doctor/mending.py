@@ -119,9 +119,34 @@ def _block(services: Services, loss: Loss, receipt: Receipt) -> Mended:
     if not receipt.summary:
         return Mended(loss=loss, message=f"{loss.message} The journal does not hold its text", whole=False)
     block, header = audit.rebuilt(receipt), notes.header(receipt.at.date())
-    block = services.gate.admit(block, surface=Surface.DAILY, name=loss.name)
-    services.store.append(Surface.DAILY, loss.name, block, header, receipt.flush_id)
-    return Mended(loss=loss, message=f"{receipt.flush_id} of session {receipt.session_id} is in {loss.name} again")
+    surface, block_id = Surface.DAILY, receipt.flush_id
+    if loss.written is not None and loss.written.surface == Surface.TRAIL:
+        surface, block_id = Surface.TRAIL, block_id.partition("-")[0]
+        block, header = _trail(services, receipt, block, block_id), notes.summary_header(receipt.at.date())
+    block = services.gate.admit(block, surface=surface, name=loss.name)
+    services.store.append(surface, loss.name, block, header, block_id)
+    return Mended(loss=loss, message=f"{block_id} of session {receipt.session_id} is in {loss.name} again")
+
+
+def _trail(services: Services, receipt: Receipt, note: str, block_id: str) -> str:
+    """The daily summary's block, from that of the daily note."""
+    from holdfast.models import Payload, StateMutation
+
+    [block] = notes.blocks(note)
+    stated = []
+    for item in block.items("State"):
+        kind, _, rest = item.partition(" of ")
+        target, _, summary = rest.partition(": ")
+        stated.append(StateMutation(kind=kind, target=target, summary=summary))
+    name = services.layout.name(Surface.DAILY, receipt.at.date())
+    return notes.summary_block(
+        Payload(state_mutations=stated),
+        block_id=block_id,
+        flush_id=receipt.flush_id,
+        note=name,
+        session=receipt.session_id,
+        at=receipt.at,
+    )
 
 
 def _handoff(services: Services, loss: Loss) -> Mended:

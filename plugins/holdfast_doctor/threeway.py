@@ -1,9 +1,9 @@
 """Three-way merge of a memory file, for git. The result does not depend on which side is ours.
 
 Facts are merged by id, notes by block, the handoff by session, and other documents by line. An item that only one side
-changed is taken from that side. If both sides changed it, both versions stay. A fact or a note's block is removed when a
-side has its tombstone. One that is only absent stays, because a crash, a full disk or an editor can lose it. Equal facts
-are one fact with the origins of both.
+changed is taken from that side. If both sides changed it, both versions stay. A fact or a note's block is removed when
+a side has its tombstone. One that is only absent stays, because a crash, a full disk or an editor can lose it. Equal
+facts are one fact with the origins of both.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def test_opens__in_any_module__are_safe_or_named_here(root: Path, tracked: list[
 #: product data goes through ``holdfast.fs.durable``, which writes a temporary file, flushes it and renames it.
 IN_PLACE = {
     "core/holdfast/cli/__init__.py": "the null device",
-    "core/holdfast/journal/journal.py": "a journal's hint: one checksummed line of fixed length, derived from the journal",
+    "core/holdfast/journal/journal.py": "a hint: one checksummed line of fixed length, derived from the journal",
     "core/holdfast/cli/problem.py": "the null device",
     "core/holdfast/journal/reserve.py": "room for a marker on a full disk, written in place because nothing new can be",
     "plugins/holdfast_agents/asking.py": "a new file with one number; half of it asks the agent again",
