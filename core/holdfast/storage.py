@@ -122,8 +122,8 @@ def block_marker(block_id: str) -> str:
 
 
 def tombstone(removed: str) -> str:
-    """The mark of a removed fact or block, so that a merge does not bring it back. A digest of its id, because an id can
-    hold purged text."""
+    """The mark of a removed fact or block, so that a merge does not bring it back. It is a digest of the id, because an
+    id can hold purged text."""
     return sha256(removed)[:16]
 
 

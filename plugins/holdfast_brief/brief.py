@@ -77,6 +77,11 @@ class Brief(Value):
     spooled: str = ""
 
     @property
+    def damaged(self) -> tuple[Loss, ...]:
+        """The documents and facts that cannot be read."""
+        return tuple(one for one in self.lost if one.kind == "damaged")
+
+    @property
     def objective(self) -> str:
         return self.work[0].objective if self.work else ""
 
@@ -102,7 +107,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     fixed = (handoff_name, *(layout.name(one) for one in (Surface.MEMORY, Surface.USER, *THREE_FILES)))
     reading = _Reading(services, [*fixed, *_near(services)], losses.documents(services, receipts))
     handoff_text = reading.text(handoff_name)
-    entries, torn = _work(handoff_text, handoff_name)
+    entries, torn = reading.work(handoff_text, handoff_name)
     kept = services.spool.unshipped() if services.waits(private.SPOOL) else None
     entries = kept.work(entries) if kept else entries
     session = services.gate.identifier(session) if session else ""
@@ -114,14 +119,15 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     days = _newest_notes(services, reading)
     days = kept.notes(days) if kept else days
     unsafe = tuple(safety.all_unsafe(services.state))
-    facts = services.store.is_withheld(provenance.FACTS) and services.store.backend.count_facts() > 0
+    facts = services.store.is_withheld(provenance.FACTS) and _has_facts(services)
     withheld = provenance.sentence(reading.withheld, facts=facts)
     read_in = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files, *days)
     told = (conflicts.described(name, text) for name, text in ((handoff_name, torn), *read_in))
     lost = (
         *apart(services.root, services.state),
         *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in told if one),
-        *losses.newest(services, reading.texts, receipts),
+        *reading.damaged.values(),
+        *(one for one in losses.newest(services, reading.texts, receipts) if one.name not in reading.damaged),
     )
     waiting = kept.sentence if kept else ""
     first, shown = resume(
@@ -167,25 +173,62 @@ def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
     return tuple(entries.values()), text if versions[0] != versions[1] else ""
 
 
+def _has_facts(services: Services) -> bool:
+    try:
+        return services.store.backend.count_facts() > 0
+    except Corrupt:
+        return True
+
+
 class _Reading:
     """Reads each document once, masked; those in ``names`` and ``checked`` together. ``withheld`` names the documents
     that must not leave the store; ``texts`` maps their names to the stored text."""
 
     def __init__(self, services: Services, names: Sequence[str], checked: Sequence[str]) -> None:
         self._services = services
+        self.withheld: list[str] = []
+        self.damaged: dict[str, Loss] = {}
         try:
             self._stored = services.store.read_many([*names, *checked])
-        except Corrupt:  # damage to a document that is only checked is reported, and does not end the load
-            self._stored = services.store.read_many(names)
-        self.withheld: list[str] = []
+        except Corrupt:  # what is intact is shown all the same
+            self._stored = {}
+            for name in names:
+                self._read(name)
 
     @property
     def texts(self) -> dict[str, str | None]:
-        return {name: document.text if document else None for name, document in self._stored.items()}
+        stored = self._stored.items()
+        return {name: document.text if document else None for name, document in stored if name not in self.damaged}
+
+    def _read(self, name: str) -> None:
+        try:
+            self._stored[name] = self._services.store.read(name)
+        except Corrupt as error:
+            self._note(name, error)
+            self._stored[name] = None
+
+    def _note(self, name: str, error: Corrupt) -> None:
+        self.damaged[name] = Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
+
+    def work(self, text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
+        """The entries, open and closed, and the handoff text if a git merge left both sides in it. Of a damaged
+        handoff, the whole entries and the open work of the last receipts."""
+        if name not in self.damaged:
+            try:
+                return _work(text, name)
+            except Corrupt as error:
+                self._note(name, error)
+        from holdfast_data_loss import audit
+
+        found = (*audit.open_work(self._services), *handoff.salvaged(text))
+        return tuple(handoff.newest({work.session: work for work in found}.values())), ""
 
     def last(self, prefix: str) -> str:
         """The folder's last document by name, or empty."""
-        document = self._services.store.backend.last(prefix)
+        try:
+            document = self._services.store.backend.last(prefix)
+        except Corrupt:
+            return max(self._services.store.backend.names(prefix), default="")
         if document is None:
             return ""
         self._stored[document.name] = document
@@ -194,7 +237,7 @@ class _Reading:
     def text(self, name: str) -> str:
         """The document's text, without an editor's byte-order mark; empty when the document is missing or withheld."""
         if name not in self._stored:
-            self._stored[name] = self._services.store.read(name)
+            self._read(name)
         document = self._stored[name]
         if document is None:
             return ""

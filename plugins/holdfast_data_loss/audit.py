@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING, Any
 
+from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, receipt_from
 from holdfast.errors import Corrupt
-from holdfast.flush import notes
+from holdfast.flush import closings, handoff, notes
 from holdfast.flush.interfaces.losses import Loss
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast_data_loss import losses
@@ -15,6 +16,9 @@ from holdfast_data_loss import losses
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
     from holdfast.session.services import Services
+
+
+_OPEN = "\nWork is open.\n"
 
 
 def every(services: Services) -> list[Loss]:
@@ -77,6 +81,40 @@ def last_receipts(services: Services) -> list[Receipt]:
     """The last receipt of each session. Raises: Unavailable."""
     found = (losses.last_receipt(services, path) for path in session_files(services.state))
     return [receipt for receipt in found if receipt is not None]
+
+
+def open_work(services: Services) -> list[handoff.Work]:
+    """The open work of every session whose last flush left some open."""
+    entries: list[handoff.Work] = []
+    for receipt in sorted(last_receipts(services), key=lambda r: r.at, reverse=True):
+        decided = closings.of_flush(services.state, receipt.session_id, receipt.flush_id)
+        if decided is not None and decided.open and decided.work is not None:
+            entries.append(handoff.reopened(decided.work, decided.because))
+            continue
+        if decided is not None or _OPEN not in f"\n{receipt.summary}\n":
+            continue
+        if not any(w.surface == Surface.HANDOFF for w in receipt.written):
+            continue
+        [block] = notes.blocks(rebuilt(receipt))
+        blockers = block.items("Blocker")
+        entries.append(
+            handoff.Work(
+                session=receipt.session_id,
+                flush=receipt.flush_id,
+                note=services.layout.name(Surface.DAILY, receipt.at.date()),
+                objective=block.objective,
+                active_task=block.objective,
+                branch="none",
+                blocker="; ".join(blockers) or "none",
+                next_action="; ".join(block.items("Next step")),
+                facts=block.items("Fact"),
+                blockers=blockers,
+                artifacts=block.items("Artifact"),
+                follow_ups=block.items("Promised"),
+                derived=True,
+            )
+        )
+    return entries
 
 
 def unshipped(services: Services) -> list[tuple[Receipt, dict[str, Any]]]:

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, receipt_from
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
-from holdfast.flush import notes
+from holdfast.flush import handoff, notes
 from holdfast.flush.interfaces.losses import Loss
 from holdfast.fs import durable, paths, private, safeopen
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
-from holdfast.text import untrusted
+from holdfast.text import conflicts, untrusted
 from holdfast_data_loss import tally
 
 if TYPE_CHECKING:
@@ -213,12 +213,24 @@ def unproved(
                 loss = Loss(kind="block", name=name, message=what, receipt=receipt, written=written)
             elif text is None:
                 loss = Loss(kind="document", name=name, message=f"{name} is missing.", receipt=receipt, written=written)
+            elif written.surface == Surface.HANDOFF and (error := _unparsed(text, name)):
+                loss = Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
             else:
                 continue
             key = (name, receipt.flush_id if loss.kind == "block" else "")
             if key not in told:
                 told.add(key)
                 yield loss
+
+
+def _unparsed(text: str, name: str) -> Corrupt | None:
+    """Why it is not a handoff. Git's conflict markers are reported elsewhere."""
+    try:
+        if not conflicts.find(text):
+            handoff.parse(text, name)
+    except Corrupt as error:
+        return error
+    return None
 
 
 def _proves(services: Services, receipt: Receipt, written: Written) -> bool:

@@ -25,6 +25,7 @@ from holdfast.plugin import discovery
 from holdfast.plugin.checks import Check, Outcome
 from holdfast.session.status import apart, owner
 from holdfast_doctor.installation import same_name
+from holdfast.text import conflicts
 from holdfast_sessions import rewriting
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
     """The checks that read the store. When its server cannot be asked, the error is shown once and the others are left
     out, because each of them would wait as long."""
     looks: list[tuple[str, Callable[[], Iterator[Check]]]] = [
-        ("documents", lambda: _documents(memory)),
+        ("documents", lambda: _documents(memory, repair=repair)),
         ("conflicts", lambda: _conflicts(memory, repair=repair)),
         ("stored", lambda: _stored(memory, repair=repair)),
         ("facts", lambda: _facts(memory)),
@@ -216,15 +217,21 @@ def _journals(state: str, *, repair: bool) -> Iterator[Check]:
         yield _good("journals", f"{count:,} intact" if count else "none yet")
 
 
-def _documents(memory: Holdfast) -> Iterator[Check]:
+def _documents(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
+    from holdfast_doctor import damaged
+
     count = broken = 0
     for name in memory.store.names():
         count += 1
         try:
-            document = memory.store.read(name)
-            if document and not document.text and memory.services.layout.surface_of(name) in _GROWING:
-                step = "Restore it from git or a copy, or remove it. A purge leaves its heading."
-                raise Corrupt(f"{name} is empty, so it was cut off.", next_step=step)
+            try:
+                _read(memory, name, repair=repair)
+            except Corrupt:
+                told = damaged.mend(memory.services, name) if repair else ""
+                if not told:
+                    raise
+                _read(memory, name, repair=repair)
+                yield _good("documents", told, repaired=True)
         except HoldfastError as error:
             if isinstance(error, Unavailable) and memory.services.is_remote:
                 raise  # each further document would wait for the server as long
@@ -235,6 +242,17 @@ def _documents(memory: Holdfast) -> Iterator[Check]:
         yield _bad("documents", blocked)
     if not broken:
         yield _good("documents", f"{count:,} readable" if count else "none yet")
+
+
+def _read(memory: Holdfast, name: str, *, repair: bool) -> None:
+    """Raises: as the store; Corrupt, too, when the text cannot be right."""
+    document = memory.store.read(name)
+    surface = memory.services.layout.surface_of(name)
+    if document and not document.text and surface in _GROWING:
+        step = "Restore it from git or a copy, or remove it. A purge leaves its heading."
+        raise Corrupt(f"{name} is empty, so it was cut off.", next_step=step)
+    if document and repair and surface is Surface.HANDOFF and not conflicts.find(document.text):
+        handoff.parse(document.text, name)  # otherwise the check of the handoff reports it
 
 
 def _blocked(memory: Holdfast) -> Iterator[HoldfastError]:

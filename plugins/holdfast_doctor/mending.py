@@ -14,7 +14,7 @@ from attrs import frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
-from holdfast.flush import closings, curated, handoff, notes
+from holdfast.flush import curated, handoff, notes
 from holdfast.fs import durable, private
 from holdfast.journal.journal import Journal, file_stem
 from holdfast_data_loss import audit, tally
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
 
 _INSTEAD = re.compile(r"(.*?)(?: \(instead of: (.*)\))?")
-_OPEN = "\nWork is open.\n"
 
 
 @frozen(kw_only=True)
@@ -62,7 +61,7 @@ def _mended(services: Services, loss: Loss, losses: Sequence[Loss]) -> Mended:
         if services.store.provenance is not None:
             services.store.provenance.delete(loss.name)
         return Mended(loss=loss, message=f"{loss.message} No journal holds its text, so it was recorded as deleted")
-    if loss.kind == "damaged":
+    if loss.kind == "damaged":  # a document that could be repaired is repaired by now
         return Mended(loss=loss, message=loss.message.rstrip("."), whole=False)
     if loss.kind == "journal":
         return _without(services, loss)
@@ -150,36 +149,7 @@ def _trail(services: Services, receipt: Receipt, note: str, block_id: str) -> st
 
 
 def _handoff(services: Services, loss: Loss) -> Mended:
-    """The open work of every session whose last flush left some open."""
-    entries = []
-    for receipt in sorted(audit.last_receipts(services), key=lambda r: r.at, reverse=True):
-        decided = closings.of_flush(services.state, receipt.session_id, receipt.flush_id)
-        if decided is not None and decided.open and decided.work is not None:
-            entries.append(handoff.reopened(decided.work, decided.because))
-            continue
-        if decided is not None or _OPEN not in f"\n{receipt.summary}\n":
-            continue
-        if not any(w.surface == Surface.HANDOFF for w in receipt.written):
-            continue
-        [block] = notes.blocks(audit.rebuilt(receipt))
-        blockers = block.items("Blocker")
-        entries.append(
-            handoff.Work(
-                session=receipt.session_id,
-                flush=receipt.flush_id,
-                note=services.layout.name(Surface.DAILY, receipt.at.date()),
-                objective=block.objective,
-                active_task=block.objective,
-                branch="none",
-                blocker="; ".join(blockers) or "none",
-                next_action="; ".join(block.items("Next step")),
-                facts=block.items("Fact"),
-                blockers=blockers,
-                artifacts=block.items("Artifact"),
-                follow_ups=block.items("Promised"),
-                derived=True,
-            )
-        )
+    entries = audit.open_work(services)
     text = services.gate.admit(handoff.render(entries), surface=Surface.HANDOFF, name=loss.name)
     services.store.change(Surface.HANDOFF, loss.name, lambda there: text if there is None else there)
     number = f"{len(entries)} open" if entries else "nothing open"

@@ -227,7 +227,7 @@ def _handoff(base: str, one: str, two: str, name: str) -> str:
         for t in (base, one, two)
     ]
     merged = sorted(_by_key(entries[0], entries[1], entries[2], both), key=lambda w: w.session)
-    return handoff.render(sorted(merged, key=lambda w: w.at, reverse=True))
+    return handoff.render(handoff.newest(merged))
 
 
 def _notes(base: str, one: str, two: str) -> str:

@@ -161,7 +161,7 @@ def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
     from holdfast.config.serde import structure
 
     problem = f"{name} cannot be read as a handoff"
-    step = "Correct the TOML between the `+++` lines. The daily notes hold the same facts."
+    step = "Run `holdfast doctor --fix`, which rebuilds it and keeps a copy, or correct the TOML between `+++` lines."
     parts = text.removeprefix("\ufeff").replace("\r\n", "\n").split(f"{_FENCE}\n", 2)
     if len(parts) != 3 or parts[0].strip():
         raise Corrupt(f"{problem}: it does not begin with TOML between `+++` lines.", next_step=step)
@@ -173,6 +173,24 @@ def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
     if not isinstance(entries, list):
         raise Corrupt(f"{problem}: `work` is not a list of tables.", next_step=step)
     return tuple(structure(entry, Work, what=name, error=Corrupt) for entry in entries)
+
+
+def salvaged(text: str) -> tuple[Work, ...]:
+    """The entries that a damaged handoff still has whole."""
+    found: list[Work] = []
+    toml, fence, _ = text.replace("\r\n", "\n").partition(f"\n{_FENCE}\n")
+    parts = toml.split("\n[[work]]\n")[1:]
+    for part in parts if fence else parts[:-1]:  # where it was cut, the last entry may lack lines
+        try:
+            found += parse(f"{_FENCE}\n[[work]]\n{part}\n{_FENCE}\n")
+        except Corrupt:
+            continue
+    return tuple(found)
+
+
+def newest(entries: Iterable[Work]) -> list[Work]:
+    """The entries in the handoff's order."""
+    return sorted(entries, key=lambda w: w.at, reverse=True)
 
 
 def put(entries: Iterable[Work], new: Work) -> tuple[Work, ...]:
