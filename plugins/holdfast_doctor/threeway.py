@@ -34,6 +34,8 @@ def merge(base: str, ours: str, theirs: str, name: str) -> str:
     for side in (ours, theirs):
         if problem := damage(base, side, name):
             raise Corrupt(problem, next_step="Repair it on its branch, then merge again.")
+    if damage("", base, name):
+        base = ""  # both sides have been repaired since, so both are kept
     if ours == theirs or theirs == base:
         return ours
     if ours == base:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,11 +33,10 @@ def flush(project: Path, session: str, objective: str) -> subprocess.CompletedPr
     return run(project, "flush", "--session", session, "--payload", "-", data=json.dumps(payload))
 
 
-@pytest.fixture(params=["default", "timmy"])
-def home(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    project = tmp_path / "project"
+def flushed(project: Path, layout: str = "default") -> Path:
+    """A project with the open work of two sessions."""
     project.mkdir()
-    assert run(project, "init", "--layout", request.param).returncode == 0
+    assert run(project, "init", "--layout", layout).returncode == 0
     for number in (1, 2):
         done = flush(project, f"s{number}", f"task{number}")
         assert done.returncode == 0, done.stderr
@@ -73,13 +73,23 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("harm", [bad_byte, zeros, cut], ids=["bad byte", "zeros", "cut"])
-@pytest.mark.parametrize("which", FILES)
-def test_damage__of_one_document__the_rest_is_shown_and_doctor_repairs_it(home: Path, which: str, harm: object) -> None:
-    assert callable(harm)
+CASES = [
+    *(("default", which, bad_byte) for which in FILES),
+    ("default", "handoff", cut),
+    ("default", "facts", cut),
+    ("default", "note", zeros),
+    ("opencode", "handoff", cut),
+    ("opencode", "USER.md", bad_byte),
+    ("opencode", "facts", bad_byte),
+]
+
+
+@pytest.mark.parametrize(("layout", "which", "harm"), CASES)
+def test_damage__of_one_document__the_rest_is_shown_and_doctor_repairs_it(
+    tmp_path: Path, layout: str, which: str, harm: Callable[[bytes], bytes]
+) -> None:
+    home = flushed(tmp_path / "project", layout)
     path = FILES[which](home)
-    if harm is cut and which not in ("handoff", "facts"):
-        pytest.skip("text that a person may have removed")
     path.write_bytes(damaged := harm(path.read_bytes()))
     told = run(home, "load")
     assert told.returncode == 1, told.stdout + told.stderr
@@ -102,7 +112,8 @@ def test_damage__of_one_document__the_rest_is_shown_and_doctor_repairs_it(home: 
     assert all(f"task{number} needs Go" in facts for number in (1, 2, 3))
 
 
-def test_session_start__one_document_is_damaged__the_agent_gets_the_rest(home: Path) -> None:
+def test_session_start__one_document_is_damaged__the_agent_gets_the_rest(tmp_path: Path) -> None:
+    home = flushed(tmp_path / "project")
     path = FILES["USER.md"](home)
     path.write_bytes(bad_byte(path.read_bytes()))
     event = {"session_id": "new", "hook_event_name": "SessionStart", "source": "startup", "cwd": str(home)}

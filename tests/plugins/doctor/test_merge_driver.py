@@ -345,6 +345,11 @@ def test_merge__a_damaged_fact__is_refused() -> None:
         merge("", "{broken\n", _FACT % (1, "x", _DAY), "facts.jsonl")
 
 
+def test_merge__the_common_version_is_damaged__both_sides_are_kept() -> None:
+    merged = merge("{broken\n", _FACT % (1, "one", _DAY), _FACT % (2, "two", _DAY), "facts.jsonl")
+    assert [fact["content"] for fact in _facts(merged)] == ["one", "two"]
+
+
 @pytest.mark.parametrize("swapped", [False, True])
 def test_merge__one_side_purged_a_block_that_the_other_changed__it_stays_gone(swapped: bool) -> None:
     def block(n: int, words: str) -> str:
