@@ -22,7 +22,7 @@ from holdfast.flush.interfaces.losses import Loss
 from holdfast.fs import durable, paths, private, safeopen
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
-from holdfast.text import conflicts, untrusted
+from holdfast.text import untrusted
 from holdfast_data_loss import tally
 
 if TYPE_CHECKING:
@@ -213,8 +213,8 @@ def unproved(
                 loss = Loss(kind="block", name=name, message=what, receipt=receipt, written=written)
             elif text is None:
                 loss = Loss(kind="document", name=name, message=f"{name} is missing.", receipt=receipt, written=written)
-            elif written.surface == Surface.HANDOFF and (error := _unparsed(text, name)):
-                loss = Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
+            elif written.surface == Surface.HANDOFF and (unparsed := _unparsed(text, name)):
+                loss = Loss(kind="damaged", name=name, message=unparsed.message, next_step=unparsed.next_step)
             else:
                 continue
             key = (name, receipt.flush_id if loss.kind == "block" else "")
@@ -224,12 +224,12 @@ def unproved(
 
 
 def _unparsed(text: str, name: str) -> Corrupt | None:
-    """Why it is not a handoff. Git's conflict markers are reported elsewhere."""
-    try:
-        if not conflicts.find(text):
+    """Why a handoff that was cut cannot be parsed. Only its frame is checked: this runs at each start."""
+    if not handoff.is_framed(text):
+        try:
             handoff.parse(text, name)
-    except Corrupt as error:
-        return error
+        except Corrupt as error:
+            return error
     return None
 
 

@@ -40,10 +40,10 @@ def run(args: Namespace) -> int:
             f"{error.filename!r} cannot be read: {error.strerror or error}.",
             next_step="Pass the three files that git made; `holdfast init --git` lets git do so.",
         ) from error
-    was, *sides = (one.decode("utf-8", "replace") for one in data)
-    problems = [_problem(was, text, raw, args.name) for text, raw in zip(sides, data[1:], strict=True)]
+    was, mine, other = (one.decode("utf-8", "replace") for one in data)
+    problems = [_problem(was, mine, data[1], args.name), _problem(was, other, data[2], args.name)]
     if not any(problems):
-        durable.replace(ours, threeway.merge(was, *sides, args.name).encode())
+        durable.replace(ours, threeway.merge(was, mine, other, args.name).encode())
         return 0
     if not problems[1]:
         durable.replace(ours, data[2])  # so that even `git commit -am` does not take the damaged version

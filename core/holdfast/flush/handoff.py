@@ -175,6 +175,12 @@ def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
     return tuple(structure(entry, Work, what=name, error=Corrupt) for entry in entries)
 
 
+def is_framed(text: str) -> bool:
+    """Whether the text has both fences, as every whole handoff has, also one with git's conflict markers."""
+    lines = text.replace("\r\n", "\n").partition(f"{_FENCE}\n")
+    return f"\n{_FENCE}\n" in lines[2]
+
+
 def salvaged(text: str) -> tuple[Work, ...]:
     """The entries that a damaged handoff still has whole."""
     found: list[Work] = []

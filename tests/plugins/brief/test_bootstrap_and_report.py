@@ -111,7 +111,14 @@ def test_load__no_three_files__tells_of_none(flushed):
 def test_load__summaries_deleted__loses_nothing(flushed, project):
     before = flushed().load()
     (project / ".holdfast" / "memory" / "summaries" / "2026-11-21.md").unlink()
-    assert flushed().load() == before
+    after = flushed().load()
+    assert (after.work, after.notes, after.memory, after.user) == (
+        before.work,
+        before.notes,
+        before.memory,
+        before.user,
+    )
+    assert [one.name for one in after.lost] == ["memory/summaries/2026-11-21.md"]
 
 
 def test_load__which_notes__today_and_yesterday_else_the_latest(opened, payload, clock):
@@ -165,14 +172,16 @@ DAMAGE = {
 
 @pytest.mark.req("R121", "R166")
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_handoff__damaged__is_corrupt_for_load_report_and_flush_and_stays(flushed, project, payload, damage):
+def test_handoff__damaged__is_named_by_load_corrupt_for_report_and_flush_and_stays(flushed, project, payload, damage):
     path = project / ".holdfast" / "continuity" / "active.md"
     path.write_bytes(DAMAGE[damage])
     memory = flushed()
-    for read in (memory.load, memory.report):
-        with pytest.raises(Corrupt, match=r"continuity/active\.md") as corrupt:
-            read()
-        assert corrupt.value.next_step
+    brief = memory.load()
+    assert [(one.name, bool(one.next_step)) for one in brief.damaged] == [("continuity/active.md", True)]
+    assert brief.next_step == "Run the tests"  # from the receipt
+    with pytest.raises(Corrupt, match=r"continuity/active\.md") as corrupt:
+        memory.report()
+    assert corrupt.value.next_step
     with pytest.raises(FlushRefused, match="active"):
         memory.session("s").compact(0, payload(objective="more"))
     assert path.read_bytes() == DAMAGE[damage]
@@ -180,12 +189,14 @@ def test_handoff__damaged__is_corrupt_for_load_report_and_flush_and_stays(flushe
 
 @pytest.mark.parametrize("name", ["MEMORY.md", "USER.md", "memory/2026-11-21.md"])
 @pytest.mark.parametrize("damage", [b"\xff", b"a\0b", None])
-def test_load__document_cannot_be_read__is_corrupt_not_empty(flushed, project, name, damage):
+def test_load__document_cannot_be_read__is_named_and_the_others_are_shown(flushed, project, name, damage):
     path = project / ".holdfast" / name
     path.unlink()
     path.write_bytes(damage) if damage else path.mkdir()
-    with pytest.raises(Corrupt, match=path.name):
-        flushed().load()
+    brief = flushed().load()
+    assert [one.name for one in brief.damaged] == [name]
+    assert f"**DAMAGED:** {brief.damaged[0].message}" in brief.text
+    assert brief.next_step == "Run the tests"
 
 
 @pytest.mark.parametrize("max_chars", [1, 17, 50, 100, 400, 900, 2000, 100_000])
