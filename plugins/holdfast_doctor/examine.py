@@ -24,8 +24,8 @@ from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
 from holdfast.plugin.checks import Check, Outcome
 from holdfast.session.status import apart, owner
+from holdfast_doctor import documents
 from holdfast_doctor.installation import same_name
-from holdfast.text import conflicts
 from holdfast_sessions import rewriting
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 #: A temporary file older than this, in seconds, belongs to no write that is still going on.
 _STALE_S = 3600.0
 _PROBE = ".holdfast-probe"
-#: Documents that are never empty, because holdfast only appends to them.
-_GROWING = (Surface.DAILY, Surface.TRAIL, Surface.DIARY)
 
 
 def examine(root: str, *, repair: bool = False) -> list[Check]:
@@ -75,7 +73,7 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
     """The checks that read the store. When its server cannot be asked, the error is shown once and the others are left
     out, because each of them would wait as long."""
     looks: list[tuple[str, Callable[[], Iterator[Check]]]] = [
-        ("documents", lambda: _documents(memory, repair=repair)),
+        ("documents", lambda: documents.look(memory, repair=repair)),
         ("conflicts", lambda: _conflicts(memory, repair=repair)),
         ("stored", lambda: _stored(memory, repair=repair)),
         ("facts", lambda: _facts(memory)),
@@ -215,64 +213,6 @@ def _journals(state: str, *, repair: bool) -> Iterator[Check]:
             yield _bad("journals", error)
     if not broken:
         yield _good("journals", f"{count:,} intact" if count else "none yet")
-
-
-def _documents(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
-    from holdfast_doctor import damaged
-
-    count = broken = 0
-    for name in memory.store.names():
-        count += 1
-        try:
-            try:
-                _read(memory, name, repair=repair)
-            except Corrupt:
-                told = damaged.mend(memory.services, name) if repair else ""
-                if not told:
-                    raise
-                _read(memory, name, repair=repair)
-                yield _good("documents", told, repaired=True)
-        except HoldfastError as error:
-            if isinstance(error, Unavailable) and memory.services.is_remote:
-                raise  # each further document would wait for the server as long
-            broken += 1
-            yield _bad("documents", error)
-    for blocked in _blocked(memory):
-        broken += 1
-        yield _bad("documents", blocked)
-    if not broken:
-        yield _good("documents", f"{count:,} readable" if count else "none yet")
-
-
-def _read(memory: Holdfast, name: str, *, repair: bool) -> None:
-    """Raises: as the store; Corrupt, too, when the text cannot be right."""
-    document = memory.store.read(name)
-    surface = memory.services.layout.surface_of(name)
-    if document and not document.text and surface in _GROWING:
-        step = "Restore it from git or a copy, or remove it. A purge leaves its heading."
-        raise Corrupt(f"{name} is empty, so it was cut off.", next_step=step)
-    if document and repair and surface is Surface.HANDOFF and not conflicts.find(document.text):
-        handoff.parse(document.text, name)  # otherwise the check of the handoff reports it
-
-
-def _blocked(memory: Holdfast) -> Iterator[HoldfastError]:
-    """Why the next flush could not write its documents, like a file in place of their folder. One error per folder."""
-    services = memory.services
-    if services.is_remote:
-        return  # its names have no folders
-    today = services.clock().date()
-    seen = {name.rpartition("/")[0] for name in memory.store.names()}
-    failed: list[str] = []
-    for surface in services.layout.base.documents:
-        name = services.layout.name(surface, today)
-        folder = name.rpartition("/")[0]
-        if folder not in seen and not folder.startswith(tuple(failed)) and not name.endswith("/"):
-            seen.add(folder)
-            try:
-                memory.store.read(name)
-            except HoldfastError as error:
-                failed.append(f"{folder}/")
-                yield error
 
 
 def _conflicts(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
