@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from holdfast.config.layout import Surface
-from holdfast.config.serde import flushed_payload, receipt_from
+from holdfast.config.serde import flushed_payload, receipt_from, stamp
 from holdfast.errors import Corrupt
 from holdfast.flush import closings, handoff, notes
 from holdfast.flush.interfaces.losses import Loss
@@ -16,9 +17,6 @@ from holdfast_data_loss import losses
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
     from holdfast.session.services import Services
-
-
-_OPEN = "\nWork is open.\n"
 
 
 def every(services: Services) -> list[Loss]:
@@ -86,34 +84,18 @@ def last_receipts(services: Services) -> list[Receipt]:
 def open_work(services: Services) -> list[handoff.Work]:
     """The open work of every session whose last flush left some open."""
     entries: list[handoff.Work] = []
+    payloads = {receipt.flush_id: payload for receipt, payload in flushes(services)}
     for receipt in sorted(last_receipts(services), key=lambda r: r.at, reverse=True):
         decided = closings.of_flush(services.state, receipt.session_id, receipt.flush_id)
         if decided is not None and decided.open and decided.work is not None:
             entries.append(handoff.reopened(decided.work, decided.because))
             continue
-        if decided is not None or _OPEN not in f"\n{receipt.summary}\n":
+        payload = payloads.get(receipt.flush_id)
+        if decided is not None or payload is None or not any(w.surface == Surface.HANDOFF for w in receipt.written):
             continue
-        if not any(w.surface == Surface.HANDOFF for w in receipt.written):
-            continue
-        [block] = notes.blocks(rebuilt(receipt))
-        blockers = block.items("Blocker")
-        entries.append(
-            handoff.Work(
-                session=receipt.session_id,
-                flush=receipt.flush_id,
-                note=services.layout.name(Surface.DAILY, receipt.at.date()),
-                objective=block.objective,
-                active_task=block.objective,
-                branch="none",
-                blocker="; ".join(blockers) or "none",
-                next_action="; ".join(block.items("Next step")),
-                facts=block.items("Fact"),
-                blockers=blockers,
-                artifacts=block.items("Artifact"),
-                follow_ups=block.items("Promised"),
-                derived=True,
-            )
-        )
+        note, at = services.layout.name(Surface.DAILY, receipt.at.date()), stamp(receipt.at.astimezone(UTC))
+        work = handoff.of(payload, session=receipt.session_id, flush=receipt.flush_id, note=note, at=at)
+        entries += [work] if work.is_open else []
     return entries
 
 

@@ -153,7 +153,7 @@ def _handoff(services: Services, loss: Loss) -> Mended:
     text = services.gate.admit(handoff.render(entries), surface=Surface.HANDOFF, name=loss.name)
     services.store.change(Surface.HANDOFF, loss.name, lambda there: text if there is None else there)
     number = f"{len(entries)} open" if entries else "nothing open"
-    return Mended(loss=loss, message=f"{loss.name} is rebuilt from the last receipts, with {number}. Branches are lost")
+    return Mended(loss=loss, message=f"{loss.name} is rebuilt from the last receipts, with {number}")
 
 
 def _curated(services: Services, loss: Loss, surface: str) -> Mended:
