@@ -299,11 +299,16 @@ class _Call:
             if event.kind == events.START:
                 from holdfast_agents import restore
 
+                past = ""
+                if event.source == "compact":
+                    from holdfast_agents import bypass
+
+                    past = bypass.at_start(memory.services, event)
                 # The brief is for the parent. A sub-agent has its own task.
                 again = event.agent or restore.has_just_started(memory, event)
                 reply = SILENCE if again else restore.start(memory, event)
                 self._beat(event)
-                return reply
+                return reply._replace(notice="\n".join(filter(None, (past, reply.notice))))
             self._beat(event)
             from holdfast_agents import gated
 
