@@ -4,10 +4,11 @@ A Claude Code plugin's module can answer ``session.compact`` with messages of it
 a manual and for an automatic compaction alike. Source: observed with 2.1.332, where PostCompact comes first, with an
 empty summary, then SessionStart, and the transcript gets its boundary after both.
 
-A compaction is tied to a receipt by session and journal position. It asked when PreCompact's flush is the session's
-last one and its messages have not been dropped since. Otherwise it is past the gate when it dropped messages that no
-receipt covers, or when the client says that it made no summary. A flush still in progress is waited for, and covers
-its messages. An operator's override covers everything.
+A compaction is tied to a receipt by session and journal position. While the messages that PreCompact flushed wait to be
+dropped, a compaction is the one that asked, unless the client made no summary and a new turn has begun. After they were
+dropped, another report is of the same compaction until a turn begins. Otherwise a compaction is past the gate when it
+dropped messages that no receipt covers, or when the client made no summary. A flush in progress is waited for, and
+covers its messages. An operator's override covers everything.
 """
 
 from __future__ import annotations
@@ -36,12 +37,11 @@ def drop(services: Services, session: Session, event: Event) -> None:
 
     Records a compaction past the gate. Raises: HoldfastError. Then nothing was dropped and the session is UNSAFE.
     """
-    asked = _asked(session)
-    if not asked:
+    if not _waits(session):
         with suppress(HoldfastError):  # the journal alone is better than nothing
             follow(services, session, event)
     new, _, position = session.span()
-    past = not session.unrecorded_overrides and _is_past(event, asked, new)
+    past = not session.unrecorded_overrides and _is_past(session, event, new)
     found = PastGate(session.id, services.now(), position, len(new))
     wrote: list[str] = []
     try:
@@ -62,13 +62,15 @@ def at_start(services: Services, event: Event) -> str:
         return ""
     try:
         session = Session(services, event.session)
-        if not _asked(session):
-            drop(services, session, event)
+        if not _waits(session):
+            try:
+                drop(services, session, event)
+            except HoldfastError as error:
+                log(services.state, event.client, event.kind, f"{type(error).__name__}: {error.message}")
         *_, position = session.span()
         marks = [one for one in pastgate.all_of(services.state) if one.session == session.id]
-    except HoldfastError as error:
-        log(services.state, event.client, event.kind, f"{type(error).__name__}: {error.message}")
-        return ""
+    except HoldfastError:
+        return ""  # the brief's error says more
     return f"holdfast: {marks[-1].sentence}" if marks and marks[-1].position == position else ""
 
 
@@ -80,12 +82,18 @@ def payload(event: Event, session: Session) -> Payload | None:
 
 
 def _asked(session: Session) -> bool:
-    receipt = session.last_receipt
-    waits = len(session.messages) > len(session.unflushed)
-    return receipt is not None and receipt.reason == "compaction" and waits
+    return session.last_receipt is not None and session.last_receipt.reason == "compaction"
 
 
-def _is_past(event: Event, asked: bool, new: Sequence[Message]) -> bool:
-    if asked:  # late rows of the compaction's own turn are no new turn, and a summary made in advance covers older ones
-        return event.unsummarised and any(message.role == "user" for message in new)
-    return event.unsummarised or bool(new)
+def _waits(session: Session) -> bool:
+    """Whether messages that a compaction's flush covers are still in context."""
+    return _asked(session) and len(session.messages) > len(session.unflushed)
+
+
+def _is_past(session: Session, event: Event, new: Sequence[Message]) -> bool:
+    if not _asked(session):
+        return event.unsummarised or bool(new)
+    has_begun = any(message.role == "user" for message in new)
+    if _waits(session):  # a summary made in advance keeps what was said since
+        return event.unsummarised and has_begun
+    return event.unsummarised or has_begun
