@@ -2,8 +2,8 @@
 
 The files are read as text, bounded in number and size, and never run. A plugin is a folder with ``hooks/hooks.json``
 that lists ``modules``. It may be in Claude Code's own folder, in a marketplace that its settings name, or in the
-project. Source: observed with 2.1.332. A plugin given with ``--plugin-dir`` leaves no trace in the settings, and an event
-name that a module composes is not found.
+project. Source: observed with 2.1.332. A plugin given with ``--plugin-dir`` leaves no trace in the settings, and an
+event name that a module composes is not found.
 """
 
 from __future__ import annotations

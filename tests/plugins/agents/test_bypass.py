@@ -78,7 +78,8 @@ def test_compaction__past_the_gate__is_saved_and_marked_once(reports: tuple[str,
 
 def test_compaction__past_the_gate__takes_what_only_the_transcript_has(project: Path) -> None:
     client = Client(project)
-    client.write(row("user", "Fix the flaky login test", "u1"), row("assistant", "Decision: the clock is injected.", "a1"))
+    client.write(row("user", "Fix the flaky login test", "u1"))
+    client.write(row("assistant", "Decision: the clock is injected.", "a1"))
 
     assert MARK in restarted(client)
 
