@@ -51,7 +51,7 @@ class Model:
         said = [row for row in body.get("messages") or body["input"] if row.get("role") == "user"]
         if "summary" in json.dumps(said[-1]).lower():  # after it a hook's context may come
             self.summaries += 1
-            text = "## Goal\nFix the login test"
+            text = "<summary>\n## Goal\nFix the login test\n</summary>"  # without the tags Claude Code asks again
         if "/responses" in path:
             return _responses(text, self.tokens)
         return _messages(text, self.tokens) if "/messages" in path else _chat(text, self.tokens)
