@@ -147,6 +147,7 @@ class _Call:
         self.session = ""
         self.folder = ""
         self.limit_s = 0.0
+        self.past = ""  # the sentence about a compaction past the gate
 
     def late(self) -> Answer:
         """The watchdog's answer when the hook is late."""
@@ -165,7 +166,7 @@ class _Call:
             self.kind, self.session, self.folder = event.kind, event.session, event.cwd
             self.limit_s = limit_s or self.dialect.LIMITS_S.get(event.kind, 5.0)
             watchdog.limit(self.limit_s)
-            reply = _cleaned(self._reply(event))
+            reply = self._reply(event)
         except HoldfastError as error:
             self._missed()
             reply = self._failure(error)
@@ -173,7 +174,8 @@ class _Call:
             self._log(_place(error))
             self._missed()
             reply = self._failed(f"Something unforeseen happened: {type(error).__name__}: {error}.")
-        answer = self.dialect.answer(self.kind, reply)
+        notice = "\n".join(filter(None, (self.past, reply.notice)))
+        answer = self.dialect.answer(self.kind, _cleaned(reply._replace(notice=notice)))
         return answer if reply.block or self.kind != events.COMPACTING else answer._replace(code=self.allow)
 
     # reading
@@ -299,6 +301,10 @@ class _Call:
             if event.kind == events.START:
                 from holdfast_agents import restore
 
+                if event.source == "compact":
+                    from holdfast_agents import bypass
+
+                    self.past = bypass.at_start(memory.services, event)
                 # The brief is for the parent. A sub-agent has its own task.
                 again = event.agent or restore.has_just_started(memory, event)
                 reply = SILENCE if again else restore.start(memory, event)

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from holdfast.config.layout import Surface
 from holdfast.flush import handoff, notes
-from holdfast.journal import safety
+from holdfast.journal import pastgate, safety
 from holdfast_outbox.forge import waiting
 from holdfast_report import automation
 
@@ -70,6 +70,11 @@ def report(services: Services, *, days: int = 1, last_day: date | None = None) -
         found["What changed"] += trail
         told = {line.text for line in trail}
         _from_note(services, services.layout.name(Surface.DAILY, day), found, needed, told)
+    found["What happened"] += [
+        Line(text=one.sentence, pointer="holdfast status")
+        for one in pastgate.all_of(services.state)
+        if one.at.astimezone(services.now().tzinfo).date() in window
+    ]
     _from_automation(services, window, found)
     _from_handoff(services, found, needed)
     found["What is needed from you"] += [line for lines in needed.values() for line in lines]

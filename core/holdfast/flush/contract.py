@@ -55,6 +55,22 @@ def missing(payload: Payload) -> tuple[str, ...]:
     return tuple(sorted(names, key=_rank))
 
 
+def stated(payload: Payload) -> Payload:
+    """``payload`` without the fields that its caller did not state."""
+    return payload.evolve(**dict.fromkeys(payload.derived), derived=())
+
+
+def filled(payload: Payload, earlier: Payload) -> Payload:
+    """``payload``, with the fields that it does not state taken from one stated earlier and refused. An earlier handoff
+    and work state do not fit a newer objective, next step or blocker."""
+    mine, before = stated(payload), stated(earlier)
+    names = [*REQUIRED, "needs_operator"]
+    if mine.objective is None and mine.next_step is None and mine.blockers is None:
+        names += ["handoff", "work_open"]
+    found = {n: getattr(before, n) for n in names if getattr(mine, n) is None and getattr(before, n) is not None}
+    return payload.evolve(**found, derived=tuple(n for n in payload.derived if n not in found))
+
+
 def without_blanks(payload: Payload) -> Payload:
     """``payload`` with its blank answers as unanswered, so that they can be derived."""
     names = {name.partition(".")[0] for name in missing(payload)}
@@ -66,17 +82,19 @@ def _rank(name: str) -> int:
     return REQUIRED.index(head) if head in REQUIRED else len(REQUIRED)
 
 
-def refusal(names: Sequence[str]) -> FlushRefused:
-    """The error that names the missing fields."""
-    first = names[0]
-    hints = {
-        "curated": 'Decide on curated memory: `"curated": "none"`, or `{"memory": [...], "user": [...]}`.',
-        "handoff": 'Work is open: give `"handoff"` with active_task, branch, blocker and next_action, or '
-        'declare `"work_open": false`.',
+def refusal(names: Sequence[str], *, is_kept: bool = True) -> FlushRefused:
+    """The error that names the missing fields. ``is_kept``: whether the session keeps the given ones."""
+    forms = {
+        "curated": '`"curated": "none"` or `{"memory": [...], "user": [...]}`',
+        "handoff": '`"handoff"` with active_task, branch, blocker and next_action, or `"work_open": false`',
+        "objective": '`"objective"`',
+        "next_step": '`"next_step"`',
     }
+    asked = [forms.get(name) or (f"`{name}`" if "." in name else f'`"{name}": []`') for name in names]
+    kept = ". The fields given before are kept, and" if is_kept else ", and all other fields again."
     return FlushRefused(
         f"The flush payload lacks {', '.join(f'`{n}`' for n in names)}; context is kept.",
-        next_step=hints.get(first, f"Give `{first}`; if there is nothing, an empty list or `none` is an answer."),
+        next_step=f"Flush again with {', '.join(asked)}{kept} `none` is an answer.",
         missing=tuple(names),
         target="payload",
     )
@@ -154,7 +172,7 @@ def complete(
     # A next step, blocker or promise keeps work open even if the conversation looks finished.
     if unstated and (state or (state is False and not is_open(payload.evolve(**values)))):
         values["work_open"] = state
-    payload = payload.evolve(**values, derived=tuple(values))
+    payload = payload.evolve(**values, derived=(*payload.derived, *values))
     if is_open(payload) and payload.handoff is None:
         payload = payload.evolve(
             handoff=_handoff(given, payload, _first(drafts, "handoff"), before.handoff, branch),

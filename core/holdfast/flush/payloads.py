@@ -149,7 +149,19 @@ def newest(standing: Sequence[Stated]) -> Stated | None:
 
 def payload_of(one: Stated) -> Payload | None:
     """The kept payload. Raises: ConfigError when it cannot be read."""
-    return None if one.payload is None else payload_from(one.payload, "A stated payload")
+    if one.payload is None:
+        return None
+    return payload_from(one.payload, "A stated payload").evolve(derived=tuple(one.payload.get("derived", ())))
+
+
+def completed(given: Payload | None, earlier: Sequence[Stated]) -> Payload | None:
+    """``given``, with fields that it lacks from refused payloads that lacked some, too, the newest first. A complete
+    payload is another statement. Raises: ConfigError when one cannot be read."""
+    for one in reversed(earlier) if given is not None else ():
+        before = None if one.waived else payload_of(one)
+        if given is not None and before is not None and contract.missing(contract.stated(before)):
+            given = contract.filled(given, before)
+    return given
 
 
 def beyond(earlier: Iterable[Stated], payload: Payload, zone: datetime) -> list[str]:

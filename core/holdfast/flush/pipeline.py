@@ -263,6 +263,7 @@ class _Flush:
     def _receipt(self, content: Content, flush_id: str) -> Receipt:
         payload = content.payload
         found_in, empty = notes.found_and_not(payload)
+        told = self.given.derived if self.given is not None else ()
         warnings = dict.fromkeys((*self.warnings, *self.documents.warnings))
         return Receipt(
             flush_id=flush_id,
@@ -270,7 +271,7 @@ class _Flush:
             reason=self.reason,
             at=content.at,
             written=self.documents.written,
-            derived=[n for n in payload.derived if n in (*found_in, "work_open", "handoff")],
+            derived=[n for n in payload.derived if n in (*found_in, *told, "work_open", "handoff")],
             not_found=empty,
             warnings=[paths.rewrite(w, self.services.root) for w in warnings],
             summary=notes.body(payload, content.summary, content.before),
@@ -317,12 +318,14 @@ class _Flush:
         """Collect the content, and store it in the marker before anything is written."""
         services, session, documents = self.services, self.session, self.documents
         at = services.now()
-        given = self.given
+        others = [one for one in marker.stated if self.stated is None or one.digest != self.stated.digest]
+        given = payloads.completed(self.given, others)
         names = contract.missing(given or Payload())
+        unstated = contract.missing(contract.stated(given or Payload()))
         strict = services.config.flush.policy == "strict"
         enough = marker.blocked >= services.config.flush.strict_blocks
-        if names and strict and not enough:
-            raise contract.refusal(names)
+        if unstated and strict and not enough:
+            raise contract.refusal(unstated)
         if given is not None and self.taken_up and enough:
             given = contract.without_blanks(given)
         last = session.last_flush
@@ -349,7 +352,6 @@ class _Flush:
         admitted = payloads.admitted(services, payload, summary, found)
         self.warnings += [f"{f.message} ({f.rule})" for f in found]
         payload, summary = self._attributed(*admitted)
-        others = [one for one in marker.stated if self.stated is None or one.digest != self.stated.digest]
         earlier = payloads.beyond(others, payload, at)
         self.warnings += (line for line in earlier if line.startswith(payloads.NOT_KEPT))
         content = Content(
@@ -365,7 +367,9 @@ class _Flush:
         )
         entries = marker.stated
         if self.stated is not None:
-            mine = payload.evolve(**dict.fromkeys(payload.derived), derived=(), sources=())
+            own = given.derived if given is not None else ()
+            rest = dict.fromkeys(n for n in payload.derived if n not in own)
+            mine = payload.evolve(**rest, derived=own, sources=())
             self.stated = evolve(self.stated, payload=payloads.form(mine))
             entries = payloads.joined(entries, self.stated)
         safety.begin(services.state, evolve(marker, key=key, pending=content.pending(), stated=entries))
