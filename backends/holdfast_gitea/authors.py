@@ -15,7 +15,7 @@ from typing import Final
 
 from attrs import evolve
 
-from holdfast.errors import ConfigError, Refused
+from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast_gitea import marker
 from holdfast_gitea.folding import is_accept
 from holdfast_gitea.members import Member
@@ -27,6 +27,11 @@ NEXT_STEP: Final = (
     "If that user is yours, run `holdfast gitea invite USER` or name it in `[storage] authors`; otherwise remove its "
     "access to the repository."
 )
+
+
+def too_long(url: str) -> Corrupt:
+    """The error for a text too long to be read, of a user whose records count: it may be an edited record."""
+    return Corrupt(f"{url} is longer than anything that holdfast writes.", next_step="Shorten or delete it there.")
 
 
 class Authors:
@@ -105,18 +110,21 @@ class Authors:
     def split(
         self, comments: Iterable[Comment], number: int, *, inviting: bool = False
     ) -> tuple[tuple[Comment, ...], tuple[Comment, ...]]:
-        """The comments that matter to a store (records and acceptances): those that count, and other users'.
+        """The comments that matter to a store (records and acceptances): those that count, and other users', with the
+        unread ones among these.
 
-        ``inviting``: only authors who may invite count.
+        ``inviting``: only authors who may invite count. Raises: Corrupt for an unread comment that may count.
         """
         counted: list[Comment] = []
         foreign: list[Comment] = []
         for one in comments:
-            if marker.fields(one.body) is None and not is_accept(one):
+            if not one.unread and marker.fields(one.body) is None and not is_accept(one):
                 continue
             if not (self.may_invite if inviting else self.counts)(one, number):
                 foreign.append(one)
                 continue
+            if one.unread:
+                raise too_long(one.url)
             member = self.members.get(one.author_id)
             counted.append(evolve(one, doubted=True) if member and member.edited_since(one) else one)
         return tuple(counted), tuple(foreign)

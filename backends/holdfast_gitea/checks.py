@@ -139,8 +139,13 @@ def _of_others(title: str, chain: Chain) -> Iterator[Check]:
     """What users wrote into a log whose records do not count."""
     foreign: dict[str, list[str]] = {}
     accepts: dict[str, list[str]] = {}
+    unread: dict[str, list[str]] = {}
     for comment in (one for segment in chain.segments for one in segment.foreign):
-        (accepts if is_accept(comment) else foreign).setdefault(comment.author, []).append(comment.url)
+        which = unread if comment.unread else accepts if is_accept(comment) else foreign
+        which.setdefault(comment.author, []).append(comment.url)
+    for author, urls in unread.items():
+        message = f"{shown(title)}: {_some(urls, 'comment')} by {author} are too long and are not read."
+        yield _warn(message, "They slow every machine down. Delete them on the server, and block their author.")
     for author, urls in foreign.items():
         yield _warn(f"{shown(title)}: {_some(urls)} by {author} do not count.", NEXT_STEP)
     for author, urls in accepts.items():
@@ -151,8 +156,8 @@ def _fail(error: HoldfastError) -> Check:
     return Check(name=_NAME, outcome=Outcome.FAIL, message=error.message, next_step=error.next_step)
 
 
-def _some(urls: list[str]) -> str:
-    return f"{len(urls)} record{'s' if urls[1:] else ''} ({', '.join(urls[:3])}{', ...' if urls[3:] else ''})"
+def _some(urls: list[str], what: str = "record") -> str:
+    return f"{len(urls)} {what}{'s' if urls[1:] else ''} ({', '.join(urls[:3])}{', ...' if urls[3:] else ''})"
 
 
 def _warn(message: str, next_step: str) -> Check:

@@ -21,7 +21,7 @@ from holdfast.errors import Corrupt, Unavailable, Unsupported
 from holdfast.fs import durable, safeopen
 from holdfast.text import untrusted
 from holdfast_gitea import marker
-from holdfast_gitea.authors import Authors
+from holdfast_gitea.authors import Authors, too_long
 from holdfast_gitea.folding import new_id, number
 from holdfast_gitea.members import Member, member_of, row_of
 from holdfast_gitea.wire.client import MARGIN, Repo
@@ -140,6 +140,8 @@ class Index:
             if not self._decides(entry)(issue, issue.number):
                 foreign[issue.number] = issue
                 continue
+            if issue.unread:
+                raise too_long(issue.url)
             _check_store(issue)
             entries[issue.number] = entry
         self.foreign = foreign
