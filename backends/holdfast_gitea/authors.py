@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Final
+from urllib.parse import quote
 
 from attrs import evolve
 
@@ -20,6 +21,7 @@ from holdfast_gitea import marker
 from holdfast_gitea.folding import is_accept
 from holdfast_gitea.members import Member
 from holdfast_gitea.wire.client import Repo
+from holdfast_gitea.wire.faults import Absent, Closed
 from holdfast_gitea.wire.models import Comment, Issue
 
 #: The next step when another user's records are found.
@@ -52,6 +54,7 @@ class Authors:
         #: Whether the token's user may invite: not where the owner or a named user keeps a list.
         self.own_invites = True
         self._asked = False
+        self._organization: bool | None = None
 
     @property
     def own(self) -> str:
@@ -85,21 +88,33 @@ class Authors:
         """Whether the account is the owner's or a named user's."""
         return user_id in self.ids.values()
 
-    def check_own(self, number: int) -> None:
-        """Raises: Refused when the token user's invitation was revoked, because no other machine would read
-        its records. ``number`` is any issue of the store."""
-        if not self.members:
-            return
+    def check_own(self, number: int, elder: int) -> None:
+        """Raises: Refused while other machines would not read the token user's records, so that they would be lost.
+
+        ``number`` is any issue of the store, 0 if there is none; ``elder`` is the store's first issue if a user made
+        it whose records do not count here, otherwise 0.
+        """
         member = self.own_member(number)
-        if member is not None and member.state != "joined":
+        if not self.own or self.own in self._always or self.is_account(self.own_id):
+            return
+        if member is not None and member.state == "joined":
+            return
+        if member is not None:
             raise Refused(
                 f"The invitation of {member.login} to {self._repo.name} was revoked, so its records do not count.",
                 next_step=f"Ask {member.by} to run `holdfast gitea invite {member.login}`.",
             )
+        if not self.named and not elder and self._is_organizations():
+            return  # no one can be its owner, and all machines use this user's token
+        raise Refused(
+            f"Nothing was written, because the records of {self.own} do not count in {self._repo.name} yet.",
+            next_step=f"Ask {self.owner} to run `holdfast gitea invite {self.own}`, or add {self.own} to `[storage] "
+            "authors` on all machines. Then try again.",
+        )
 
     def own_member(self, number: int) -> Member | None:
         """The token user's invitation, None if the user has none or needs none."""
-        if not self.own and not self._asked:
+        if not self.own and not self._asked and number:
             self._asked = True
             self._repo.whoami(number)
         if self.own in self._always:
@@ -128,6 +143,16 @@ class Authors:
             member = self.members.get(one.author_id)
             counted.append(evolve(one, doubted=True) if member and member.edited_since(one) else one)
         return tuple(counted), tuple(foreign)
+
+    def _is_organizations(self) -> bool:
+        """Whether the server shows that the repository's owner is an organization."""
+        if self._organization is None:
+            try:
+                self._repo.outside(f"/orgs/{quote(self.owner, safe='')}")
+                self._organization = True
+            except (Absent, Closed):
+                self._organization = False
+        return self._organization
 
     def _is_named(self, one: Comment | Issue) -> bool:
         """Whether the owner or a named user wrote it, with the account that this machine first saw under that name."""
