@@ -37,7 +37,9 @@ def organization(call: Call) -> Answer:
     found = call.world.users.get(name.lower())
     if found is None or any(token.user is found for token in call.world.tokens.values()):
         raise call.fail(404, f"org does not exist [name: {name}]")
-    return Answer(200, {"id": found.id, "name": found.login, "username": found.login, "visibility": "public"})
+    texts = dict.fromkeys(("avatar_url", "description", "email", "full_name", "location", "website"), "")
+    more = {"visibility": "public", "repo_admin_change_team_access": False}
+    return Answer(200, {"id": found.id, "name": found.login, "username": found.login, **texts, **more})
 
 
 def repository(call: Call) -> Answer:

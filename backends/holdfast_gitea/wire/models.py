@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from attrs import frozen
 
@@ -15,6 +15,8 @@ T = TypeVar("T")
 
 #: Longest time between the two timestamps of an unedited comment, because the server takes them one after the other.
 _AT_ONCE = timedelta(seconds=1)
+#: Bytes of an answer. The longest document (512 KiB) is shorter with every character escaped, and what is around it.
+MOST_OF_ONE: Final = 4 << 20
 #: What the fields after the text are taken for when they were not read.
 _UNREAD = {"body": "", "state": "open", "unread": True} | dict.fromkeys(
     ("created_at", "updated_at"), "1970-01-01T00:00Z"
@@ -163,16 +165,18 @@ def comment(data: object) -> Comment:
     table = _table(data, "a comment")
     place = _optional(table, "issue_url", str) or _optional(table, "pull_request_url", str) or ""
     number = place.rsplit("/", 1)[-1]
+    body = _field(table, "body", str)
+    unread = table.get("unread") is True or len(body) > MOST_OF_ONE
     return Comment(
         id=_field(table, "id", int),
         issue=int(number) if number.isascii() and number.isdigit() else 0,
-        body=_field(table, "body", str),
+        body="" if unread else body,
         author=_author(table),
         url=_optional(table, "html_url", str) or "",
         created_at=_moment(table, "created_at"),
         updated_at=_moment(table, "updated_at"),
         author_id=user_id(table.get("user")),
-        unread=table.get("unread") is True,
+        unread=unread,
     )
 
 

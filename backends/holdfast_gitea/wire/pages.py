@@ -25,8 +25,6 @@ T = TypeVar("T", "Comment", "Label")
 PAGE: Final = 50  # more is never sent
 _FEWER: Final = (10, 1)  # rows of the smaller pages
 PAGES: Final = 2000  # a list that does not end is an error
-#: Longer than the longest document (512 KiB) with every character escaped in the answer, and what is around it.
-MOST_OF_ONE: Final = 4 << 20
 #: Empty pages of a timeline after which it has ended. The server leaves out events that the token may not see.
 _EMPTY: Final = 20
 
@@ -83,7 +81,7 @@ def comments(repo: Repo, number: int, total: int, **params: str | int) -> list[C
 def _rows(repo: Repo, path: str, number: int, sizes: tuple[int, ...], params: Mapping[str, str | int]) -> Iterator[Any]:
     """The rows of a page of ``sizes[0]``, in smaller pages if it is too long."""
     size, *_ = sizes
-    most = MOST_OF_ONE if size == 1 else MAX_ANSWER_BYTES
+    most = models.MOST_OF_ONE if size == 1 else MAX_ANSWER_BYTES
     try:
         yield from models.many(repo.get(path, most, **params, page=number, limit=size).data)
     except TooLong as error:
