@@ -310,6 +310,7 @@ class _Flush:
         zone, overrides = self.services.config.tz, self.session.unrecorded_overrides
         content = Content.from_record(record, key=key, zone=zone, overrides=overrides)
         self.reason, self.agent = content.reason, self.agent or content.agent
+        self.documents.is_later = True
         payload, summary = self._attributed(content.payload, content.summary)
         return evolve(content, payload=payload, summary=summary)
 
@@ -432,6 +433,7 @@ class _Flush:
             flush=flush_id,
             payload=fresh,
             at=at,
+            late=self.documents.is_later,
             stored=self.documents.facts,
         )
         self.queued += queued
