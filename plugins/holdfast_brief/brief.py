@@ -43,10 +43,10 @@ _SAYS_NOTHING = re.compile(
 )
 #: Block lines that the resume point repeats.
 _IN_RESUME = re.compile(
-    r"- (?:Fact|Next step|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
+    r"- (?:Fact|Next step|Blocker|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
 )
 #: Lines about the state of work, which a later block of the same session replaces.
-_OF_STATE = re.compile(r"- (?:Next step|Promised): |Work is (?:open|closed)\.$")
+_OF_STATE = re.compile(r"- (?:Next step|Promised|Blocker): |Work is (?:open|closed)\.$")
 _STAMP = re.compile(r"<!-- at=\S+ session=(?P<session>.+?) reason=(?!summary\b)")
 _ARTIFACT = "- Artifact: "
 _BLOCK = re.compile(r"<!-- holdfast:block id=(\S+) -->$")

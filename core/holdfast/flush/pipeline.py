@@ -417,7 +417,8 @@ class _Flush:
         authorship = self.services.authorship
         drafts = [authorship.cleared(e.draft, turns) for _, e in found.results]
         if not self.unflushed:  # an earlier flush has the lists and the summary of these messages
-            return [draft.evolve(**dict.fromkeys(contract.ALL_LISTS)) for draft in drafts], ""
+            stated = [before] if before.work_open and not before.derived else []  # and nothing was requested since
+            return [draft.evolve(**dict.fromkeys(contract.ALL_LISTS)) for draft in (*stated, *drafts)], ""
         self.gathered = found
         summary = "\n\n".join(e.summary.strip() for _, e in found.results if e.summary.strip())
         return drafts, uncommitted.added(self.services, summary or fallback.digest(messages, authorship.own_words))
