@@ -151,7 +151,7 @@ def updated(
     for text, at, document in said:
         key = confirmed.key_of(text)
         heard = found.get(key)
-        if key in texts and heard is None:
+        if key in texts and (heard is None or (at > heard.last and not heard.is_said)):
             found[key] = Confirmation(first=at, last=at, by=document)
         elif heard is not None and at > heard.last:
             another = at.date() > heard.last.date()

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from attrs import define
@@ -71,11 +71,10 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
         limit = max_tokens // _LINE_TOKENS + 4
         while True:  # until the facts that were read no longer fit, or are all there are
             facts = list(backend.strongest(min(limit, sys.maxsize))) if stored else []
-            disputed = {fact.id for one in origins.conflicts(facts) for fact in one.facts}
-            stated = [_line(fact, disputed) for fact in facts]
+            stated = _lines(facts)
             block = _Block(head, stated, stored, fenced)
             if limit >= stored or (used := count(block.render(len(stated)))) > max_tokens:  # enough, with one gate call
-                lines = _admit_facts(services, facts, stated)
+                lines = [line for line in _admit_facts(services, facts, stated) if line]
                 block = _Block(head, lines, stored - (len(facts) - len(lines)), fenced)
                 if limit >= stored or (used := count(block.render(len(lines)))) > max_tokens:
                     return _fitted(block, max_tokens, count)
@@ -144,6 +143,11 @@ def _largest(most: int, fits: Callable[[int], bool]) -> int:
     return bisect_left(range(1, most + 1), True, key=lambda n: not fits(n))
 
 
+def lines(services: Services, facts: Sequence[Fact]) -> list[str]:
+    """A line for each fact as it passes the gate now, empty for a fact that it refuses. Raises: PluginError."""
+    return _admit_facts(services, facts, _lines(facts)) if facts else []
+
+
 def fact_line(fact: Fact) -> str:
     """``- [category | 0.90] content`` on one line. Source: R066, reading A18."""
     return f"- [{fact.category} | {fact.confidence + 0.0:.2f}] {_one_line(fact.content)}"  # minus zero is zero
@@ -174,13 +178,14 @@ def _admitted(services: Services, head: str) -> str:
         return ""
 
 
-def _line(fact: Fact, disputed: Container[str]) -> str:
-    """A fact's line. Facts in ``disputed`` (ids) name their origin."""
-    return fact_line(fact) + (_says(fact) if fact.id in disputed else "")
+def _lines(facts: Sequence[Fact]) -> list[str]:
+    """The facts' lines. Facts on which machines disagree name their origin."""
+    disputed = {fact.id for one in origins.conflicts(facts) for fact in one.facts}
+    return [fact_line(fact) + (_says(fact) if fact.id in disputed else "") for fact in facts]
 
 
 def _admit_facts(services: Services, facts: Sequence[Fact], lines: Sequence[str]) -> list[str]:
-    """The lines of ``facts`` as they pass the gate now, without those that it refuses."""
+    """The lines of ``facts`` as they pass the gate now, empty for a fact that it refuses."""
     try:
         return services.gate.admit_all(lines, surface=Surface.FACT)
     except Refused:
@@ -188,4 +193,4 @@ def _admit_facts(services: Services, facts: Sequence[Fact], lines: Sequence[str]
             pairs = zip(facts, lines, strict=True)
             return [admitted for fact, line in pairs for admitted in _admit_facts(services, [fact], [line])]
         logger.warning("fact %s is left out of the prompt because a validator now refuses it", facts[0].id)
-        return []
+        return [""]

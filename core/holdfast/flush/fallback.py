@@ -26,7 +26,7 @@ _FEW: Final = 30
 
 
 def objective(messages: Sequence[Message], before: Payload, own_words: OwnWords) -> str:
-    """The last request, otherwise the known objective or a first line. A few words do not replace a stated objective."""
+    """The last request, otherwise the known objective or a first line. A few words do not replace a stated one."""
     known = before.objective or ""
     if _stays(known, "objective", messages, before, own_words):
         return known
