@@ -35,6 +35,7 @@ from holdfast_brief.resume import artifacts, own_first, resume
 from holdfast_data_loss import losses
 
 if TYPE_CHECKING:
+    from holdfast.models import Fact
     from holdfast.session.services import Services
 
 #: Note lines that a brief can omit.
@@ -119,8 +120,8 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     days = _newest_notes(services, reading)
     days = kept.notes(days) if kept else days
     unsafe = tuple(safety.all_unsafe(services.state))
-    facts = services.store.is_withheld(provenance.FACTS) and services.store.backend.count_facts() > 0
-    withheld = provenance.sentence(reading.withheld, facts=facts)
+    unseen = services.store.is_withheld(provenance.FACTS) and services.store.backend.count_facts() > 0
+    withheld = provenance.sentence(reading.withheld, facts=unseen)
     read_in = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files, *days)
     told = (conflicts.described(name, text) for name, text in ((handoff_name, torn), *read_in))
     lost = (
@@ -129,7 +130,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         *losses.newest(services, reading.texts, receipts),
     )
     waiting = kept.sentence if kept else ""
-    facts = known.read(services, max_chars)
+    facts = known.chosen(services, reading.facts, max_chars)
     first, shown = resume(
         services,
         work,
@@ -190,10 +191,16 @@ class _Reading:
 
     def __init__(self, services: Services, names: Sequence[str], checked: Sequence[str]) -> None:
         self._services = services
+        #: The stored facts, in order of insertion; none if they came with a clone or are damaged.
+        self.facts: list[Fact] = []
+        store = services.store
         try:
-            self._stored = services.store.read_many([*names, *checked])
-        except Corrupt:  # damage to a document that is only checked is reported, and does not end the load
-            self._stored = services.store.read_many(names)
+            if store.is_withheld(provenance.FACTS):
+                self._stored = store.read_many([*names, *checked])
+            else:
+                self._stored, self.facts = store.read_and_list([*names, *checked])
+        except Corrupt:  # damage to facts or to a document that is only checked is reported, and does not end the load
+            self._stored = store.read_many(names)
         self.withheld: list[str] = []
 
     @property

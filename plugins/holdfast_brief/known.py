@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from holdfast.config import provenance
-from holdfast.errors import Corrupt
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Category
-from holdfast_facts import prompt
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast.models import Fact
     from holdfast.session.services import Services
 
@@ -38,28 +38,23 @@ class Known:
         return "\n".join([*lines, *([_MORE.format(count=self.more)] if self.more else [])])
 
 
-def read(services: Services, max_chars: int | None) -> Known:
-    """The stored facts, masked, for a brief of ``max_chars`` characters. None if they came with a clone that the user
-    does not trust, or are damaged, which the brief reports. Raises: PluginError; Unavailable."""
-    backend = services.store.backend
-    if services.store.is_withheld(provenance.FACTS):
+def chosen(services: Services, stored: Sequence[Fact], max_chars: int | None) -> Known:
+    """The facts that fit into their share of ``max_chars``, masked. ``stored`` are all facts in order of insertion.
+    Raises: PluginError."""
+    if not stored:
         return Known(lines={}, more=0)
-    try:
-        stored = sorted(backend.strongest(), key=lambda fact: fact.category != Category.CORRECTION)
-    except Corrupt:
-        stored = []
-    room = None if max_chars is None else int(max_chars * SHARE) - len(_MORE)
-    fit = stored if room is None else stored[: _fitting(stored, room)]
-    lines = prompt.lines(services, fit)
+    from holdfast_facts import factlines
+
+    room = sys.maxsize if max_chars is None else int(max_chars * SHARE) - len(_MORE)
+    fit: list[Fact] = []
+    newest_first = list(stored)[::-1]
+    for fact in sorted(newest_first, key=lambda fact: (fact.category != Category.CORRECTION, -fact.confidence)):
+        size = len(factlines.fact_line(fact)) + 1
+        if size <= room:
+            room -= size
+            fit.append(fact)
+    lines = factlines.admitted(services, fit, factlines.stated(fit)) if fit else []
     return Known(
         lines={duplicate_key(fact.content): line for fact, line in zip(fit, lines, strict=True) if line},
         more=len(stored) - len(fit),
     )
-
-
-def _fitting(stored: list[Fact], room: int) -> int:
-    for number, fact in enumerate(stored):
-        room -= len(prompt.fact_line(fact)) + 1
-        if room < 0:
-            return number
-    return len(stored)

@@ -13,7 +13,7 @@ from holdfast.text import recall
 from holdfast_agents.events import START, Event
 from holdfast_agents.restore import opening
 from holdfast_brief import known
-from holdfast_facts import prompt
+from holdfast_facts import factlines
 from holdfast_view.memory_lines import Origins, lines_of
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _part(project: Project, origins: Origins, name: str, why: str, lines: list[s
 def _facts(project: Project) -> dict[str, Fact]:
     """The stored facts by their line in a brief."""
     shown = project.shown_facts(project.facts())
-    return {recall.defuse(prompt.fact_line(fact)): fact for fact in shown}
+    return {recall.defuse(factlines.fact_line(fact)): fact for fact in shown}
 
 
 def _numbers(stored: list[str], lines: list[str]) -> dict[int, int]:

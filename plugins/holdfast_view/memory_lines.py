@@ -49,8 +49,8 @@ class Line:
 class Origins:
     """The origins of items, from the record of confirmations, the dream's runs and the notes.
 
-    ``memory`` is the memory's own name, ``note_of`` names a day's note, ``notes`` returns all notes' names, newest first,
-    and ``read`` returns a document's text, empty when there is none.
+    ``memory`` is the memory's own name, ``note_of`` names a day's note, ``notes`` returns all notes' names, newest
+    first, and ``read`` returns a document's text, empty when there is none.
     """
 
     def __init__(

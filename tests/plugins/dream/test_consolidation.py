@@ -157,7 +157,8 @@ def test_load__memory_longer_than_its_room__shows_the_confirmed_items_counts_the
     assert len(brief) <= 4000
     assert "- Part 140 belongs to crate c140\n" in brief
     assert "of 151 lines not shown" in brief
-    assert "- Fact: The newest fact is here" in brief
+    assert "The newest fact is here" in brief
+    assert "## Session Notes" in brief
 
 
 @pytest.mark.parametrize(
