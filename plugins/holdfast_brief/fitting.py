@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 from holdfast.text import recall
 from holdfast_authorship import hostile
-from holdfast_brief import known
 
 if TYPE_CHECKING:
     from holdfast_brief.known import Known
@@ -49,12 +48,12 @@ def fitted(
     are newest first. They are printed in this order.
     """
     raw = {name: text for name, text in standing if name == memory}
-    every = (("", resume), torn, (known.NAME, facts.text()), *standing, *notes)
+    every = (("", resume), torn, (recall.FACTS, facts.text()), *standing, *notes)
     bodies = {name: _body(name, text, is_own) for name, text in every}
 
     def set_facts() -> None:  # once it is known how much of curated memory is shown
         text = facts.text("\n".join(bodies[name] for name, _ in standing))
-        bodies[known.NAME] = _body(known.NAME, text, is_own)
+        bodies[recall.FACTS] = _body(recall.FACTS, text, is_own)
 
     if max_chars is None:
         set_facts()
@@ -64,7 +63,7 @@ def fitted(
     sizes = {name: len(body) + _HEAD if body else 0 for name, body in bodies.items()}
     sizes[""] = len(bodies[""])
     caps = {"": max(int(room * RESUME_SHARE), room - sum(sizes.values()) + sizes[""])}
-    room -= min(sizes[""], caps[""]) + sizes[known.NAME]
+    room -= min(sizes[""], caps[""]) + sizes[recall.FACTS]
     others = sizes[torn[0]] + sum(sizes[name] for name, _ in standing if name != memory)
     wanted = sum(sizes[name] for name in ends)
     room -= min(wanted, max(int(room * NOTES_SHARE), room - others - sizes[memory]))
@@ -118,7 +117,7 @@ def _parts(
 
 def _left_out(out: Sequence[tuple[str, int]]) -> str:
     named = ", ".join(
-        "facts (`holdfast facts`)" if name == known.NAME else f"{name} ({_lines(count)})" for name, count in out[:3]
+        "facts (`holdfast facts`)" if name == recall.FACTS else f"{name} ({_lines(count)})" for name, count in out[:3]
     )
     more = f" and {len(out) - 3} more" if len(out) > 3 else ""
     return f"… no room for {named}{more}: `holdfast show NAME`"
@@ -132,7 +131,7 @@ def _cut(body: str, name: str, room: int, *, end: bool) -> str:
     """``body`` in ``room`` characters, with the number of lines cut; empty when the excerpt would be too short to be
     useful."""
     total = body.count("\n") + 1
-    places = {"": "`holdfast work`, `holdfast status`", known.NAME: "`holdfast facts`"}
+    places = {"": "`holdfast work`, `holdfast status`", recall.FACTS: "`holdfast facts`"}
     where = places.get(name, f"`holdfast show {name}`")
     room -= len(f"… {_lines(total)} not shown: {where}") + 1
     if room <= (_LEAST if name else 0):

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from holdfast.models import Fact
     from holdfast.session.services import Services
 
-#: The section's name in the brief.
-NAME: Final = "facts"
 #: The facts' share of the total space.
 SHARE: Final = 0.2
 _MORE: Final = "… {count:,} more: `holdfast facts`"

@@ -12,7 +12,6 @@ from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.text import recall
 from holdfast_agents.events import START, Event
 from holdfast_agents.restore import opening
-from holdfast_brief import known
 from holdfast_facts import factlines
 from holdfast_view.memory_lines import Origins, lines_of
 
@@ -94,7 +93,7 @@ def _reasons(project: Project, brief: Brief) -> dict[str, str]:
     days[layout.name(Surface.DAILY, today - timedelta(days=1))] = "yesterday's note"
     return {
         layout.name(Surface.HANDOFF): "the handoff has both sides of a git merge",
-        known.NAME: "stored facts, corrections first, then the most confident",
+        recall.FACTS: "stored facts, corrections first, then the most confident",
         layout.name(Surface.USER): "curated memory about you is always loaded",
         layout.name(Surface.MEMORY): "curated memory is always loaded, the newest and most confirmed lines first",
         **{layout.name(surface): "the three workflow files are always loaded" for surface in THREE_FILES},
@@ -106,9 +105,9 @@ def _part(project: Project, origins: Origins, name: str, why: str, lines: list[s
     count = project.services.count_tokens
     layout = project.services.layout
     document = name or layout.name(Surface.HANDOFF)
-    stored = project.text(document).split("\n") if name != known.NAME else []
+    stored = project.text(document).split("\n") if name != recall.FACTS else []
     numbers = _numbers(stored, lines)
-    facts = _facts(project) if name == known.NAME else {}
+    facts = _facts(project) if name == recall.FACTS else {}
     day = layout.day_of(Surface.DAILY, name) if name else None
     noted = datetime(day.year, day.month, day.day, tzinfo=project.zone) if day else None
     shown = []

@@ -84,7 +84,7 @@ def settle_flush(
         if services.config.extract.when == background.TURN:
             queued += enqueue(services, source, said, list(asked), flush=flush)
             _tell_pieces(services, source, said, flush, at)
-            results = Facts(services).store(fresh, stored)
+            results = tuple(Facts(services).store(fresh, stored))
         else:
             found = found or at_once(services, turns)
             later = [name for name, quick in asked.items() if not quick]
