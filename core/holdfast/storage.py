@@ -302,6 +302,10 @@ class StorageBackend(ABC):
         server can fetch all of them in one request."""
         return {name: self.read(name) for name in names}
 
+    def read_and_list(self, names: Iterable[str]) -> tuple[Mapping[str, Document | None], list[Fact]]:
+        """:meth:`read_many`, and all facts in order of insertion. A backend on a server can ask for both at once."""
+        return self.read_many(names), list(self.facts())
+
     def last(self, prefix: str) -> Document | None:
         """The document directly in the folder ``prefix`` (which ends with a slash) whose name comes last by code point,
         or None."""

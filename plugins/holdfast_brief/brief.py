@@ -1,14 +1,15 @@
 """Resume from files alone, without a provider, a transcript or pasted context.
 
-A load reads the curated files, the three workflow protocol files if the project has them, the handoff and the newest
-daily notes (today and yesterday, otherwise the latest). It does not read summaries or automation output, because
-derived text must not become a source for its own sources.
+A load reads the stored facts, the curated files, the three workflow protocol files if the project has them, the handoff
+and the newest daily notes (today and yesterday, otherwise the latest). It does not read summaries or automation output,
+because derived text must not become a source for its own sources.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from attrs import frozen
 from holdfast.config import provenance
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt
+from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import handoff, uncommitted
 from holdfast.flush.interfaces.losses import Loss
 from holdfast.fs import private
@@ -28,11 +30,13 @@ from holdfast.session.status import apart
 from holdfast.text import conflicts
 from holdfast.text.plain import BOM
 from holdfast_authorship.witness import Witness
+from holdfast_brief import known
 from holdfast_brief.fitting import fitted
 from holdfast_brief.resume import artifacts, own_first, resume
 from holdfast_data_loss import losses
 
 if TYPE_CHECKING:
+    from holdfast.models import Fact
     from holdfast.session.services import Services
 
 #: Note lines that a brief can omit.
@@ -43,12 +47,13 @@ _SAYS_NOTHING = re.compile(
 )
 #: Block lines that the resume point repeats.
 _IN_RESUME = re.compile(
-    r"- (?:Fact|Next step|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
+    r"- (?:Fact|Next step|Blocker|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
 )
 #: Lines about the state of work, which a later block of the same session replaces.
-_OF_STATE = re.compile(r"- (?:Next step|Promised): |Work is (?:open|closed)\.$")
+_OF_STATE = re.compile(r"- (?:Next step|Promised|Blocker): |Work is (?:open|closed)\.$")
 _STAMP = re.compile(r"<!-- at=\S+ session=(?P<session>.+?) reason=(?!summary\b)")
 _ARTIFACT = "- Artifact: "
+_FACT = "- Fact: "
 _BLOCK = re.compile(r"<!-- holdfast:block id=(\S+) -->$")
 _MERGE = "Keep the correct side and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 
@@ -75,6 +80,8 @@ class Brief(Value):
     lost: tuple[Loss, ...] = ()
     #: A sentence about flushes kept on this machine because the server did not take them, or empty.
     spooled: str = ""
+    #: The lines of the facts that fit, corrections first.
+    facts: tuple[str, ...] = ()
 
     @property
     def damaged(self) -> tuple[Loss, ...]:
@@ -119,8 +126,8 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     days = _newest_notes(services, reading)
     days = kept.notes(days) if kept else days
     unsafe = tuple(safety.all_unsafe(services.state))
-    facts = services.store.is_withheld(provenance.FACTS) and _has_facts(services)
-    withheld = provenance.sentence(reading.withheld, facts=facts)
+    unseen = services.store.is_withheld(provenance.FACTS) and _has_facts(services)
+    withheld = provenance.sentence(reading.withheld, facts=unseen)
     read_in = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files, *days)
     told = (conflicts.described(name, text) for name, text in ((handoff_name, torn), *read_in))
     lost = (
@@ -130,15 +137,26 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         *(one for one in losses.newest(services, reading.texts, receipts) if one.name not in reading.damaged),
     )
     waiting = kept.sentence if kept else ""
+    facts = known.chosen(services, reading.facts, max_chars)
     first, shown = resume(
-        services, work, closed, unsafe, withheld, lost, session=session, max_chars=max_chars, spooled=waiting
+        services,
+        work,
+        closed,
+        unsafe,
+        withheld,
+        lost,
+        facts=facts.lines,
+        session=session,
+        max_chars=max_chars,
+        spooled=waiting,
     )
     later: set[str] = set()
-    notes = [(name, _brief_note(text, shown, later)) for name, text in days[::-1]]
+    notes = [(name, _brief_note(text, shown, later, facts.lines)) for name, text in days[::-1]]
     standing = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files)
     text = fitted(
         first,
         (handoff_name, torn),
+        facts,
         standing,
         notes,
         max_chars,
@@ -160,6 +178,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         withheld=withheld,
         lost=lost,
         spooled=waiting,
+        facts=tuple(facts.lines.values()),
     )
 
 
@@ -188,12 +207,21 @@ class _Reading:
         self._services = services
         self.withheld: list[str] = []
         self.damaged: dict[str, Loss] = {}
+        #: The stored facts, in order of insertion; none if they came with a clone or are damaged.
+        self.facts: list[Fact] = []
+        store = services.store
+        unseen = store.is_withheld(provenance.FACTS)
         try:
-            self._stored = services.store.read_many([*names, *checked])
+            if unseen:
+                self._stored = store.read_many([*names, *checked])
+            else:
+                self._stored, self.facts = store.read_and_list([*names, *checked])
         except Corrupt:  # what is intact is shown all the same
             self._stored = {}
             for name in names:
                 self._read(name)
+            with suppress(Corrupt):
+                self.facts = [] if unseen else list(store.backend.facts())
 
     @property
     def texts(self) -> dict[str, str | None]:
@@ -268,9 +296,9 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
     return ((latest, text),) if latest and (text := reading.text(latest)) else ()
 
 
-def _brief_note(text: str, shown: Collection[str], later: set[str]) -> str:
-    """A note without "none" lines, block stamps and empty headings. If a block's flush is in ``shown``, the lines that
-    the resume point repeats are left out too.
+def _brief_note(text: str, shown: Collection[str], later: set[str], facts: Collection[str]) -> str:
+    """A note without "none" lines, block stamps, empty headings and the ``facts`` that have a section. If a block's
+    flush is in ``shown``, the lines that the resume point repeats are left out too.
 
     ``later`` holds the sessions of newer notes, and receives this note's; it holds :data:`uncommitted.TITLE` once a
     list of uncommitted files is shown. An older block has neither such a list nor its session's former state.
@@ -290,6 +318,8 @@ def _brief_note(text: str, shown: Collection[str], later: set[str]) -> str:
         elif mark := _BLOCK.match(line):
             repeated = mark[1] if mark[1] in shown else ""
         if _SAYS_NOTHING.match(line) or (repeated and _IN_RESUME.match(line)):
+            continue
+        if line.startswith(_FACT) and duplicate_key(line.removeprefix(_FACT)) in facts:
             continue
         if line.startswith("### "):
             heading = line

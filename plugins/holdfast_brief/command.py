@@ -97,6 +97,7 @@ def as_table(brief: Brief) -> dict[str, Any]:
         "unsafe": [
             {"session": m.session, "error": m.error, "next_step": m.next_step, "at": m.at} for m in brief.unsafe
         ],
+        "facts": list(brief.facts),
         "memory": brief.memory,
         "user": brief.user,
         "files": [{"name": name, "text": text} for name, text in brief.files],

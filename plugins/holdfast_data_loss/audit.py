@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from datetime import UTC
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, receipt_from, stamp
@@ -15,8 +15,12 @@ from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast_data_loss import losses
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from holdfast.models import Payload, Receipt
     from holdfast.session.services import Services
+
+_T = TypeVar("_T")
 
 
 def every(services: Services) -> list[Loss]:
@@ -72,7 +76,19 @@ def flushes(services: Services) -> list[tuple[Receipt, Payload]]:
         receipt = receipt_from(record["receipt"])
         if record.get("flush") and receipt.summary != notes.PURGED:
             found[receipt.flush_id] = receipt, flushed_payload(record["flush"])
-    return sorted(found.values(), key=lambda pair: pair[0].at)
+    return _oldest_first(found.values())
+
+
+def _oldest_first(pairs: Iterable[tuple[Receipt, _T]]) -> list[tuple[Receipt, _T]]:
+    """Flushes by time, those of one session as their journal has them, because its clock may have gone back."""
+    reached: dict[str, datetime] = {}
+    times: dict[str, datetime] = {}
+    found = list(pairs)
+    for receipt, _ in found:
+        times[receipt.flush_id] = reached[receipt.session_id] = max(
+            receipt.at, reached.get(receipt.session_id, receipt.at)
+        )
+    return sorted(found, key=lambda pair: times[pair[0].flush_id])
 
 
 def last_receipts(services: Services) -> list[Receipt]:
@@ -110,7 +126,7 @@ def unshipped(services: Services) -> list[tuple[Receipt, dict[str, Any]]]:
             gone.add(receipt.flush_id.partition("-")[0])
         elif record.get("flush") and receipt.summary != notes.PURGED:
             found[receipt.flush_id] = receipt, record["flush"]
-    return sorted((pair for key, pair in found.items() if key not in gone), key=lambda pair: pair[0].at)
+    return _oldest_first(pair for key, pair in found.items() if key not in gone)
 
 
 def rebuilt(receipt: Receipt) -> str:

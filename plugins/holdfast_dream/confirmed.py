@@ -32,12 +32,18 @@ _MOST: Final = 12
 
 @frozen(kw_only=True)
 class Confirmation:
-    """``count`` is the number of days on which the item was said; ``by`` the document that said it last."""
+    """``count`` is the number of days on which the item was said; ``by`` the document that said it last. For an item
+    that no document said, the times only order the items."""
 
     first: datetime
     last: datetime
     count: int = 1
     by: str = BY_HAND
+
+    @property
+    def is_said(self) -> bool:
+        """Whether a note said the item, so that its times are known."""
+        return self.by != BY_HAND
 
     @property
     def weight(self) -> float:

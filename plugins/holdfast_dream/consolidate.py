@@ -41,10 +41,9 @@ def statements(read_notes: Iterable[Note]) -> tuple[list[Statement], Counter[str
     """The newest facts and decisions of the notes, oldest first, and the number of older ones left out of each note."""
     found: deque[Statement] = deque(maxlen=MOST_STATEMENTS)
     unread: Counter[str] = Counter()
+    reached: dict[str, datetime] = {}
     for day, name, text in read_notes:
-        at = datetime(day.year, day.month, day.day, tzinfo=UTC)
-        for block in notes.blocks(text):
-            at = block.at or at
+        for block, at in notes.in_order(text, datetime(day.year, day.month, day.day, tzinfo=UTC), reached):
             for said in block.items(*LABELS):
                 if len(found) == MOST_STATEMENTS:
                     unread[found[0].source] += 1
@@ -152,7 +151,7 @@ def updated(
     for text, at, document in said:
         key = confirmed.key_of(text)
         heard = found.get(key)
-        if key in texts and heard is None:
+        if key in texts and (heard is None or (at > heard.last and not heard.is_said)):
             found[key] = Confirmation(first=at, last=at, by=document)
         elif heard is not None and at > heard.last:
             another = at.date() > heard.last.date()

@@ -41,10 +41,10 @@ def dream(sources: DreamSources) -> DreamDraft:
 
 def _said(notes_read: Iterable[tuple[str, str]]) -> Iterator[tuple[datetime, Item]]:
     """Statements from the notes with their times. A block without a time uses the previous block's time."""
-    at = _EVER
+    last, reached = _EVER, dict[str, datetime]()
     for _, text in notes_read:
-        for block in notes.blocks(text):
-            at = block.at or at
+        for block, at in notes.in_order(text, last, reached):
+            last = at
             for label, heading in HEADINGS.items():
                 for said in block.items(label):
                     for item in memorytext.read(f"- {said}").items:  # in the form in which it will be read back

@@ -216,7 +216,7 @@ class Keeper(FactKeeper):
     def out_of_date(self, new, lines):
         return ""
 
-    def settle(self, found, said, *, session, flush, payload, at, stored):
+    def settle(self, found, said, *, session, flush, payload, at, late, stored):
         return ["one"], (f"{session} states {', '.join(payload.facts)} in {len(said)} message",)
 
     def queue(self, said, *, session, flush):
@@ -226,7 +226,7 @@ class Keeper(FactKeeper):
         assert queued == ["one"]
         return receipt
 
-    def state(self, payload, *, flush, at):
+    def state(self, payload, *, session, flush, at):
         raise AssertionError
 
     def restore(self, flushes):

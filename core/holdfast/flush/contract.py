@@ -110,15 +110,18 @@ def nothing(session_id: str) -> NothingToFlush:
 
 
 def before(work: Work | None, last: Mapping[str, Any] | None) -> Payload:
-    """The session's state before the messages of a flush, as ``on_extract`` gets it: its open work, otherwise the
-    objective in ``last``, the journal's record of the last flush. ``derived`` names the fields that were not stated."""
+    """The session's state before the messages of a flush, as ``on_extract`` gets it: its open work with the stated
+    blockers, otherwise the objective in ``last``, the journal's record of the last flush. ``derived`` names the fields
+    that were not stated."""
     flushed = (last or {}).get("payload")
     known = flushed.get("objective") if isinstance(flushed, dict) else None
     known = known if isinstance(known, str) else None
     if work is None:
         return Payload(objective=known, work_open=False)
+    were_stated = "blockers" not in last.get("derived", ()) if last else not work.derived
     return Payload(
         objective=work.objective or known,
+        blockers=work.blockers if were_stated else None,
         next_step=work.next_action,
         work_open=True,
         handoff=HandoffFields(
@@ -140,10 +143,10 @@ def complete(
 ) -> Payload:
     """``given`` with its unanswered fields filled from ``drafts`` and then from ``messages``.
 
-    Lists are joined. For a single value the first draft that states it wins, then the first that derived it. Without
-    messages nothing can be derived and the payload comes back as given. The curated decision is derived (as ``none``)
-    only when the caller passed no payload, because a passed payload must decide (R169), or with ``undecided``, for a
-    payload that was refused often enough.
+    Lists are joined, and blockers of open work stay that an earlier payload stated. For a single value the first draft
+    that states it wins, then the first that derived it. Without messages nothing can be derived and the payload comes
+    back as given. The curated decision is derived (as ``none``) only when the caller passed no payload, because a
+    passed payload must decide (R169), or with ``undecided``, for a payload that was refused often enough.
     """
     payload, before = given or Payload(), before or Payload()
     if not messages:
@@ -173,9 +176,12 @@ def complete(
     if unstated and (state or (state is False and not is_open(payload.evolve(**values)))):
         values["work_open"] = state
     payload = payload.evolve(**values, derived=(*payload.derived, *values))
+    if is_open(payload) and before.blockers and "blockers" in values:
+        derived = [name for name in payload.derived if name != "blockers"]
+        payload = payload.evolve(blockers=_joined([before, payload], "blockers"), derived=derived)
     if is_open(payload) and payload.handoff is None:
         payload = payload.evolve(
-            handoff=_handoff(given, payload, _first(drafts, "handoff"), before.handoff, branch),
+            handoff=_handoff(given, payload, _first(drafts, "handoff"), before, branch),
             derived=(*payload.derived, "handoff"),
         )
     return payload
@@ -195,11 +201,15 @@ def _handoff(
     given: Payload | None,
     payload: Payload,
     drafted: HandoffFields | None,
-    previous: HandoffFields | None,
+    before: Payload,
     branch: str,
 ) -> HandoffFields:
-    """The handoff for ``payload``. A draft only names the task, unless the caller stated an objective."""
+    """The handoff for ``payload``. A draft only names the task, unless the caller stated an objective. The task of open
+    work stays, unless a request replaced its stated objective."""
+    previous = before.handoff
     task = previous.active_task if previous else ""
+    if not before.derived and payload.objective != before.objective:
+        task = payload.objective or "" if previous else ""
     if not task and drafted is not None and (given is None or given.objective is None):
         task = drafted.active_task
     blockers = [b for b in payload.blockers or () if not is_none(b)]

@@ -288,6 +288,17 @@ def tombstones(text: str) -> list[str]:
     return _GONE.findall(text)
 
 
+def in_order(text: str, at: datetime, reached: dict[str, datetime]) -> Iterator[tuple[Block, datetime]]:
+    """A note's blocks, each with a time for telling its statements from older ones. A block without a time takes the
+    previous block's, the first one ``at``. Within a session the times never go back, even when the clock did;
+    ``reached`` holds each session's last one, for the next note."""
+    for block in blocks(text):
+        at = block.at or at
+        if block.session:
+            at = reached[block.session] = max(at, reached.get(block.session, at))
+        yield block, at
+
+
 def block_ids(text: str) -> list[str]:
     """The block ids of a note or a trail, in order, without reading the blocks."""
     return _MARK.findall(text)

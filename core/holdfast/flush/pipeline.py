@@ -311,6 +311,7 @@ class _Flush:
         zone, overrides = self.services.config.tz, self.session.unrecorded_overrides
         content = Content.from_record(record, key=key, zone=zone, overrides=overrides)
         self.reason, self.agent = content.reason, self.agent or content.agent
+        self.documents.is_later = True
         payload, summary = self._attributed(content.payload, content.summary)
         return evolve(content, payload=payload, summary=summary)
 
@@ -420,7 +421,8 @@ class _Flush:
         authorship = self.services.authorship
         drafts = [authorship.cleared(e.draft, turns) for _, e in found.results]
         if not self.unflushed:  # an earlier flush has the lists and the summary of these messages
-            return [draft.evolve(**dict.fromkeys(contract.ALL_LISTS)) for draft in drafts], ""
+            stated = [before] if before.work_open and not before.derived else []  # and nothing was requested since
+            return [draft.evolve(**dict.fromkeys(contract.ALL_LISTS)) for draft in (*stated, *drafts)], ""
         self.gathered = found
         summary = "\n\n".join(e.summary.strip() for _, e in found.results if e.summary.strip())
         return drafts, uncommitted.added(self.services, summary or fallback.digest(messages, authorship.own_words))
@@ -436,6 +438,7 @@ class _Flush:
             flush=flush_id,
             payload=fresh,
             at=at,
+            late=self.documents.is_later,
             stored=self.documents.facts,
         )
         self.queued += queued

@@ -25,6 +25,8 @@ from holdfast_authorship import hostile
 from holdfast_authorship.witness import REASON
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from holdfast.flush.extraction import Gathered, Trouble
     from holdfast.models import Fact
     from holdfast.session.services import Services
@@ -55,7 +57,7 @@ class ExtractResult(Value):
     """``judged`` in order of proposal. ``failures`` describe extractor errors; ``queued`` counts the pieces
     to be retried, ``retried`` the waiting pieces that were tried now; ``given_up`` counts pieces that
     will not be retried; ``profile`` is true when the profile changed; ``summaries`` are of flushes, by their ids, from
-    waiting turns."""
+    waiting turns; ``stated`` are the outcomes of facts that a flush stated."""
 
     judged: tuple[Judged, ...] = field(default=(), converter=tuple[Judged, ...])
     failures: tuple[str, ...] = field(default=(), converter=tuple[str, ...])
@@ -64,6 +66,7 @@ class ExtractResult(Value):
     retried: int = 0
     given_up: tuple[GivenUp, ...] = ()
     summaries: tuple[tuple[str, str], ...] = ()
+    stated: tuple[AddResult, ...] = ()
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -84,6 +87,7 @@ class ExtractResult(Value):
             retried=self.retried + other.retried,
             given_up=self.given_up + other.given_up,
             summaries=self.summaries + other.summaries,
+            stated=self.stated + other.stated,
         )
 
 
@@ -146,12 +150,13 @@ def settle(
     *,
     said: Sequence[Turn] = (),
     source: str = "",
-    stated: Sequence[newer.Value] = (),
+    stated: Sequence[newer.Value | AddResult] = (),
     stored: Sequence[Fact] | None = None,
+    at: datetime | None = None,
 ) -> ExtractResult:
-    """Check and store the candidates from the turns ``said``, and the ``stated`` facts after them. A sentence that
-    instructs an agent and is not the user's own is refused. Raises: PluginError from the gate; Corrupt, Unavailable
-    from the store."""
+    """Check and store the candidates from the turns ``said``, and the ``stated`` facts after them. ``at`` is when the
+    turns were said, if that was earlier. A sentence that instructs an agent and is not the user's own is refused.
+    Raises: PluginError from the gate; Corrupt, Unavailable from the store."""
     from holdfast_facts.store.lifecycle import Facts
 
     facts = Facts(services)
@@ -162,7 +167,7 @@ def settle(
         for plugin, extraction in found.results
         for candidate in extraction.facts
     ]
-    offered = [_HOSTILE if _is_hostile(one, said) else facts.proposed(one) for _, one in named]
+    offered = [_HOSTILE if _is_hostile(one, said) else facts.proposed(one, at) for _, one in named]
     results = facts.store([*offered, *stated], stored)
     judged = [
         Judged(plugin=plugin, candidate=one, result=result)
@@ -182,7 +187,7 @@ def settle(
                 changed = profile.learn(services, learnt) != before or changed
             except (Refused, BadValue) as refused:
                 failures.append(f"The profile was not changed: {refused.message}")
-    return ExtractResult(judged=judged, failures=failures, profile=changed)
+    return ExtractResult(judged=judged, failures=failures, profile=changed, stated=tuple(results[len(named) :]))
 
 
 def _is_hostile(candidate: FactCandidate, said: Sequence[Turn]) -> bool:

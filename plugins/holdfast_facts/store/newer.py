@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.facts.relation import K, Known, Relation, read
+from holdfast.journal import order
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast_facts.store import origins
 
@@ -19,13 +20,24 @@ _OUTRANKED: Final = 0.3
 
 
 class Value(NamedTuple):
-    """A fact's values, checked and admitted. ``at`` is the instant at which it was stated, aware."""
+    """A fact's values, checked and admitted. ``at`` is the instant at which it was stated, aware.
+
+    What is said now is newer than everything stored, whatever the clocks say. A statement that is stored later than it
+    was said has ``said``, the flushes of its session in their order. They decide; the clock decides for other facts."""
 
     content: str
     category: str
     confidence: float
     source: str
     at: datetime
+    said: tuple[str, ...] | None = None
+
+    def is_before(self, fact: Fact) -> bool:
+        """Whether ``fact``, on the same subject, was stated later."""
+        if self.said is None:
+            return False
+        after = order.is_after(self.said, origins.unsigned(fact.source), origins.unsigned(self.source))
+        return fact.created_at > self.at if after is None else after
 
 
 def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> list[AddResult]:
@@ -73,9 +85,9 @@ def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fa
             if _rivals(said, value):
                 add_waiting()
             older = list(_older((by_id[key] for key in _rivals(known, value)), value))
-            newer = next((fact for fact in older if fact.created_at > value.at), None)
+            newer = next((fact for fact in older if value.is_before(fact)), None)
             if newer is not None:
-                reason = f"fact {newer.id} says something newer"
+                reason = f"fact {newer.id} has a newer value"
                 results[at] = AddResult(outcome=AddOutcome.REFUSED, reason=reason)
                 continue
             shared = [fact for fact in older if _others(fact, value)]

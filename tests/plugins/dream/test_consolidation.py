@@ -64,6 +64,16 @@ def test_dream__newer_value__replaces_the_older_one_which_the_diary_names(memory
     assert "- The release is 2.2.0 (now: The current release is 2.3.0)\n  Last said on 2026-11-21.\n" in diary.text
 
 
+def test_dream__the_clock_stepped_back_within_the_session__the_later_statement_wins(
+    memory: Holdfast, clock: Any
+) -> None:
+    say(memory, "s", "The port is 8080")
+    clock.tick(hours=-2)
+    say(memory, "s", "The port is 9090")
+    memory.deep_dream()
+    assert items(memory) == ["The port is 9090"]
+
+
 def test_dream__value_that_a_person_corrected__is_not_turned_back_by_an_older_note(
     memory: Holdfast, project: Path, clock: Any
 ) -> None:
@@ -147,7 +157,8 @@ def test_load__memory_longer_than_its_room__shows_the_confirmed_items_counts_the
     assert len(brief) <= 4000
     assert "- Part 140 belongs to crate c140\n" in brief
     assert "of 151 lines not shown" in brief
-    assert "- Fact: The newest fact is here" in brief
+    assert "The newest fact is here" in brief
+    assert "## Session Notes" in brief
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.errors import FlushRefused
 from holdfast.hooks import hookimpl
-from holdfast.models import Extraction, FactCandidate, Message, Payload, Turn, turns_of
+from holdfast.models import Extraction, FactCandidate, Finding, Message, Payload, Turn, turns_of
 from holdfast_authorship import hostile
 from holdfast_facts.extraction.extract import related
 
@@ -86,6 +86,74 @@ def test_state__older_than_a_stored_value__is_not_stored(opened):
     memory.facts.state("The port is 9090", "context", 0.9)
     late = memory.facts.state("The port is 8080", "context", 0.9, at=datetime(2020, 1, 1, tzinfo=UTC))
     assert (late.outcome, contents(memory)) == ("refused", ["The port is 9090"])
+
+
+def test_flush__the_clock_steps_back__the_later_statement_of_the_session_replaces(opened, payload, clock):
+    memory = opened()
+    session = memory.session("s")
+    session.flush(payload(facts=["The port is 8080"]))
+    clock.tick(hours=-2)
+    receipt = session.flush(payload(facts=["The port is 9090"]))
+    (fact,) = memory.facts.list()
+    assert (fact.content, fact.created_at, fact.source) == ("The port is 9090", clock(), receipt.flush_id)
+    assert memory.facts.remember("The port is 7070").replaced == (fact.id,)
+
+
+def test_flush__retried_after_the_clock_stepped_back__order_of_speech_decides(opened, payload, clock):
+    class Breaks:
+        failing = False
+
+        @hookimpl
+        def on_flush(self, payload, receipt):
+            if self.failing:
+                raise OSError("the forge is down")
+
+    plugin = Breaks()
+    memory = opened(plugin)
+    memory.session("s").flush(payload(facts=["The port is 8080"]))
+    clock.tick(hours=-2)
+    plugin.failing = True
+    with pytest.raises(FlushRefused):
+        memory.session("s").flush(payload(facts=["The port is 9090"]))
+    plugin.failing = False
+    memory.session("s").flush()
+    assert contents(memory) == ["The port is 9090"]
+
+
+def test_flush__completed_after_another_session_stated_a_newer_value__receipt_names_what_it_did_not_store(
+    opened, payload, clock
+):
+    class Breaks:
+        failing = True
+
+        @hookimpl
+        def on_flush(self, payload, receipt):
+            if self.failing:
+                raise OSError("the forge is down")
+
+    plugin = Breaks()
+    memory = opened(plugin)
+    with pytest.raises(FlushRefused):
+        memory.session("a").flush(payload(facts=["The queue is durable", "The port is 8080"]))
+    plugin.failing = False
+    clock.tick(minutes=1)
+    memory.session("b").flush(payload(facts=["The port is 9090"]))
+    newer = memory.facts.list()[0].id
+    receipt = memory.session("a").flush()
+    assert contents(memory) == ["The port is 9090", "The queue is durable"]
+    assert receipt.warnings == (f"Stated fact 2 was not stored (The port is 8080): fact {newer} has a newer value.",)
+
+
+def test_flush__a_validator_refuses_a_stated_fact__receipt_names_it(opened, payload):
+    class NoPorts:
+        @hookimpl
+        def on_validate(self, subject):
+            return [Finding(rule="ports", message="Ports are no facts.")] if subject.surface == "fact" else []
+
+    receipt = opened(NoPorts()).session("s").flush(payload(facts=["The port is 8080"]))
+    assert len(receipt.warnings) == 1
+    assert receipt.warnings[0].startswith("Stated fact 1 was not stored (The port is 8080): ")
+    assert "Ports are no facts" in receipt.warnings[0]
 
 
 def test_create__by_hand__removes_nothing(opened):
