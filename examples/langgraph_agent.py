@@ -1,6 +1,6 @@
 """A checkpointed LangGraph agent whose summarisation node cannot drop a message before it is safe on disk.
 
-    pip install holdfast langgraph
+    pip install holdfast-memory langgraph
     python examples/langgraph_agent.py FOLDER
 
 The "model" answers from a list, so that this runs anywhere; put a chat model in its place. LangGraph's checkpoint holds

@@ -13,6 +13,9 @@ from holdfast_file.intent import Intent
 from holdfast_file.place import Place, is_shared, read_bytes
 
 _INTENT = ""  # no document has this name
+_REPAIR = (
+    "Run `holdfast doctor --fix`, which keeps a copy, or repair it in an editor. Until then no flush writes to it."
+)
 
 
 class Documents:
@@ -178,12 +181,12 @@ def _text(body: bytes, name: str) -> str:
     except UnicodeDecodeError as error:
         raise Corrupt(
             f"{name!r} is not UTF-8 text (byte {error.start}).",
-            next_step="Repair it in an editor or restore it from a copy. Until then holdfast does not write to it.",
+            next_step=_REPAIR,
         ) from error
     if "\0" in text:
         raise Corrupt(
             f"{name!r} holds a NUL character (byte {body.index(0)}).",
-            next_step="Repair it in an editor or restore it from a copy. Until then holdfast does not write to it.",
+            next_step=_REPAIR,
         )
     return text
 

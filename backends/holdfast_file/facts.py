@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: The file is rewritten when it holds this many dead lines more than twice the live ones.
 SPARE_DEAD_LINES: Final = 256
+#: How many tombstones a rewrite keeps, the newest. A clone that has not merged an older removal brings the fact back.
+MOST_TOMBSTONES: Final = 10_000
 
 
 class FactFile:
@@ -43,6 +45,7 @@ class FactFile:
     _key: Identity | None  # the file when last read, None when there was none
     _size: int  # bytes read so far
     _lines: int  # lines among them
+    _kept: int  # lines of tombstones among them
     _last: bytes  # the last line, to notice when it was replaced
     _ended: bool  # whether it ended with a newline
     _other_name: bool  # whether it may have a second name or another owner
@@ -158,8 +161,8 @@ class FactFile:
 
     def lost(self) -> int:
         """How many facts were acknowledged and are missing."""
-        mark = marks.read(self._mark)
-        if marks.goes_on(mark, self._place):
+        mark, now = marks.read(self._mark), self._identity()
+        if marks.goes_on(mark, self._place) and (now is None or now[SIZE]):
             return mark.short
         with self._call(), self._place.lock():
             self._follow()
@@ -174,12 +177,12 @@ class FactFile:
             self._note()
 
     def compact(self) -> None:
-        """Rewrite the file when it holds lines of changed or removed facts."""
+        """Rewrite the file when it holds lines of changed or removed facts. Tombstones stay."""
         if self._identity() is None:
             return
         with self._call(), self._place.lock():
             self._settle()
-            if self._key is not None and (self._batch or self._lines > len(self._index)):
+            if self._key is not None and (self._batch or self._lines > len(self._index) + self._kept):
                 self._rewrite()
 
     @contextlib.contextmanager
@@ -297,11 +300,14 @@ class FactFile:
             self._note()
 
     def _rewrite(self) -> None:
-        """Rewrite the file with only the live facts. Without any, remove it."""
-        lines = [encode(Operation(fact=fact)) for fact in self._index]
+        """Rewrite the file with only the live facts and the tombstones. Without any, remove it."""
+        gone = tuple(self._index.gone)[-MOST_TOMBSTONES:]
+        lines = [encode(Operation(gone=gone))] if gone else []
+        lines += [encode(Operation(fact=fact)) for fact in self._index]
         marks.lower(self._mark, self._short)
         if lines:
             self._replace(lines, len(lines))
+            self._kept = bool(gone)
             self._note()
             return
         durable.remove(self._path)
@@ -349,7 +355,7 @@ class FactFile:
     def _forget(self) -> None:
         self._index = FactIndex()
         self._key = None
-        self._size = self._lines = 0
+        self._size = self._lines = self._kept = 0
         self._last, self._ended = b"", True
 
     def _follow(self) -> None:
@@ -410,6 +416,7 @@ class FactFile:
             for operation in decode_all(lines):
                 if operation:
                     self._index.apply(operation)
+                    self._kept += bool(operation.gone)
                 self._lines += 1
         except ValueError as error:
             raise self._corrupt(str(error)) from error

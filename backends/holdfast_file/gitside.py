@@ -1,4 +1,4 @@
-"""Whether git removed facts, because acknowledged facts are in a commit and the file continues from a later one."""
+"""How many acknowledged facts a change by git lost: those that neither the file nor its tombstones know."""
 
 from __future__ import annotations
 
@@ -6,23 +6,37 @@ import os
 from collections.abc import Callable
 
 from holdfast.fs import gitrun
+from holdfast.storage import tombstone
+from holdfast_file.index import FactIndex
+from holdfast_file.lines import decode_all
 from holdfast_file.place import Place
 
 _VERSIONS = 64  # the newest versions to check
 _TIMEOUT_S = 5.0
 
 
-def removed(place: Place, body: bytes, goes_on: Callable[[bytes], bool]) -> bool:
-    """Whether ``body`` starts with HEAD's version, and ``goes_on`` is true of a version in HEAD's history."""
+def missing(place: Place, body: bytes, acknowledged: Callable[[bytes], bytes | None]) -> int | None:
+    """Of the first version in HEAD's history with an ``acknowledged`` part: how many of that part's facts ``body`` has
+    neither as a fact nor as removed. None when no version has such a part."""
     name = os.path.relpath(os.path.join(place.folder, place.facts), place.root).replace(os.sep, "/")
-    head = gitrun.run(place.root, "cat-file", "blob", f"HEAD:./{name}", timeout_s=_TIMEOUT_S)
-    if not head or not body.startswith(head):
-        return False
     words = ("log", "--full-history", "-m", "--format=", "--raw", "--no-abbrev", "--no-renames", "-n", str(_VERSIONS))
     changes = gitrun.run(place.root, *words, "--", f"./{name}", timeout_s=_TIMEOUT_S) or b""
     rows = [line.split()[2:4] for line in changes.splitlines() if line.startswith(b":")]
     for blob in dict.fromkeys(blob.decode() for row in rows for blob in row if blob.strip(b"0")):
         version = gitrun.run(place.root, "cat-file", "blob", blob, timeout_s=_TIMEOUT_S)
-        if version and goes_on(version):
-            return True
-    return False
+        part = acknowledged(version) if version else None
+        if part is not None:
+            now = _index(body)
+            return sum(1 for fact in _index(part) if now.get(fact.id) is None and tombstone(fact.id) not in now.gone)
+    return None
+
+
+def _index(body: bytes) -> FactIndex:
+    index = FactIndex()
+    try:
+        for operation in decode_all(body.split(b"\n")):
+            if operation:
+                index.apply(operation)
+    except ValueError:
+        pass  # a torn or damaged end, which the store reports
+    return index

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from holdfast.errors import Conflict
 from holdfast.facts.factrules import duplicate_key
+from holdfast.storage import tombstone
 from holdfast_file.lines import Operation
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class FactIndex:
         self._ranks: list[_Rank] | None = None  # a heap with stale entries in it; made when first needed
         self._strongest = _Strongest()
         self._inserted = 0
+        self.gone: dict[str, None] = {}  # tombstones of removed facts, the oldest first
 
     def __len__(self) -> int:
         return len(self._live)
@@ -75,7 +77,8 @@ class FactIndex:
 
         Raises: ValueError when a new fact's id is taken.
         """
-        fact, update, leaves = operation
+        fact, update, leaves, gone = operation
+        self.gone.update(dict.fromkeys(gone))
         if fact and not update and fact.id in self._live and fact.id not in leaves:
             raise ValueError(f"its id {fact.id!r} is taken by an earlier line")
         if fact:
@@ -98,6 +101,8 @@ class FactIndex:
         """Add ``fact`` or replace the fact with its id, and remove ``leaves``. ``key`` is its duplicate key."""
         for fact_id in leaves:
             self._drop(fact_id)
+        if self.gone:
+            self.gone.pop(tombstone(fact.id), None)
         entry = self._live.get(fact.id)
         if entry is None:
             self._inserted += 1
@@ -131,6 +136,7 @@ class FactIndex:
         return tuple(rank[3] for rank in found)
 
     def _drop(self, fact_id: str) -> None:
+        self.gone[tombstone(fact_id)] = None
         entry = self._live.pop(fact_id, None)
         if entry:
             self._forget_key(entry)

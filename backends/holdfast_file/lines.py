@@ -4,8 +4,10 @@
      "createdAt": "2026-01-31T12:00:00Z", "source": "", "evicts": ["fact_..."], "crc": "89abcdef"}
     {"op": "update", "id": ..., all keys of the fact as it is now, "crc": "..."}
     {"op": "delete", "id": "fact_0a1b2c3d", "crc": "..."}
+    {"op": "gone", "ids": ["0123456789abcdef"], "crc": "..."}
 
-(In the file this is one line.) ``evicts`` names the facts evicted to make room, so one write holds both.
+(In the file this is one line.) ``evicts`` names the facts evicted to make room, so one write holds both. ``gone`` has
+the tombstones of facts whose lines a rewrite dropped, because in a git merge absence does not mean removal.
 ``crc`` is the CRC-32 of the line before it. A line without ``crc``, typed by a person, is accepted.
 """
 
@@ -47,20 +49,22 @@ _TOGETHER: Final = 250
 
 
 class Operation(NamedTuple):
-    """One line's effect. Facts are removed, then a fact may be added or changed in place."""
+    """One line's effect. Facts are removed, then a fact may be added or changed in place. ``gone`` are tombstones."""
 
     fact: Fact | None = None
     update: bool = False
     leaves: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
 
 
 def encode(operation: Operation) -> bytes:
     """The line, with its newline. Raises: Refused when the fact cannot be kept as text; ValueError when its confidence
     is not a finite number."""
-    fact, update, leaves = operation
+    fact, update, leaves, gone = operation
     if fact is not None:
         return encode_fact(fact, leaves, _UPDATE if update else "")
-    body = f'{{"op": "delete", "id": {quoted(leaves[0])}'.encode()
+    said = f'"gone", "ids": [{", ".join(map(quoted, gone))}]' if gone else f'"delete", "id": {quoted(leaves[0])}'
+    body = f'{{"op": {said}'.encode()
     return _LINE % (body, crc32(body))
 
 
@@ -160,12 +164,19 @@ def _operation(record: object) -> Operation:
     op = record.pop("op", "add")
     if op == "delete":
         return Operation(leaves=(_text(record, "id"),))
+    if op == "gone":
+        return Operation(gone=_ids(record, "ids"))
     if op not in ("add", "update"):
         raise ValueError(f"its op {op!r} is not known")
-    leaves = record.pop("evicts", [])
-    if not isinstance(leaves, list) or not all(isinstance(i, str) for i in leaves):
-        raise ValueError("evicts is not a list of ids")
-    return Operation(fact=_fact(record), update=op == "update", leaves=tuple(leaves))
+    leaves = _ids(record, "evicts")
+    return Operation(fact=_fact(record), update=op == "update", leaves=leaves)
+
+
+def _ids(record: dict[str, object], key: str) -> tuple[str, ...]:
+    ids = record.pop(key, [])
+    if not isinstance(ids, list) or not all(isinstance(i, str) for i in ids):
+        raise ValueError(f"{key} is not a list of ids")
+    return tuple(ids)
 
 
 def _fact(record: dict[str, object]) -> Fact:

@@ -81,8 +81,8 @@ def missing(mark: Mark, body: bytes, facts: int, place: Place) -> int:
     """How many facts are missing from a file with this ``body``, which has that number of ``facts``.
 
     The file may have been edited, or come from another branch. As long as it continues from the marked line, or has as
-    many facts as then, no further facts are missing. Facts that git removed are not missing either, because its
-    history has them.
+    many facts as then, no further facts are missing. Otherwise git's history has the facts, and the file has tombstones
+    for those that a teammate removed.
     """
 
     def goes_on_in(text: bytes) -> bool:
@@ -92,7 +92,8 @@ def missing(mark: Mark, body: bytes, facts: int, place: Place) -> int:
         return mark.short
     from holdfast_file import gitside  # imported here because a session's hooks import this module
 
-    return mark.short + (0 if gitside.removed(place, body, goes_on_in) else mark.facts - facts)
+    lost = gitside.missing(place, body, lambda text: text[: mark.size] if goes_on_in(text) else None)
+    return mark.short + (mark.facts - facts if lost is None else lost)
 
 
 def _ends(body: bytes, mark: Mark) -> bool:

@@ -12,7 +12,7 @@ from holdfast_file.lines import Operation, decode, encode
 from holdfast_file.place import Place, read_bytes
 
 #: Next steps for a damaged file of facts.
-EDIT = "Repair or remove the line in an editor. Until then holdfast writes no facts."
+EDIT = "Repair or remove the line in an editor, or run `holdfast doctor --fix`. Until then holdfast writes no facts."
 RESTORE = "Restore the file from a copy or repair it, or run `holdfast doctor --fix`: it keeps each whole line."
 _FIX = "Repair the lines in an editor, or run `holdfast doctor --fix`, which keeps every whole line."
 
@@ -20,8 +20,10 @@ _FIX = "Repair the lines in an editor, or run `holdfast doctor --fix`, which kee
 def damage(place: Place) -> Damage | None:
     """The damage, or None. Raises: Corrupt, Refused, Unavailable."""
     data = read_bytes(place.inside(place.facts), place.facts)
-    if not data:
+    if data is None:
         return None
+    if not data:
+        return Damage(f"{place.facts} is empty because it was cut off.", RESTORE, data)
     told = conflicts.described(place.facts, data.decode("utf-8", "replace"))
     if told:
         return Damage(told, _FIX, data)
@@ -29,6 +31,9 @@ def damage(place: Place) -> Damage | None:
     whole = data.rfind(b"\n") + 1
     if whole < mark.size and whole < len(data) and _is_bad(data[whole:]):
         return Damage(f"{place.facts} was cut off in line {data.count(bytes([10])) + 1}.", _FIX, data)
+    for number, line in enumerate(data[:whole].split(b"\n"), 1):
+        if line.strip() and _is_bad(line):
+            return Damage(f"Line {number} of {place.facts} cannot be read.", _FIX, data)
     return None
 
 

@@ -12,14 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Final
+from urllib.parse import quote
 
 from attrs import evolve
 
-from holdfast.errors import ConfigError, Refused
+from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast_gitea import marker
 from holdfast_gitea.folding import is_accept
 from holdfast_gitea.members import Member
 from holdfast_gitea.wire.client import Repo
+from holdfast_gitea.wire.faults import Absent, Closed
 from holdfast_gitea.wire.models import Comment, Issue
 
 #: The next step when another user's records are found.
@@ -27,6 +29,11 @@ NEXT_STEP: Final = (
     "If that user is yours, run `holdfast gitea invite USER` or name it in `[storage] authors`; otherwise remove its "
     "access to the repository."
 )
+
+
+def too_long(url: str) -> Corrupt:
+    """The error for a text too long to be read, of a user whose records count: it may be an edited record."""
+    return Corrupt(f"{url} is longer than anything that holdfast writes.", next_step="Shorten or delete it there.")
 
 
 class Authors:
@@ -47,6 +54,7 @@ class Authors:
         #: Whether the token's user may invite: not where the owner or a named user keeps a list.
         self.own_invites = True
         self._asked = False
+        self._organization: bool | None = None
 
     @property
     def own(self) -> str:
@@ -80,21 +88,33 @@ class Authors:
         """Whether the account is the owner's or a named user's."""
         return user_id in self.ids.values()
 
-    def check_own(self, number: int) -> None:
-        """Raises: Refused when the token user's invitation was revoked, because no other machine would read
-        its records. ``number`` is any issue of the store."""
-        if not self.members:
-            return
+    def check_own(self, number: int, elder: int) -> None:
+        """Raises: Refused while other machines would not read the token user's records, so that they would be lost.
+
+        ``number`` is any issue of the store, 0 if there is none; ``elder`` is the store's first issue if a user made
+        it whose records do not count here, otherwise 0.
+        """
         member = self.own_member(number)
-        if member is not None and member.state != "joined":
+        if not self.own or self.own in self._always or self.is_account(self.own_id):
+            return
+        if member is not None and member.state == "joined":
+            return
+        if member is not None:
             raise Refused(
                 f"The invitation of {member.login} to {self._repo.name} was revoked, so its records do not count.",
                 next_step=f"Ask {member.by} to run `holdfast gitea invite {member.login}`.",
             )
+        if not self.named and not elder and self._is_organizations():
+            return  # no one can be its owner, and all machines use this user's token
+        raise Refused(
+            f"Nothing was written, because the records of {self.own} do not count in {self._repo.name} yet.",
+            next_step=f"Ask {self.owner} to run `holdfast gitea invite {self.own}`, or add {self.own} to `[storage] "
+            "authors` on all machines. Then try again.",
+        )
 
     def own_member(self, number: int) -> Member | None:
         """The token user's invitation, None if the user has none or needs none."""
-        if not self.own and not self._asked:
+        if not self.own and not self._asked and number:
             self._asked = True
             self._repo.whoami(number)
         if self.own in self._always:
@@ -105,21 +125,34 @@ class Authors:
     def split(
         self, comments: Iterable[Comment], number: int, *, inviting: bool = False
     ) -> tuple[tuple[Comment, ...], tuple[Comment, ...]]:
-        """The comments that matter to a store (records and acceptances): those that count, and other users'.
+        """The comments that matter to a store (records and acceptances): those that count, and other users', with the
+        unread ones among these.
 
-        ``inviting``: only authors who may invite count.
+        ``inviting``: only authors who may invite count. Raises: Corrupt for an unread comment that may count.
         """
         counted: list[Comment] = []
         foreign: list[Comment] = []
         for one in comments:
-            if marker.fields(one.body) is None and not is_accept(one):
+            if not one.unread and marker.fields(one.body) is None and not is_accept(one):
                 continue
             if not (self.may_invite if inviting else self.counts)(one, number):
                 foreign.append(one)
                 continue
+            if one.unread:
+                raise too_long(one.url)
             member = self.members.get(one.author_id)
             counted.append(evolve(one, doubted=True) if member and member.edited_since(one) else one)
         return tuple(counted), tuple(foreign)
+
+    def _is_organizations(self) -> bool:
+        """Whether the server shows that the repository's owner is an organization."""
+        if self._organization is None:
+            try:
+                self._repo.outside(f"/orgs/{quote(self.owner, safe='')}")
+                self._organization = True
+            except (Absent, Closed):
+                self._organization = False
+        return self._organization
 
     def _is_named(self, one: Comment | Issue) -> bool:
         """Whether the owner or a named user wrote it, with the account that this machine first saw under that name."""

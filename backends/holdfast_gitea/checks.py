@@ -15,9 +15,9 @@ from holdfast_gitea.compaction import TO_REMOVE
 from holdfast_gitea.documents import TITLE as DOCUMENT
 from holdfast_gitea.facts import TITLE as FACTS
 from holdfast_gitea.folding import ACCEPT, VERSION, is_accept
-from holdfast_gitea.index import AUTHORS
 from holdfast_gitea.log import Log
 from holdfast_gitea.wire.faults import Closed
+from holdfast_gitea.wire.models import Comment, Issue
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -61,14 +61,11 @@ def access(log: Log) -> Iterator[Check]:
 
 
 def _own(log: Log) -> Iterator[Check]:
-    """Whether other machines read what this one writes, where a list says who may write."""
-    if not log.authors.members:
-        return
-    own = log.authors.own_member(log.index.known(AUTHORS)[0].number) if log.index.known(AUTHORS) else None
-    name = log.authors.own
-    if own is None and name and name not in {log.authors.owner.casefold(), *log.authors.named}:
-        step = f"Let {log.authors.owner} run `holdfast gitea invite {name}`."
-        yield _warn(f"{name} was not invited: machines that do not name this user ignore what this one writes.", step)
+    """Whether other machines read what this one writes, and whether a revocation is complete."""
+    try:
+        log.check_own()
+    except HoldfastError as error:
+        yield _fail(error)
     for one in log.authors.members.values():
         if one.state == "left":
             step = f"Run `holdfast gitea invite {one.login} --revoke` again."
@@ -87,7 +84,7 @@ def inspect(log: Log) -> Iterator[Check]:
     yield from _own(log)
     for issue in log.index.foreign.values():
         message = f"#{issue.number} is named like a part of the store. {issue.author} made it, so it is not read."
-        yield _warn(message, NEXT_STEP)
+        yield _warn(message, _about(log, issue))
     if not log.index.known(FACTS):
         try:
             log.load(FACTS)
@@ -111,7 +108,7 @@ def _log(log: Log, title: str) -> Iterator[Check]:
     except HoldfastError as error:
         yield _fail(error)
         return
-    yield from _of_others(title, chain)
+    yield from _of_others(log, title, chain)
     try:
         chain.check()
     except HoldfastError as error:
@@ -135,24 +132,36 @@ def _log(log: Log, title: str) -> Iterator[Check]:
         yield Check(name=_NAME, outcome=Outcome.OK, message=message)
 
 
-def _of_others(title: str, chain: Chain) -> Iterator[Check]:
+def _of_others(log: Log, title: str, chain: Chain) -> Iterator[Check]:
     """What users wrote into a log whose records do not count."""
-    foreign: dict[str, list[str]] = {}
-    accepts: dict[str, list[str]] = {}
+    found: dict[tuple[str, str], list[Comment]] = {}
     for comment in (one for segment in chain.segments for one in segment.foreign):
-        (accepts if is_accept(comment) else foreign).setdefault(comment.author, []).append(comment.url)
-    for author, urls in foreign.items():
-        yield _warn(f"{shown(title)}: {_some(urls)} by {author} do not count.", NEXT_STEP)
-    for author, urls in accepts.items():
-        yield _warn(f"{shown(title)}: `{ACCEPT}` by {author} has no effect ({urls[0]}).", NEXT_STEP)
+        kind = "unread" if comment.unread else "accept" if is_accept(comment) else "record"
+        found.setdefault((kind, comment.author), []).append(comment)
+    for (kind, author), comments in found.items():
+        urls, step = [one.url for one in comments], _about(log, comments[-1])
+        if kind == "unread":
+            message = f"{_some(urls, 'comment')} by {author} are too long and are not read."
+            step = "They slow every machine down. Delete them on the server, and block their author."
+        elif kind == "record":
+            message = f"{_some(urls)} by {author} do not count."
+        else:
+            message = f"`{ACCEPT}` by {author} has no effect ({urls[0]})."
+        yield _warn(f"{shown(title)}: {message}", step)
+
+
+def _about(log: Log, one: Comment | Issue) -> str:
+    """The next step for what a user made that does not count."""
+    member = log.authors.members.get(one.author_id)
+    return NEXT_STEP if member is None else "It is not from the time of the invitation. Delete it on the server."
 
 
 def _fail(error: HoldfastError) -> Check:
     return Check(name=_NAME, outcome=Outcome.FAIL, message=error.message, next_step=error.next_step)
 
 
-def _some(urls: list[str]) -> str:
-    return f"{len(urls)} record{'s' if urls[1:] else ''} ({', '.join(urls[:3])}{', ...' if urls[3:] else ''})"
+def _some(urls: list[str], what: str = "record") -> str:
+    return f"{len(urls)} {what}{'s' if urls[1:] else ''} ({', '.join(urls[:3])}{', ...' if urls[3:] else ''})"
 
 
 def _warn(message: str, next_step: str) -> Check:

@@ -21,7 +21,7 @@ from holdfast.errors import Corrupt, Unavailable, Unsupported
 from holdfast.fs import durable, safeopen
 from holdfast.text import untrusted
 from holdfast_gitea import marker
-from holdfast_gitea.authors import Authors
+from holdfast_gitea.authors import Authors, too_long
 from holdfast_gitea.folding import new_id, number
 from holdfast_gitea.members import Member, member_of, row_of
 from holdfast_gitea.wire.client import MARGIN, Repo
@@ -93,6 +93,8 @@ class Index:
         self.looked = False
         #: Other users' issues that look like the store's, by number, since the last whole list.
         self.foreign: dict[int, Issue] = {}
+        #: The lowest of them that is named like the store itself, 0 if there is none.
+        self.elder = 0
         #: Reads the list of invited users from its issue. Set by :func:`holdfast_gitea.invitations.attach`.
         self.read_members: Callable[[Entry], Sequence[Member]] = lambda entry: ()
         self._listed: tuple[int, int, str] = (0, 0, "")  # that issue's state at the last reading
@@ -130,6 +132,7 @@ class Index:
             return
         entries = {} if whole else dict(self._entries)
         foreign = {} if whole else dict(self.foreign)
+        self.elder = 0 if whole else self.elder
         for issue in listed:
             before = self._entries.get(issue.number)
             entries.pop(issue.number, None)
@@ -139,7 +142,11 @@ class Index:
                 continue
             if not self._decides(entry)(issue, issue.number):
                 foreign[issue.number] = issue
+                if entry.title == STORE:
+                    self.elder = min(self.elder or issue.number, issue.number)
                 continue
+            if issue.unread:
+                raise too_long(issue.url)
             _check_store(issue)
             entries[issue.number] = entry
         self.foreign = foreign
@@ -189,6 +196,12 @@ class Index:
             next_step="Invite them again with `holdfast gitea invite USER`, on a machine that still knows the list if "
             "there is one (`holdfast gitea invite` shows it).",
         )
+
+    def check_own(self) -> None:
+        """Raises: Refused while other machines would not read what this one writes."""
+        first = min(self._entries, default=0)
+        store = min((entry.number for entry in self.known(STORE)), default=self.elder)
+        self._authors.check_own(first or self.elder, self.elder if self.elder <= store else 0)
 
     def _decides(self, entry: Entry) -> Callable[[Issue, int], bool]:
         """The check for an issue's author: fewer users may begin the list of invited users."""
@@ -280,6 +293,7 @@ class Index:
             "listed": self._listed,
             "repository_id": self._repository,
             "looked": self.looked,
+            "elder": self.elder,
             "at": self._at.isoformat(),
             "whole_at": self._whole_at.isoformat(),
             "issues": [astuple(entry) for entry in self._entries.values()],
@@ -308,7 +322,7 @@ class Index:
             members = [member_of(row) for row in data["members"]]
             number_, comments, updated = data["listed"]
             listed = (int(number_), int(comments), str(updated))
-            repository = int(data["repository_id"])
+            repository, elder = int(data["repository_id"]), int(data["elder"])
             entries = [_kept(row) for row in data["issues"]]
             tails = {str(title): Tail(str(r), int(c), int(s)) for title, (r, c, s) in data["tails"].items()}
             at, whole_at = (datetime.fromisoformat(data[key]).astimezone(UTC) for key in ("at", "whole_at"))
@@ -324,7 +338,7 @@ class Index:
         self._authors.remembered_id = self._authors.remembered_id or own_id
         self._authors.ids, self._ids = {**ids, **self._authors.ids}, ids
         self._authors.members = {one.id: one for one in members}
-        self._listed, self._repository = listed, repository
+        self._listed, self._repository, self.elder = listed, repository, elder
 
     def _of(self, title: str) -> tuple[Entry, ...]:
         return tuple(sorted((e for e in self._entries.values() if e.title == title), key=lambda e: e.number))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final
 from urllib.parse import quote
 
@@ -111,8 +112,10 @@ def writers(log: Log) -> list[tuple[str, str]]:
             why = f"invited by {one.by} on {one.spans[-1].since_at:%Y-%m-%d}"
             found.setdefault(one.login.casefold(), (one.login, why))
     own = log.authors.own
-    if own and own not in {one.login.casefold() for one in log.authors.members.values()}:
-        found.setdefault(own, (own, "the user of this machine's token"))
+    with suppress(Refused):
+        log.index.check_own()
+        if own and own not in {one.login.casefold() for one in log.authors.members.values()}:
+            found.setdefault(own, (own, "the user of this machine's token"))
     return list(found.values())
 
 

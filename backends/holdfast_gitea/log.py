@@ -300,8 +300,7 @@ class Log:
         """
         self._shared.pop(chain.title, None)
         self._recent = None
-        for entry in self.index.known(AUTHORS)[:1]:
-            self.authors.check_own(entry.number)
+        self.check_own()
         base = chain.folded.head  # the caller's last seen record, even if another issue is found now
         if chain.active is None:
             chain = self._begin(chain.title)
@@ -321,6 +320,14 @@ class Log:
         if chain.title == FACTS:
             self._note_facts(number)
         return chain, record_id
+
+    def check_own(self) -> None:
+        """Raises: Refused while other machines would not read what this one writes."""
+        try:
+            self.index.check_own()
+        except Refused:
+            self.index.refresh(whole=True)  # the invitation may be new
+            self.index.check_own()
 
     def room(self, chain: Chain) -> Chain:
         """The log with room for a record, in a new issue when the current one is full. Raises: Unavailable."""
@@ -424,6 +431,7 @@ class Log:
         """The log with its first issue, created unless another writer has just created it."""
         if not self.index.known(STORE):
             self.make(STORE, index.store_body(index.store_text()))
+            self.check_own()  # the answer shows whose token it is
         if not self.index.known(title):
             self.make(title, _about(title))
             self.index.refresh()  # of two that were made at once the lower number counts

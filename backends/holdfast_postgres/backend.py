@@ -114,6 +114,10 @@ class PostgresBackend(ComposedBackend[Documents, Facts]):
     def read_many(self, names: Iterable[str]) -> Mapping[str, Document | None]:
         return self._documents.read_many(names)
 
+    def read_and_list(self, names: Iterable[str]) -> tuple[Mapping[str, Document | None], list[Fact]]:
+        documents, (rows,) = self._documents.read_and(names, self._facts.listing())
+        return documents, self._facts.read(rows)
+
     def last(self, prefix: str) -> Document | None:
         return self._documents.last(prefix)
 

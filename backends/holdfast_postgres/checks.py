@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NAME = "postgres"
 _ROLE = """SELECT current_setting('server_version'), current_user, rolsuper OR rolbypassrls
     FROM pg_roles WHERE rolname = current_user"""
-_OWNER = "SELECT owner FROM holdfast.namespaces WHERE namespace = %s"
+_OWNER = "SELECT pg_get_userbyid(holdfast.owning_role(%s))"
 
 
 def checks(memory: Holdfast) -> Iterator[Check]:
@@ -31,7 +31,7 @@ def checks(memory: Holdfast) -> Iterator[Check]:
 
 def inspect(database: Database) -> Iterator[Check]:
     """Checks for one namespace. Raises: Unavailable."""
-    version, role, bypasses = database.run((_ROLE, ()))[0][0]
+    version, role, bypasses = database.ask((_ROLE, ()))[0][0]
     yield Check(name=_NAME, outcome=Outcome.OK, message=f"{database.server} runs PostgreSQL {version}")
     if database.is_encrypted() or database.address.is_local:
         how = "is encrypted" if database.is_encrypted() else "stays on this machine"
@@ -43,7 +43,7 @@ def inspect(database: Database) -> Iterator[Check]:
         step = "Connect as a plain role; see docs/teams.md."
         yield _warn(f"The role {role!r} bypasses row security, so it reads and writes every namespace.", step)
     rows = reading(lambda: database.run((_OWNER, (database.namespace,)))[0])
-    owner = f"belongs to the role {rows[0][0]!r}" if rows else "is empty, or not this role's"
+    owner = f"belongs to the role {rows[0][0]!r}" if rows and rows[0][0] else "is empty"
     message = f"the namespace {database.namespace!r} {owner}; connected as {role!r}"
     yield Check(name=_NAME, outcome=Outcome.OK, message=message)
 

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from holdfast.errors import Corrupt, HoldfastError, PluginLoadFailed, Unsupported
+from holdfast_memory import extra
 from holdfast_postgres import faults, schema
 from holdfast_postgres.address import Address
 
@@ -35,6 +36,7 @@ _SHORTEST_S: Final = 0.05
 _DENIED, _NO_ROW = "42501", "HF001"
 #: Missing schema, table, column or function. It was never created, is from an earlier holdfast, or is damaged.
 _MISSING: Final = ("3F000", "42P01", "42703", "42883")
+_CHECK: Final = "SELECT holdfast.check_access(%s)"
 _CLAIM: Final = f"""INSERT INTO holdfast.namespaces (namespace) SELECT %s WHERE ({schema.VERSION}) >= %s
     ON CONFLICT (namespace) DO NOTHING"""
 
@@ -75,10 +77,19 @@ class Database:
     def run(self, *statements: Statement, after: Sequence[Statement] = ()) -> list[list[Row]]:
         """The rows from each statement, all in one transaction, then those from ``after``.
 
-        ``after`` runs in a second transaction, started after the first has committed. All in one round trip.
+        ``after`` runs in a second transaction, started after the first has committed. All in one round trip. Row
+        security would only hide another role's rows, so access is checked first.
         Raises: Unavailable, Refused, Conflict, Corrupt.
         """
-        return self._repeated(lambda connection: self._sent(connection, statements, after))
+        try:
+            checked = ((_CHECK, (self.namespace,)), *statements)
+            return self._repeated(lambda connection: self._sent(connection, checked, after))[1:]
+        except faults.Outdated:  # tables without that check, which can be read until they are upgraded
+            return self.ask(*statements)
+
+    def ask(self, *statements: Statement) -> list[list[Row]]:
+        """Like :meth:`run`, without a check of the namespace. Raises: as :meth:`run`."""
+        return self._repeated(lambda connection: self._sent(connection, statements, ()))
 
     def call(self, query: str, values: Sequence[object]) -> Row:
         """The row from a function call that limits its own locks, through its last argument.
@@ -105,7 +116,7 @@ class Database:
                     return cursor.fetchall() if cursor.description else []
 
                 self._limit(connection.execute)
-                execute("SELECT holdfast.lock_namespace(%s)", (self.namespace,))
+                execute(f"{_CHECK}, holdfast.lock_namespace(%s)", (self.namespace, self.namespace))
                 return work(execute)
 
         return self._repeated(locked)
@@ -138,6 +149,7 @@ class Database:
         """Forget earlier versions of documents, and return the space of deleted rows. Raises: Unavailable."""
 
         def full(connection: Connection) -> None:
+            connection.execute(_CHECK, (self.namespace,))
             connection.execute("DELETE FROM holdfast.versions WHERE namespace = %s", (self.namespace,))
             connection.execute("VACUUM holdfast.documents, holdfast.facts, holdfast.versions")
 
@@ -260,24 +272,23 @@ class Database:
         from psycopg import errors
 
         try:
-            version, is_ours = self._claimed(connection)
+            version, is_new = self._claimed(connection)
         except (errors.UndefinedTable, errors.InvalidSchemaName):
             self._upgraded(connection)
-            version, is_ours = self._claimed(connection)
+            version, is_new = self._claimed(connection)
         if version < schema.LATEST:
             raise faults.outdated(self.server, version)
-        if not is_ours:
-            raise faults.foreign(self.namespace, self.server)
+        if not is_new:
+            connection.execute(_CHECK, (self.namespace,))
 
     def _claimed(self, connection: Connection) -> tuple[int, bool]:
         """Make the namespace's row if the tables are current, in one round trip. Returns the schema's version, and
-        whether the row is visible to this role."""
+        whether the row is new."""
         with connection.pipeline():
             version = connection.execute(schema.VERSION)
-            connection.execute(_CLAIM, (self.namespace, schema.LATEST))
-            own = connection.execute("SELECT 1 FROM holdfast.namespaces WHERE namespace = %s", (self.namespace,))
+            claim = connection.execute(_CLAIM, (self.namespace, schema.LATEST))
         found = version.fetchone()
-        return int(found[0] or 0) if found else 0, bool(own.fetchall())
+        return int(found[0] or 0) if found else 0, claim.rowcount > 0
 
     def _upgraded(self, connection: Connection) -> tuple[int, int]:
         before = _version(connection)
@@ -313,7 +324,7 @@ def driver() -> ModuleType:
         import psycopg
     except ImportError as error:
         raise PluginLoadFailed(
-            "The PostgreSQL backend needs psycopg.", next_step="Install it: `pip install 'holdfast[postgres]'`."
+            "The PostgreSQL backend needs psycopg.", next_step=f"Install it: `{extra('postgres')}`."
         ) from error
     return psycopg
 

@@ -36,9 +36,13 @@ class Documents:
         return self.read_many([name])[name]
 
     def read_many(self, names: Iterable[str]) -> dict[str, Document | None]:
+        return self.read_and(names)[0]
+
+    def read_and(self, names: Iterable[str], *after: Statement) -> tuple[dict[str, Document | None], list[list[Row]]]:
+        """The documents, and the rows that the statements ``after`` return, in the same round trip."""
         wanted = [check_name(name) for name in names]
-        rows = reading(lambda: self._database.run(self._asked(wanted))[0])
-        return self._found(wanted, rows or [])
+        found, *rows = reading(lambda: self._database.run(self._asked(wanted), *after)) or [[] for _ in (0, *after)]
+        return self._found(wanted, found), rows
 
     def write(self, name: str, text: str, expected: str | None) -> str:
         statement = self._written(Write(name=name, text=text, expected=expected))

@@ -42,9 +42,13 @@ _KNOWN: Final[Mapping[str, tuple[str, str]]] = {
 
 #: A missing column, a wrong type: another program changed the tables. And pages that the server cannot read.
 _DAMAGE: Final = ("42703", "42804", "XX001", "XX002")
-#: Raised by our functions, see :mod:`holdfast_postgres.functions`. The detail names the document.
-CHANGED, SPOILED = "HF002", "HF003"
+#: Raised by our functions, see the steps' SQL. The detail names the document, or the namespace.
+CHANGED, SPOILED, NOT_ALLOWED = "HF002", "HF003", "HF004"
 _RESTORE: Final = "Restore the row from a backup. Until then holdfast does not write to it."
+
+
+class Outdated(Unavailable):
+    """The tables are an earlier holdfast's."""
 
 
 def translated(error: psycopg.Error, server: str) -> HoldfastError:
@@ -56,6 +60,8 @@ def translated(error: psycopg.Error, server: str) -> HoldfastError:
         return changed(error.diag.message_detail or "")
     if state == SPOILED:
         return spoiled(error.diag.message_detail or "")
+    if state == NOT_ALLOWED:
+        return foreign(error.diag.message_detail or "", server)
     found = _KNOWN.get(state) or _KNOWN.get(state[:2])
     if found is None and not state:
         text = str(error).casefold()
@@ -108,9 +114,9 @@ def spoiled(name: str) -> Corrupt:
     return Corrupt(f"The stored text of {name!r} differs from the written text.", next_step=_RESTORE)
 
 
-def outdated(server: str, version: int) -> Unavailable:
+def outdated(server: str, version: int) -> Outdated:
     """The error for tables of an earlier holdfast."""
-    return Unavailable(
+    return Outdated(
         f"{server} has tables from an earlier holdfast (schema {version}). holdfast wrote nothing.",
         next_step="Run `holdfast migrate` as the role that owns the tables, see docs/teams.md.",
     )
@@ -130,8 +136,9 @@ def bad_text(name: str, what: str) -> Refused:
 
 
 def foreign(namespace: str, server: str) -> Refused:
-    """The error for a namespace that this role may not see."""
+    """The error for a namespace that this role may not use."""
     return Refused(
-        f"The namespace {namespace!r} on {server} belongs to another role.",
-        next_step="Ask its owner to make you a member of that role, or choose another `storage.namespace`.",
+        f"This role is not allowed to use the namespace {namespace!r} on {server}, which belongs to another role.",
+        next_step="Become a member of that role, or choose another `storage.namespace`. If the role was dropped or the "
+        "database copied, the tables' owner gives the namespace away again (docs/teams.md).",
     )

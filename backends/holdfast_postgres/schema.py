@@ -1,8 +1,8 @@
 """The tables, as the steps that led to them.
 
 Every table begins with the namespace, which is the distribution key. No statement or transaction crosses it. Row
-security ties a namespace to the role that owns it, so a project cannot read another role's. A released step never
-changes again.
+security ties a namespace to the role that owns it, so a project cannot read another role's. In steps 1 and 2 it was
+the role's name. A released step never changes again.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Final
 #: Rows of a namespace are visible to its owner's members. FORCE includes the tables' own owner.
 _OWN: Final = "pg_has_role(current_user, owner, 'MEMBER')"
 _VISIBLE: Final = "EXISTS (SELECT 1 FROM holdfast.namespaces AS own WHERE own.namespace = {table}.namespace)"
+#: The same from step 3 on. A role that is gone has no members, and no error.
+_BOUND: Final = "pg_has_role(role, 'MEMBER') AND server = (SELECT system_identifier FROM pg_control_system())"
 
 
 def _secured(table: str, condition: str) -> tuple[str, ...]:
@@ -21,6 +23,12 @@ def _secured(table: str, condition: str) -> tuple[str, ...]:
         f"ALTER TABLE holdfast.{table} FORCE ROW LEVEL SECURITY",
         f"CREATE POLICY own ON holdfast.{table} USING ({condition}) WITH CHECK ({condition})",
     )
+
+
+def _held(table: str) -> str:
+    """The policy for a table's rows. The tables' owner sees all rows of ``namespaces``, so that is not enough."""
+    found = f"SELECT 1 FROM holdfast.namespaces AS own WHERE own.namespace = {table}.namespace AND {_BOUND}"  # noqa: S608
+    return f"CREATE POLICY own ON holdfast.{table} USING (EXISTS ({found})) WITH CHECK (EXISTS ({found}))"
 
 
 def _read(name: str) -> str:
@@ -52,6 +60,11 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
         "GRANT SELECT ON holdfast.version TO PUBLIC",
     ),
     (_read("step2.sql"), *_secured("versions", _VISIBLE.format(table="versions"))),
+    (
+        _read("step3.sql"),
+        f"CREATE POLICY own ON holdfast.namespaces USING ({_BOUND}) WITH CHECK ({_BOUND})",
+        *(_held(table) for table in ("documents", "facts", "versions")),
+    ),
 )
 LATEST: Final = len(STEPS)
 #: Key for the advisory lock held while creating and upgrading the schema ("hold" in ASCII).

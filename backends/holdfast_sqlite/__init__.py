@@ -1,4 +1,4 @@
-"""The store in one SQLite file: for many facts, many writers at once, and full-text search."""
+"""The store in one SQLite file: for many facts and many writers at once."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
     from holdfast.config.values import StorageConfig
     from holdfast.storage import StorageBackend
+    from holdfast_sqlite.foreign import ForeignStore
 
 #: The keys of ``[storage]`` that this backend reads.
-known_options = ("file", "lock_timeout_s", "search")
+known_options = ("file", "lock_timeout_s")
 ROOT_AS_STR = True
 
 
@@ -21,11 +22,19 @@ ROOT_AS_STR = True
 def storage_backend(config: StorageConfig, root: str | os.PathLike[str]) -> StorageBackend | None:
     """The SQLite store when the configuration names it.
 
-    Options in ``[storage]``: ``file`` (name of the database in the store's folder, ``holdfast.db``), ``lock_timeout_s``
-    (how long a write waits for another process, 10) and ``search`` (keep a full-text index, true).
+    Options in ``[storage]``: ``file`` (name of the database in the store's folder, ``holdfast.db``) and
+    ``lock_timeout_s`` (how long a write waits for another process, 10).
     """
     if config.backend != "sqlite":
         return None
     from holdfast_sqlite.backend import from_options
 
     return from_options(root, config.path, config.options)
+
+
+def foreign_store(path: str) -> ForeignStore:
+    """The data of a database that this user did not make on this machine, for an import. Raises: Corrupt; Unavailable;
+    Unsupported."""
+    from holdfast_sqlite.foreign import ForeignStore
+
+    return ForeignStore(path)

@@ -7,23 +7,22 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final
 
-from holdfast.errors import ConfigError, Unavailable, Unsupported
+from holdfast.errors import ConfigError
 from holdfast.models import Fact
-from holdfast.storage import Capability, ComposedBackend, Hit
+from holdfast.storage import Capability, ComposedBackend
 from holdfast_sqlite.database import Database
 from holdfast_sqlite.documents import Documents
 from holdfast_sqlite.facts import Facts
 from holdfast_sqlite.place import Place
-from holdfast_sqlite.search import SearchIndex, available
 
-_KINDS: Final[Mapping[str, tuple[type, ...]]] = {"file": (str,), "lock_timeout_s": (int, float), "search": (bool,)}
+_KINDS: Final[Mapping[str, tuple[type, ...]]] = {"file": (str,), "lock_timeout_s": (int, float)}
 
 
 def from_options(root: str | os.PathLike[str], path: str, options: Mapping[str, object]) -> SqliteBackend:
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
     given: dict[str, Any] = {key: options[key] for key in _KINDS if key in options}
     for key, value in given.items():
-        if not isinstance(value, _KINDS[key]) or isinstance(value, bool) is not (key == "search"):
+        if not isinstance(value, _KINDS[key]) or isinstance(value, bool):
             kinds = " or ".join(kind.__name__ for kind in _KINDS[key])
             raise ConfigError(f"storage.{key}: expected {kinds}, got {type(value).__name__}.")
     return SqliteBackend(root, path=path, **given)
@@ -32,11 +31,11 @@ def from_options(root: str | os.PathLike[str], path: str, options: Mapping[str, 
 class SqliteBackend(ComposedBackend[Documents, Facts]):
     """Documents and facts in the database ``file`` in the folder ``path`` under ``root``, made by the first write.
 
-    ``lock_timeout_s`` bounds how long a write waits for another process, in seconds. ``search`` keeps a full-text
-    index where SQLite has FTS5.
+    ``lock_timeout_s`` bounds how long a write waits for another process, in seconds.
     """
 
     name: ClassVar[str] = "sqlite"
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.CONCURRENT_WRITERS})
 
     def __init__(
         self,
@@ -45,14 +44,9 @@ class SqliteBackend(ComposedBackend[Documents, Facts]):
         path: str = ".holdfast",
         file: str = "holdfast.db",
         lock_timeout_s: float = 10.0,
-        search: bool = True,
     ) -> None:
-        self._index = SearchIndex(enabled=search and available())
         self._database = Database(Place(root, path=path, file=file), timeout_s=lock_timeout_s)
-        super().__init__(Documents(self._database, self._index), Facts(self._database, self._index))
-        found = {Capability.SEARCH} if self._index.enabled else set()
-        # Per instance, because it depends on how SQLite was compiled.
-        self.capabilities = frozenset({Capability.CONCURRENT_WRITERS, *found})  # type: ignore[misc]
+        super().__init__(Documents(self._database), Facts(self._database))
 
     def change_source(self, fact_id: str, change: Callable[[str], str]) -> Fact:
         return self._facts.update(fact_id, None, None, None, change)
@@ -66,19 +60,6 @@ class SqliteBackend(ComposedBackend[Documents, Facts]):
     def accept_facts(self) -> None:
         self._database.accept(self._facts.recount)
 
-    def search(self, query: str, limit: int = 20) -> list[Hit]:
-        if not self._index.enabled:
-            raise Unsupported(
-                "Full-text search is switched off, or this SQLite lacks FTS5.",
-                next_step="Remove `search = false` from `[storage]`, or use a Python whose SQLite has FTS5.",
-            )
-        with self._database.viewing() as sql:
-            if sql is None:
-                return []
-            if not self._index.usable(sql):
-                raise Unavailable("The search index is not built yet.", next_step="It is built by the next write.")
-            return self._index.find(sql, query, limit)
-
     def batch(self) -> AbstractContextManager[None]:
         return self._database.batch()
 
@@ -87,8 +68,12 @@ class SqliteBackend(ComposedBackend[Documents, Facts]):
             return
         with self._database.changing() as change:
             self._facts.recount(change)
-            self._index.rebuild(change)  # an index keeps the words of removed text until its parts are merged
         self._database.compact()
+
+    def put_aside(self, path: str) -> str:
+        """Rename this store's database when it is the file at ``path`` and of another origin, so that the next write
+        makes a new one. Returns the path to read it from. Raises: Refused when the database is in use; Unavailable."""
+        return self._database.put_aside(path)
 
     def close(self) -> None:
         self._database.close()

@@ -15,12 +15,12 @@ from typing import Any, Final
 
 from attrs import define
 
-from holdfast.errors import Conflict, DuplicateFact, HoldfastError, NotFound, Unavailable
+from holdfast.errors import Conflict, Corrupt, DuplicateFact, HoldfastError, NotFound, Refused, Unavailable
 from holdfast.fs import durable
 from holdfast_sqlite import faults, mark, opening, schema
 from holdfast_sqlite.place import Identity, Place
 
-_STATE: Final = "SELECT gone, indexed, removed, (SELECT ifnull(max(seq), 0) FROM facts) FROM state"
+_STATE: Final = "SELECT gone, removed, (SELECT ifnull(max(seq), 0) FROM facts) FROM state"
 
 
 @define
@@ -29,7 +29,6 @@ class Change:
 
     sql: sqlite3.Connection
     facts: int  # how many there are
-    indexed: int  # as in ``state``
     removed: int  # how many facts ever left by a call
     last: int  # the highest seq of a fact, 0 when there is none
 
@@ -40,11 +39,11 @@ class Database:
     _connection: sqlite3.Connection | None
     _identity: Identity | None
     _immutable: bool  # opened as a file without writers
-    _upgraded: bool  # whether the schema is known to be the latest
+    _schema: int  # the schema's stamp when it was last checked for writing, -1 when it was not
     _flushed: bool  # whether all that can be read is known to be durable
     _change: Change | None  # of the batch that is under way
     _changes_before: int  # of the connection, as the transaction began
-    _stored_state: tuple[int, int, int]  # gone, indexed and removed, as the table has them
+    _stored_state: tuple[int, int]  # gone and removed, as the table has them
     _before: mark.Mark | None  # the mark's surplus when this process first looked
 
     def __init__(self, place: Place, *, timeout_s: float) -> None:
@@ -174,6 +173,18 @@ class Database:
                     next_step="End the other process, then try again.",
                 )
 
+    def put_aside(self, path: str) -> str:
+        """As in :meth:`SqliteBackend.put_aside`."""
+        place = self.place
+        if os.path.realpath(path) != place.database:
+            return path
+        try:
+            with self.reading():
+                pass
+        except (Corrupt, Refused):
+            return place.put_aside()
+        raise Refused(f"{place.shown} is this project's store.", next_step="Import another file.")
+
     def missing(self) -> bool:
         """Whether the store is yet to be created. Raises: Corrupt, Refused, Unavailable."""
         return self.place.look() is None
@@ -250,27 +261,27 @@ class Database:
             sql = self._current() or self._create()
             self._begin(sql)
         try:
-            gone, indexed, removed, last = sql.execute(_STATE).fetchone()
+            gone, removed, last = sql.execute(_STATE).fetchone()
         except BaseException:
             self._undo(sql)
             raise
-        self._changes_before, self._stored_state = sql.total_changes, (gone, indexed, removed)
-        return Change(sql, last - gone, indexed, removed, last)
+        self._changes_before, self._stored_state = sql.total_changes, (gone, removed)
+        return Change(sql, last - gone, removed, last)
 
     def _begin(self, sql: sqlite3.Connection) -> None:
-        if self._upgraded:
-            sql.execute("BEGIN IMMEDIATE")
-            return
-        sql.execute("PRAGMA journal_mode = WAL")  # a copy made by VACUUM INTO, say, has another one
+        if self._schema < 0:
+            sql.execute("PRAGMA journal_mode = WAL")  # a copy made by VACUUM INTO, say, has another one
         sql.execute("BEGIN IMMEDIATE")
         try:
-            sql.execute("DELETE FROM facts WHERE 0")  # changes nothing, and fails when the connection is read-only
-            schema.check(sql, self.place.file)
-            schema.upgrade(sql)
+            if self._schema < 0:
+                sql.execute("DELETE FROM facts WHERE 0")  # changes nothing, and fails when the connection is read-only
+            stamp = schema.number(sql, "schema_version")
+            if stamp != self._schema:  # another program may just have added a trigger
+                schema.check(sql, self.place.shown)
+                self._schema = stamp
         except BaseException:
             self._undo(sql)
             raise
-        self._upgraded = True
 
     def _commit(self, change: Change) -> None:
         self._store_state(change)
@@ -306,13 +317,12 @@ class Database:
             )
 
     def _store_state(self, change: Change) -> None:
-        state = (change.last - change.facts, change.indexed, change.removed)
+        state = (change.last - change.facts, change.removed)
         if state != self._stored_state:
-            change.sql.execute("UPDATE state SET gone = ?, indexed = ?, removed = ?", state)
+            change.sql.execute("UPDATE state SET gone = ?, removed = ?", state)
             self._stored_state = state
 
     def _undo(self, sql: sqlite3.Connection) -> None:
-        self._upgraded = False  # the upgrade may have been undone
         try:
             if sql.in_transaction:
                 sql.execute("ROLLBACK")
@@ -325,14 +335,14 @@ class Database:
         if self._change is None:
             self._change = self._start(sql)
         change = self._change
-        before = change.facts, change.indexed, change.removed, change.last
+        before = change.facts, change.removed, change.last
         stored = self._stored_state
         change.sql.execute("SAVEPOINT part")
         try:
             yield change
             self._store_state(change)
         except BaseException:
-            change.facts, change.indexed, change.removed, change.last = before
+            change.facts, change.removed, change.last = before
             self._stored_state = stored
             if change.sql.in_transaction:  # a full disk, say, has ended it
                 change.sql.execute("ROLLBACK TO part")
@@ -408,5 +418,6 @@ class Database:
 
     def _forget(self) -> None:
         self._connection = self._identity = self._change = None
-        self._immutable = self._upgraded = self._flushed = False
-        self._changes_before, self._stored_state = 0, (0, -1, 0)
+        self._immutable = self._flushed = False
+        self._schema = -1
+        self._changes_before, self._stored_state = 0, (0, 0)

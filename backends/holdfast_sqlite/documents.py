@@ -10,7 +10,6 @@ from holdfast.errors import Conflict, Corrupt, NotFound, Refused
 from holdfast.storage import ABSENT, Document, block_marker, check_name, sha256
 from holdfast_sqlite.database import Change, Database
 from holdfast_sqlite.faults import RESTORE
-from holdfast_sqlite.search import SearchIndex
 
 #: A marker alone on its line; only newlines end a line, with or without a CR.
 _BEFORE_ID, _, _AFTER_ID = block_marker("@").partition("@")
@@ -26,14 +25,13 @@ class _Stored(NamedTuple):
 class Documents:
     """One store's documents. Each read is compared with its digest."""
 
-    def __init__(self, database: Database, index: SearchIndex) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._index = index
 
     def read(self, name: str) -> Document | None:
         check_name(name)
         with self._database.reading() as sql:
-            stored = None if sql is None else _load(sql, name)
+            stored = None if sql is None else load(sql, name)
         return stored and Document(name=name, text=stored.text, revision=stored.revision)
 
     def write(self, name: str, text: str, expected: str | None) -> str:
@@ -42,8 +40,7 @@ class Documents:
         if expected not in (None, ABSENT) and self._database.missing():
             raise _changed(name)
         with self._database.changing() as change:
-            self._index.prepare(change)
-            stored = _load(change.sql, name)  # even if nothing is expected, because corrupt data is not overwritten
+            stored = load(change.sql, name)  # even if nothing is expected, because corrupt data is not overwritten
             if expected not in (None, stored.revision if stored else ABSENT):
                 raise _changed(name)
             if stored:
@@ -57,8 +54,7 @@ class Documents:
         if block_id not in _MARKER.findall(block):
             raise ValueError(f"the block does not hold its marker line {marker!r}")
         with self._database.changing() as change:
-            self._index.prepare(change)
-            stored = _load(change.sql, name)
+            stored = load(change.sql, name)
             if stored is None or not _has_block(change.sql, stored.id, block_id):
                 before = stored.text if stored else ""
                 start = before or header
@@ -72,7 +68,6 @@ class Documents:
         if self._database.missing():
             raise _not_found(name)
         with self._database.changing() as change:
-            self._index.prepare(change)
             row = change.sql.execute("SELECT id FROM documents WHERE name = ?", (name,)).fetchone()
             if row is None:
                 raise _not_found(name)
@@ -100,20 +95,18 @@ class Documents:
             document = _rowid(made)
             self._empty(change, document)  # pieces of a manually deleted row may remain
         if added:
-            piece = change.sql.execute("INSERT INTO pieces (document, text) VALUES (?, ?)", (document, added))
-            self._index.piece_added(change, _rowid(piece), added)
+            change.sql.execute("INSERT INTO pieces (document, text) VALUES (?, ?)", (document, added))
             change.sql.executemany(
                 "INSERT OR IGNORE INTO blocks VALUES (?, ?)", [(document, found) for found in _MARKER.findall(added)]
             )
         return revision
 
     def _empty(self, change: Change, document: int) -> None:
-        self._index.pieces_leave(change, document)
         change.sql.execute("DELETE FROM pieces WHERE document = ?", (document,))
         change.sql.execute("DELETE FROM blocks WHERE document = ?", (document,))
 
 
-def _load(sql: sqlite3.Connection, name: str) -> _Stored | None:
+def load(sql: sqlite3.Connection, name: str) -> _Stored | None:
     """One statement, so that document and pieces are of one moment."""
     rows = sql.execute(
         "SELECT documents.id, revision, text FROM documents LEFT JOIN pieces ON document = documents.id"

@@ -18,28 +18,27 @@ from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
 from holdfast_sqlite import faults, schema
 from holdfast_sqlite.database import Change, Database
-from holdfast_sqlite.search import SearchIndex
 
 #: A listing of at most this many facts is read at once. A longer one is read as it is used, from its own connection.
 AT_ONCE: Final = 500
 _CORRECT: Final = "Correct its row with a tool for SQLite while nothing else uses the file, or restore an older copy."
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_SELECT: Final = "SELECT id, content, category, confidence, created_us, source FROM facts"
-_SELECT_TWIN: Final = f"{_SELECT} WHERE duplicate = ?"
+SELECT: Final = "SELECT id, content, category, confidence, created_us, source FROM facts"
+_SELECT_TWIN: Final = f"{SELECT} WHERE duplicate = ?"
 _INSERT: Final = """
     INSERT INTO facts (seq, id, duplicate, content, category, confidence, created_us, source)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 #: The next fact to evict, never the new one.
 _WEAKEST: Final = """
-    SELECT seq, id, content FROM facts WHERE seq <> :new ORDER BY confidence, created_us, seq LIMIT :most"""
+    SELECT seq, id FROM facts WHERE seq <> :new ORDER BY confidence, created_us, seq LIMIT :most"""
 _ORDERS: Final = {FactOrder.CREATED: "seq", FactOrder.CONFIDENCE: "confidence DESC, seq"}
 #: By confidence, the newest of equals first. It reads only the index: all facts above the lowest listed confidence, and
 #: the newest of those with that confidence.
 _STRONGEST: Final = f"""
     WITH edge AS (
         SELECT min(confidence) AS least FROM (SELECT confidence FROM facts ORDER BY confidence DESC LIMIT :most))
-    {_SELECT} WHERE seq IN (
+    {SELECT} WHERE seq IN (
         SELECT seq FROM facts WHERE confidence > (SELECT least FROM edge)
         UNION ALL SELECT seq FROM (
             SELECT seq FROM facts WHERE confidence = (SELECT least FROM edge) ORDER BY seq DESC LIMIT :most))
@@ -49,9 +48,8 @@ _STRONGEST: Final = f"""
 class Facts:
     """One store's facts."""
 
-    def __init__(self, database: Database, index: SearchIndex) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._index = index
 
     def add(self, fact: Fact, limit: int) -> AddResult:
         fact = _checked(fact, limit)
@@ -60,18 +58,17 @@ class Facts:
         twin = self._database.first(_SELECT_TWIN, (digest,))
         if twin is None:
             with self._database.changing() as change:
-                self._index.prepare(change)
                 result = self._insert(change, fact, digest, limit)
             if result.outcome is AddOutcome.ADDED:
                 return result
         else:
-            result = _duplicate(_fact(twin))
+            result = _duplicate(from_row(twin))
         self._database.confirm()
         return result
 
     def get(self, fact_id: str) -> Fact:
-        row = self._database.first(f"{_SELECT} WHERE id = ?", (fact_id,)) if _is_text(fact_id) else None
-        return _fact(_known(row, fact_id))
+        row = self._database.first(f"{SELECT} WHERE id = ?", (fact_id,)) if _is_text(fact_id) else None
+        return from_row(_known(row, fact_id))
 
     def update(
         self,
@@ -84,7 +81,6 @@ class Facts:
         if self._database.missing():
             _known(None, fact_id)
         with self._database.changing() as change:
-            self._index.prepare(change)
             seq, old = _row(change.sql, fact_id)
             new = factrules.changed(old, content, category, confidence, source)
             if new != old:
@@ -97,7 +93,6 @@ class Facts:
                     " WHERE seq = ?",
                     (new.content, digest, new.category, new.confidence, new.source, seq),
                 )
-                self._index.fact_changed(change, seq, old.content, new.content)
         self._database.confirm()
         return new
 
@@ -105,29 +100,27 @@ class Facts:
         if self._database.missing():
             _known(None, fact_id)
         with self._database.changing() as change:
-            self._index.prepare(change)
             seq, fact = _row(change.sql, fact_id)
             change.sql.execute("DELETE FROM facts WHERE seq = ?", (seq,))
             change.facts -= 1
             change.removed += 1
             change.last = change.sql.execute("SELECT ifnull(max(seq), 0) FROM facts").fetchone()[0]
-            self._index.fact_deleted(change, seq, fact.content)
         return fact
 
     def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
         wanted = -1 if limit is None else min(max(limit, 0), sys.maxsize)
-        query = f"{_SELECT} ORDER BY {_ORDERS[order]} LIMIT ?"
+        query = f"{SELECT} ORDER BY {_ORDERS[order]} LIMIT ?"
         with self._database.reading() as sql:
             if sql is None:
                 return iter(())
             if 0 <= wanted <= AT_ONCE or schema.count_facts(sql) <= AT_ONCE:
-                return map(_fact, sql.execute(query, (wanted,)).fetchall())
+                return map(from_row, sql.execute(query, (wanted,)).fetchall())
         return self._lazily(query, wanted)
 
     def strongest(self, limit: int | None) -> Iterator[Fact]:
         most = -1 if limit is None else min(max(limit, 0), sys.maxsize)
         with self._database.reading() as sql:
-            return iter(()) if sql is None else map(_fact, sql.execute(_STRONGEST, {"most": most}).fetchall())
+            return iter(()) if sql is None else map(from_row, sql.execute(_STRONGEST, {"most": most}).fetchall())
 
     def count(self) -> int:
         with self._database.reading() as sql:
@@ -141,10 +134,10 @@ class Facts:
         snapshot = self._database.snapshot()
         if snapshot is None:
             with self._database.reading() as sql:
-                return map(_fact, [] if sql is None else sql.execute(query, (wanted,)).fetchall())
+                return map(from_row, [] if sql is None else sql.execute(query, (wanted,)).fetchall())
         rows = self._rows(snapshot, query, wanted)
         next(rows)  # from here on its end closes the snapshot, even if no fact is taken from it
-        return (_fact(row) for row in rows if row is not None)
+        return (from_row(row) for row in rows if row is not None)
 
     def _rows(self, snapshot: sqlite3.Connection, query: str, wanted: int) -> Iterator[Any]:
         try:
@@ -156,8 +149,7 @@ class Facts:
             snapshot.close()
 
     def _insert(self, change: Change, fact: Fact, digest: bytes, limit: int) -> AddResult:
-        # Never a seq that the index may still know, even if its fact was evicted.
-        seq = max(change.last, change.indexed) + 1
+        seq = change.last + 1
         try:
             change.sql.execute(_INSERT, (seq, *_row_of(fact, digest)))
         except sqlite3.IntegrityError as error:
@@ -171,7 +163,6 @@ class Facts:
         evicted = self._evict(change, change.facts - (limit - 1))
         change.facts += 1 - len(evicted)
         change.removed += len(evicted)
-        self._index.fact_added(change)
         return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=evicted)
 
     def _evict(self, change: Change, surplus: int) -> tuple[str, ...]:
@@ -179,10 +170,8 @@ class Facts:
         if surplus <= 0:
             return ()
         weakest = change.sql.execute(_WEAKEST, {"new": change.last, "most": min(surplus, sys.maxsize)}).fetchall()
-        for seq, _, content in weakest:
-            change.sql.execute("DELETE FROM facts WHERE seq = ?", (seq,))
-            self._index.fact_evicted(change, seq, content)
-        return tuple(fact_id for _, fact_id, _ in weakest)
+        change.sql.executemany("DELETE FROM facts WHERE seq = ?", [(seq,) for seq, _ in weakest])
+        return tuple(fact_id for _, fact_id in weakest)
 
 
 def _checked(fact: Fact, limit: int) -> Fact:
@@ -210,7 +199,7 @@ def _row_of(fact: Fact, digest: bytes) -> tuple[Any, ...]:
 
 def _twin(sql: sqlite3.Connection, digest: bytes) -> Fact | None:
     row = sql.execute(_SELECT_TWIN, (digest,)).fetchone()
-    return None if row is None else _fact(row)
+    return None if row is None else from_row(row)
 
 
 def _duplicate(twin: Fact) -> AddResult:
@@ -218,10 +207,10 @@ def _duplicate(twin: Fact) -> AddResult:
 
 
 def _row(sql: sqlite3.Connection, fact_id: str) -> tuple[int, Fact]:
-    query = f"{_SELECT.replace('SELECT', 'SELECT seq,', 1)} WHERE id = ?"
+    query = f"{SELECT.replace('SELECT', 'SELECT seq,', 1)} WHERE id = ?"
     row = sql.execute(query, (fact_id,)).fetchone() if _is_text(fact_id) else None
     seq, *rest = _known(row, fact_id)
-    return seq, _fact(rest)
+    return seq, from_row(rest)
 
 
 def _is_text(fact_id: str) -> bool:
@@ -239,7 +228,8 @@ def _known(row: Any, fact_id: str) -> Any:
     return row
 
 
-def _fact(row: Sequence[Any]) -> Fact:
+def from_row(row: Sequence[Any]) -> Fact:
+    """The fact in a row of :data:`SELECT`. Raises: Corrupt."""
     fact_id, content, category, confidence, created_us, source = row
     if not (
         type(fact_id) is type(content) is type(category) is type(source) is str

@@ -8,7 +8,7 @@ import sqlite3
 import sys
 from typing import Final
 
-from holdfast.errors import Unavailable
+from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, safeopen
 from holdfast.fs.safeopen import Folder
 from holdfast_sqlite import faults, schema
@@ -19,7 +19,14 @@ from holdfast_sqlite.place import Place
 PAGE_BYTES: Final = 2048
 #: Pages in the log before it is merged into the database: 8 MiB. A larger log means fewer extra flushes.
 CHECKPOINT_PAGES: Final = 4000
-_WAIT_S: Final = 10.0
+#: Maximum wait for another process, in seconds.
+WAIT_S: Final = 10.0
+#: Of a database of another origin: bytes of a value, and of the file.
+_LONGEST: Final = 64 << 20
+_LARGEST: Final = 8 << 30
+#: Steps of SQLite's machine for reading a schema; a store's takes a few hundred. Pages that name each other could make
+#: it endless.
+_STEPS: Final = 1_000_000
 _PRAGMAS: Final = (
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
@@ -42,6 +49,8 @@ def connect(place: Place, timeout_s: float) -> tuple[sqlite3.Connection, bool]:
     """
     place.check_inside()
     place.node()
+    if place.unmerged():
+        _check_log(place, timeout_s)
     try:
         return _connect(place, "mode=rw", timeout_s), False
     except sqlite3.Error as error:
@@ -52,15 +61,59 @@ def connect(place: Place, timeout_s: float) -> tuple[sqlite3.Connection, bool]:
     return _connect(place, "mode=ro&immutable=1", timeout_s), True
 
 
-def _connect(place: Place, mode: str, timeout_s: float) -> sqlite3.Connection:
-    before = place.node()
+def _check_log(place: Place, timeout_s: float) -> None:
+    """Check the schema with the log, read-only, because the last writable connection merges the log into the database
+    when it is closed. A log that came with a pull could bring a trigger."""
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(_opened(place.database, "mode=ro", timeout_s)) as sql:
+        schema.check(sql, place.shown)
+
+
+def _opened(path: str, mode: str, timeout_s: float) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        f"{_uri(place.database)}?{mode}", uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False
+        f"{_uri(path)}?{mode}", uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False
     )
     try:
+        connection.set_progress_handler(lambda: 1, _STEPS)  # its caller removes it
+        connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)  # a trigger is an error instead of a program
+        if sys.version_info >= (3, 12):
+            connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+            connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_TRIGGER, False)
+            connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_VIEW, False)
         for pragma in _PRAGMAS:
             connection.execute(pragma)
-        schema.check(connection, place.file)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def foreign(path: str, shown: str) -> sqlite3.Connection:
+    """A read-only connection to a database of any origin, whose tables are known to be a store's.
+
+    It is trusted for nothing else. Raises: sqlite3.Error; Corrupt; Unsupported.
+    """
+    if os.stat(path).st_size > _LARGEST:
+        raise Corrupt(f"{shown} is larger than 8 GiB.", next_step=faults.RESTORE)
+    connection = _opened(path, "mode=ro", WAIT_S)
+    try:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+        connection.execute("PRAGMA query_only = ON")
+        schema.check_tables(connection, shown, lenient=True)
+        connection.set_progress_handler(None, 0)
+        if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):  # each page is used once
+            raise Corrupt(f"{shown} is damaged.", next_step=faults.RESTORE)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect(place: Place, mode: str, timeout_s: float) -> sqlite3.Connection:
+    before = place.node()
+    connection = _opened(place.database, mode, timeout_s)
+    try:
+        schema.check(connection, place.shown)
+        connection.set_progress_handler(None, 0)
         if place.node() != before:
             raise Unavailable(
                 f"{place.file!r} was replaced while it was being opened.", next_step="Try again. Nothing changed."
@@ -105,7 +158,7 @@ def _publish(place: Place, temp: str) -> None:
 
     Never by a hard link, because a database with several names is refused and a crash could leave both.
     """
-    with durable.FolderLock(place.folder, _WAIT_S), Folder(place.folder) as folder:
+    with durable.FolderLock(place.folder, WAIT_S), Folder(place.folder) as folder:
         try:
             folder.stat(place.file)
         except FileNotFoundError:

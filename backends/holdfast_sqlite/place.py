@@ -6,6 +6,7 @@ including SQLite's. Source: https://www.sqlite.org/howtocorrupt.html, section 2.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import Final, NamedTuple
 
 from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.fs import durable
+from holdfast.fs.private import put_aside_name
 from holdfast.fs.safeopen import Folder
 from holdfast.storage import check_name
 
@@ -51,6 +53,7 @@ class Place:
         self.file = file
         self.database = os.path.join(self.folder, file)
         self.log = self.database + "-wal"
+        self.shown = os.path.relpath(self.database, self.root).replace(os.sep, "/")
         if os.path.commonpath((self.root, folder)) != self.root:
             raise Refused(
                 f"The store's folder {path!r} is outside of the project.",
@@ -107,6 +110,11 @@ class Place:
                         raise Refused(
                             f"{name!r} is a link or not a regular file.", next_step="Replace it by the file itself."
                         )
+                    if name.endswith("-journal") and one.st_size:
+                        raise Refused(
+                            f"{name!r} would change the database when it is opened, and holdfast makes no such file.",
+                            next_step="Remove it. If another program was writing the database, restore a copy.",
+                        )
                     found = (one.st_dev, one.st_ino) if name == self.file else found
         except FileNotFoundError:
             return None
@@ -142,6 +150,21 @@ class Place:
         while folder != self.root:
             folder = os.path.dirname(folder)
             durable.fsync_dir(folder)
+
+    def put_aside(self) -> str:
+        """Rename the database and its log, and return the new path. Raises: Unavailable."""
+        new = put_aside_name(self.file)
+        try:
+            with durable.FolderLock(self.folder, 10.0), Folder(self.folder, syncable=True) as folder:
+                for side in ("-wal", ""):
+                    with contextlib.suppress(FileNotFoundError):
+                        folder.rename(self.file + side, new + side)
+                with contextlib.suppress(FileNotFoundError):  # SQLite makes it again
+                    folder.unlink(f"{self.file}-shm")
+                folder.sync()
+        except OSError as error:
+            raise durable.unavailable(error, self.database, "put aside") from error
+        return os.path.join(self.folder, new)
 
     def unmerged(self) -> bool:
         """Whether the log holds anything. Looks at its name and size only."""

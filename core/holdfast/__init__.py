@@ -4,6 +4,7 @@ Nothing is dropped until it is durable. Importing this package reads no file and
 resolve on first use.
 """
 
+# From the distribution holdfast-memory, see holdfast_memory.
 TYPE_CHECKING = False  # importing typing would cost ten times as much as everything else here
 if TYPE_CHECKING:
     from holdfast.engine import Holdfast as Holdfast
@@ -68,8 +69,10 @@ def _version() -> str:
     """The installed distribution's version, such as ``1.2.3``; ``(not installed)`` in a plain source tree."""
     from importlib.metadata import PackageNotFoundError, version
 
+    from holdfast_memory import DISTRIBUTION
+
     try:
-        return version("holdfast")
+        return version(DISTRIBUTION)
     except PackageNotFoundError:
         return "(not installed)"
 

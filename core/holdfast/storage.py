@@ -121,6 +121,12 @@ def block_marker(block_id: str) -> str:
     return f"<!-- holdfast:block id={block_id} -->"
 
 
+def tombstone(removed: str) -> str:
+    """The mark of a removed fact or block, so that a merge does not bring it back. It is a digest of the id, because an
+    id can hold purged text."""
+    return sha256(removed)[:16]
+
+
 def check_name(name: str) -> str:
     """Return ``name`` if it is a relative POSIX path that is safe on every system.
 
@@ -295,6 +301,10 @@ class StorageBackend(ABC):
         """The documents by name, as :meth:`read` returns them. By default they are read one by one. A backend on a
         server can fetch all of them in one request."""
         return {name: self.read(name) for name in names}
+
+    def read_and_list(self, names: Iterable[str]) -> tuple[Mapping[str, Document | None], list[Fact]]:
+        """:meth:`read_many`, and all facts in order of insertion. A backend on a server can ask for both at once."""
+        return self.read_many(names), list(self.facts())
 
     def last(self, prefix: str) -> Document | None:
         """The document directly in the folder ``prefix`` (which ends with a slash) whose name comes last by code point,

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from holdfast.cli.humanize import ago
+from holdfast.journal import pastgate
 from holdfast.plugin.checks import Check, Outcome
+from holdfast.text.plain import in_one_line
 from holdfast_agents.records import heartbeat, recorded
 from holdfast_agents.setup import claude_code as claude_code_files
 from holdfast_agents.setup import codex as codex_files
-from holdfast_agents.setup import installed
+from holdfast_agents.setup import installed, modules
 from holdfast_agents.setup import opencode as opencode_files
 from holdfast_agents.setup.clients import CLIENTS, SCOPES, Where, where
 
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
 
 #: How long a client may write after the last hook ran. One answer can take that long.
 _SILENCE = timedelta(minutes=10)
+_SWITCH_OFF = (
+    "Run `claude plugin disable NAME` for plugins that compact, here or given with `--plugin-dir`. holdfast saves what "
+    "such a compaction drops only after it."
+)
 #: Client -> cases in which its hooks cannot block a compaction.
 _AROUND = {
     "claude-code": "a start in a subfolder or in a git worktree that lacks these settings (`--scope user` guards it); "
@@ -59,6 +65,10 @@ def checks(memory: Holdfast) -> Iterator[Check]:
             yield from _started_here(client, there, plugins)
             yield _running(client, beats.get(client), installed.since(client, there), root, now)
             yield _good(client, f"not covered by the hooks: {_AROUND[client]}")
+            if client == claude_code_files.CLIENT:
+                yield from _modules(root)
+    for one in pastgate.recent(memory.services.state, now):
+        yield _warn("past the gate", one.sentence.partition(" `holdfast doctor`")[0], _SWITCH_OFF)
     if none:
         yield _good("agents", f"no client is guarded here. `holdfast install CLIENT` guards one ({', '.join(CLIENTS)})")
 
@@ -154,6 +164,17 @@ def _running(client: str, beat: Beat | None, since: datetime | None, root: str, 
     if beat is None:
         return _warn(client, f"No {CLIENTS[client]} hook has run yet.", "Start it, send a message, and check again.")
     return _good(client, f"its hooks run: {beat.event}, {ago(beat.at, now)}")
+
+
+def _modules(root: str) -> Iterator[Check]:
+    """Plugins that can compact without asking PreCompact."""
+    for one in modules.compacting(root):
+        told = f"The plugin {in_one_line(one.name)} ({in_one_line(one.path)}) has a module that hooks `session.compact`"
+        if one.enabled is False:
+            yield _good("claude-code", f"{told}, but it is switched off")
+        else:
+            so = "" if one.enabled else ", if it is enabled"
+            yield _warn("claude-code", f"{told}. It can compact without asking holdfast{so}.", _SWITCH_OFF)
 
 
 def _good(name: str, message: str) -> Check:

@@ -62,7 +62,8 @@ class Event(NamedTuple):
     of the event (startup, resume, clear, compact, manual, auto, ...). ``transcripts`` are paths where the conversation
     may be recorded, the likeliest first. ``exit_status`` is a command's, where the client reports it. ``messages`` is a
     conversation in the payload itself. ``parts`` are messages with the ids that the transcript uses. ``tokens`` is the
-    number of tokens in the context, ``window`` the model's limit.
+    number of tokens in the context, ``window`` the model's limit. ``unsummarised``: the client compacted without a
+    summary of its own.
     """
 
     client: str
@@ -87,6 +88,7 @@ class Event(NamedTuple):
     path: str = ""
     tokens: int = 0
     window: int = 0
+    unsummarised: bool = False
 
 
 class Reply(NamedTuple):

@@ -13,9 +13,8 @@ from holdfast.flush import handoff, notes
 from holdfast.fs import durable, paths
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
-from holdfast.models import CuratedDecision, Payload
 from holdfast.storage import block_marker
-from holdfast_agents import audit, turns
+from holdfast_agents import audit, bypass, turns
 from holdfast_agents.events import SILENCE, Event, Reply, refusal
 from holdfast_agents.records.follow import Followed, follow
 from holdfast_agents.records.summaries import last_summary
@@ -49,7 +48,7 @@ def compacting(memory: Holdfast, event: Event) -> Reply:
     missed = bool(followed.problem) and os.path.exists(turns.gap(memory.services.state, session.id))
     blind = bool(followed.problem) and (not session.messages or followed.unread or missed)
     try:
-        receipt = session.pass_gate(_payload(event, session), "compaction")
+        receipt = session.pass_gate(bypass.payload(event, session), "compaction")
     except FlushRefused as refused:
         return _blocked(refused, event, session.id)
     overridden = receipt is not None and receipt.overridden
@@ -66,7 +65,7 @@ def compacted(memory: Holdfast, event: Event) -> None:
     """Drop the context that the client dropped, and find the summary's losses. Raises: HoldfastError."""
     services = memory.services
     session = Session(services, event.session)
-    session.compact(0, _payload(event, session))
+    bypass.drop(services, session, event)
     summary = event.text or last_summary(event)
     if summary:
         _keep(services, session, summary, event.client)
@@ -148,13 +147,6 @@ def _blocked(error: HoldfastError, event: Event, session: str) -> Reply:
         command = "$memory-update" if event.client == "codex" else "/memory-update"
         step = f"`{command}` states them; then compact again."
     return Reply(block=refusal(error.message, step, session))
-
-
-def _payload(event: Event, session: Session) -> Payload | None:
-    """A sub-agent's task belongs to its parent, which has its own handoff, so it leaves no work open."""
-    if not event.agent or not session.unflushed:
-        return None
-    return Payload(work_open=False, curated=CuratedDecision())
 
 
 def _mark(services: Services, session: str, error: HoldfastError) -> None:

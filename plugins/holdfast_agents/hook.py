@@ -57,8 +57,12 @@ def configure(parser: ArgumentParser) -> None:
         "program that ends without an answer allows nothing",
     )
     parser.epilog = (
-        examples("holdfast hook claude-code PreCompact || exit 2", "holdfast hook codex < event.json")
+        examples(
+            "holdfast-memory hook claude-code PreCompact --allow 10; test $? -eq 10 || exit 2",
+            "holdfast-memory hook codex < event.json",
+        )
         + "\n\nClients run this, and people rarely do. `holdfast install CLIENT` writes it into the client's settings."
+        "\nTake only the exit code of --allow for permission: a plugin that ends the process at once can give 0."
     )
 
 
@@ -143,6 +147,7 @@ class _Call:
         self.session = ""
         self.folder = ""
         self.limit_s = 0.0
+        self.past = ""  # the sentence about a compaction past the gate
 
     def late(self) -> Answer:
         """The watchdog's answer when the hook is late."""
@@ -161,7 +166,7 @@ class _Call:
             self.kind, self.session, self.folder = event.kind, event.session, event.cwd
             self.limit_s = limit_s or self.dialect.LIMITS_S.get(event.kind, 5.0)
             watchdog.limit(self.limit_s)
-            reply = _cleaned(self._reply(event))
+            reply = self._reply(event)
         except HoldfastError as error:
             self._missed()
             reply = self._failure(error)
@@ -169,7 +174,8 @@ class _Call:
             self._log(_place(error))
             self._missed()
             reply = self._failed(f"Something unforeseen happened: {type(error).__name__}: {error}.")
-        answer = self.dialect.answer(self.kind, reply)
+        notice = "\n".join(filter(None, (self.past, reply.notice)))
+        answer = self.dialect.answer(self.kind, _cleaned(reply._replace(notice=notice)))
         return answer if reply.block or self.kind != events.COMPACTING else answer._replace(code=self.allow)
 
     # reading
@@ -218,16 +224,13 @@ class _Call:
         """Mark a session with an event missing from its journal. Its next compaction needs the transcript."""
         if not self.session or self.kind not in _JOURNALLED:
             return
-        from holdfast.config import settings
+        from holdfast.config import statefolder
         from holdfast.fs import durable, private
         from holdfast_agents import turns
 
         try:
             root = _root(Event(self.dialect.CLIENT, self.kind, cwd=self.folder), self.root)
-            try:
-                state = os.path.join(root, settings.state_folder(settings.raw(root)[0]))
-            except HoldfastError:
-                state = os.path.join(root, settings.state_folder({}))
+            state = statefolder.of_files(root)
             private.make(state, "agents")
             durable.replace(turns.gap(state, self.session), b"")
         except (HoldfastError, OSError):
@@ -298,6 +301,10 @@ class _Call:
             if event.kind == events.START:
                 from holdfast_agents import restore
 
+                if event.source == "compact":
+                    from holdfast_agents import bypass
+
+                    self.past = bypass.at_start(memory.services, event)
                 # The brief is for the parent. A sub-agent has its own task.
                 again = event.agent or restore.has_just_started(memory, event)
                 reply = SILENCE if again else restore.start(memory, event)
@@ -342,12 +349,12 @@ class _Call:
         return "".join(f"holdfast: {sentence}" for sentence in told)
 
     def _config(self, event: Event, root: str) -> Reply:
-        from holdfast.config import inforce, settings
+        from holdfast.config import inforce, settings, statefolder
         from holdfast.fs import private
         from holdfast_agents import guard
         from holdfast_agents.records import memo
 
-        self.state = os.path.join(root, *settings.state_folder(inforce.hot(root)).split("/"))
+        self.state = statefolder.path(root, settings.preset(inforce.hot(root)))
         private.check(self.state)
         return guard.changed(event, memo.read(self.state, event.session).guards)
 

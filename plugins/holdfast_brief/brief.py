@@ -1,14 +1,15 @@
 """Resume from files alone, without a provider, a transcript or pasted context.
 
-A load reads the curated files, the three workflow protocol files if the project has them, the handoff and the newest
-daily notes (today and yesterday, otherwise the latest). It does not read summaries or automation output, because
-derived text must not become a source for its own sources.
+A load reads the stored facts, the curated files, the three workflow protocol files if the project has them, the handoff
+and the newest daily notes (today and yesterday, otherwise the latest). It does not read summaries or automation output,
+because derived text must not become a source for its own sources.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -18,20 +19,24 @@ from attrs import frozen
 from holdfast.config import provenance
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt
+from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import handoff, uncommitted
 from holdfast.flush.interfaces.losses import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
 from holdfast.models.value import Value
+from holdfast.session.status import apart
 from holdfast.text import conflicts
 from holdfast.text.plain import BOM
 from holdfast_authorship.witness import Witness
+from holdfast_brief import known
 from holdfast_brief.fitting import fitted
 from holdfast_brief.resume import artifacts, own_first, resume
 from holdfast_data_loss import losses
 
 if TYPE_CHECKING:
+    from holdfast.models import Fact
     from holdfast.session.services import Services
 
 #: Note lines that a brief can omit.
@@ -42,14 +47,15 @@ _SAYS_NOTHING = re.compile(
 )
 #: Block lines that the resume point repeats.
 _IN_RESUME = re.compile(
-    r"- (?:Fact|Next step|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
+    r"- (?:Fact|Next step|Blocker|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
 )
 #: Lines about the state of work, which a later block of the same session replaces.
-_OF_STATE = re.compile(r"- (?:Next step|Promised): |Work is (?:open|closed)\.$")
+_OF_STATE = re.compile(r"- (?:Next step|Promised|Blocker): |Work is (?:open|closed)\.$")
 #: The blank lines in place of withheld passages.
 _GAP = re.compile(r"\n{3,}")
 _STAMP = re.compile(r"<!-- at=\S+ session=(?P<session>.+?) reason=(?!summary\b)")
 _ARTIFACT = "- Artifact: "
+_FACT = "- Fact: "
 _BLOCK = re.compile(r"<!-- holdfast:block id=(\S+) -->$")
 _MERGE = "Keep the correct side and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
 
@@ -76,6 +82,13 @@ class Brief(Value):
     lost: tuple[Loss, ...] = ()
     #: A sentence about flushes kept on this machine because the server did not take them, or empty.
     spooled: str = ""
+    #: The lines of the facts that fit, corrections first.
+    facts: tuple[str, ...] = ()
+
+    @property
+    def damaged(self) -> tuple[Loss, ...]:
+        """The documents and facts that cannot be read."""
+        return tuple(one for one in self.lost if one.kind == "damaged")
 
     @property
     def objective(self) -> str:
@@ -103,7 +116,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     fixed = (handoff_name, *(layout.name(one) for one in (Surface.MEMORY, Surface.USER, *THREE_FILES)))
     reading = _Reading(services, [*fixed, *_near(services)], losses.documents(services, receipts))
     handoff_text = reading.text(handoff_name)
-    entries, torn = _work(handoff_text, handoff_name)
+    entries, torn = reading.work(handoff_text, handoff_name)
     kept = services.spool.unshipped() if services.waits(private.SPOOL) else None
     entries = kept.work(entries) if kept else entries
     session = services.gate.identifier(session) if session else ""
@@ -119,19 +132,32 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
     read_in = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files, *days)
     told = (conflicts.described(name, text) for name, text in ((handoff_name, torn), *read_in))
     lost = (
+        *apart(services.root, services.state),
         *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in told if one),
-        *losses.newest(services, reading.texts, receipts),
+        *reading.damaged.values(),
+        *(one for one in losses.newest(services, reading.texts, receipts) if one.name not in reading.damaged),
     )
     waiting = kept.sentence if kept else ""
+    facts = known.chosen(services, reading.facts, max_chars)
     first, shown = resume(
-        services, work, closed, unsafe, withheld, lost, session=session, max_chars=max_chars, spooled=waiting
+        services,
+        work,
+        closed,
+        unsafe,
+        withheld,
+        lost,
+        facts=facts.lines,
+        session=session,
+        max_chars=max_chars,
+        spooled=waiting,
     )
     later: set[str] = set()
-    notes = [(name, _brief_note(text, shown, later)) for name, text in days[::-1]]
+    notes = [(name, _brief_note(text, shown, later, facts.lines)) for name, text in days[::-1]]
     standing = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files)
     text = fitted(
         first,
         (handoff_name, torn),
+        facts,
         standing,
         notes,
         max_chars,
@@ -153,6 +179,7 @@ def load(services: Services, *, max_chars: int | None = None, session: str = "")
         withheld=withheld,
         lost=lost,
         spooled=waiting,
+        facts=tuple(facts.lines.values()),
     )
 
 
@@ -172,19 +199,55 @@ class _Reading:
 
     def __init__(self, services: Services, names: Sequence[str], checked: Sequence[str]) -> None:
         self._services = services
-        try:
-            self._stored = services.store.read_many([*names, *checked])
-        except Corrupt:  # damage to a document that is only checked is reported, and does not end the load
-            self._stored = services.store.read_many(names)
         self.withheld: dict[str, int] = {}
+        self.damaged: dict[str, Loss] = {}
+        #: The stored facts, in order of insertion; without withheld ones; none if they are damaged.
+        self.facts: list[Fact] = []
+        store = services.store
+        try:
+            self._stored, self.facts = store.read_and_list([*names, *checked])
+        except Corrupt:  # what is intact is shown all the same
+            self._stored = {}
+            for name in names:
+                self._read(name)
+            with suppress(Corrupt):
+                self.facts = list(store.backend.facts())
+        self.facts = store.known_facts(self.facts)
 
     @property
     def texts(self) -> dict[str, str | None]:
-        return {name: document.text if document else None for name, document in self._stored.items()}
+        stored = self._stored.items()
+        return {name: document.text if document else None for name, document in stored if name not in self.damaged}
+
+    def _read(self, name: str) -> None:
+        try:
+            self._stored[name] = self._services.store.read(name)
+        except Corrupt as error:
+            self._note(name, error)
+            self._stored[name] = None
+
+    def _note(self, name: str, error: Corrupt) -> None:
+        self.damaged[name] = Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
+
+    def work(self, text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
+        """The entries, open and closed, and the handoff text if a git merge left both sides in it. Of a damaged
+        handoff, the whole entries and the open work of the last receipts."""
+        if name not in self.damaged:
+            try:
+                return _work(text, name)
+            except Corrupt as error:
+                self._note(name, error)
+        from holdfast_data_loss import audit
+
+        found = (*audit.open_work(self._services), *handoff.salvaged(text))
+        return tuple(handoff.newest({work.session: work for work in found}.values())), ""
 
     def last(self, prefix: str) -> str:
         """The folder's last document by name, or empty."""
-        document = self._services.store.backend.last(prefix)
+        try:
+            document = self._services.store.backend.last(prefix)
+        except Corrupt:
+            return max(self._services.store.backend.names(prefix), default="")
         if document is None:
             return ""
         self._stored[document.name] = document
@@ -193,7 +256,7 @@ class _Reading:
     def text(self, name: str) -> str:
         """The document's text, without an editor's byte-order mark and withheld passages; empty when it is missing."""
         if name not in self._stored:
-            self._stored[name] = self._services.store.read(name)
+            self._read(name)
         document = self._stored[name]
         if document is None:
             return ""
@@ -226,9 +289,9 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
     return ((latest, text),) if latest and (text := reading.text(latest)) else ()
 
 
-def _brief_note(text: str, shown: Collection[str], later: set[str]) -> str:
-    """A note without "none" lines, block stamps and empty headings. If a block's flush is in ``shown``, the lines that
-    the resume point repeats are left out too.
+def _brief_note(text: str, shown: Collection[str], later: set[str], facts: Collection[str]) -> str:
+    """A note without "none" lines, block stamps, empty headings and the ``facts`` that have a section. If a block's
+    flush is in ``shown``, the lines that the resume point repeats are left out too.
 
     ``later`` holds the sessions of newer notes, and receives this note's; it holds :data:`uncommitted.TITLE` once a
     list of uncommitted files is shown. An older block has neither such a list nor its session's former state.
@@ -248,6 +311,8 @@ def _brief_note(text: str, shown: Collection[str], later: set[str]) -> str:
         elif mark := _BLOCK.match(line):
             repeated = mark[1] if mark[1] in shown else ""
         if _SAYS_NOTHING.match(line) or (repeated and _IN_RESUME.match(line)):
+            continue
+        if line.startswith(_FACT) and duplicate_key(line.removeprefix(_FACT)) in facts:
             continue
         if line.startswith("### "):
             heading = line

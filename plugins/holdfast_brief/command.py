@@ -56,7 +56,7 @@ def run(args: Namespace) -> int:
         out.json(as_table(brief))
     else:
         out.exact(str(brief) + "\n")
-    return 0
+    return 1 if brief.damaged else 0
 
 
 def _without_store(out: Term, memory: Holdfast, error: Unavailable, *, as_json: bool) -> int:
@@ -89,7 +89,7 @@ def as_table(brief: Brief) -> dict[str, Any]:
     from holdfast.config.serde import unstructure
 
     return {
-        "ok": True,
+        "ok": not brief.damaged,
         "objective": brief.objective,
         "next_step": brief.next_step,
         "blockers": list(brief.blockers),
@@ -97,11 +97,13 @@ def as_table(brief: Brief) -> dict[str, Any]:
         "unsafe": [
             {"session": m.session, "error": m.error, "next_step": m.next_step, "at": m.at} for m in brief.unsafe
         ],
+        "facts": list(brief.facts),
         "memory": brief.memory,
         "user": brief.user,
         "files": [{"name": name, "text": text} for name, text in brief.files],
         "notes": [{"name": name, "text": text} for name, text in brief.notes],
         "pointers": list(brief.pointers),
         "withheld": brief.withheld,
+        "damaged": [{"name": one.name, "message": one.message, "next_step": one.next_step} for one in brief.damaged],
         "text": str(brief),
     }

@@ -1,4 +1,5 @@
-"""Fit a brief into limited space, with the resume point first, then today's and yesterday's notes, then memory.
+"""Fit a brief into limited space, with the resume point first, then the facts, today's and yesterday's notes, then
+memory.
 
 Each part has a share of the space and leaves any surplus to the others. A part that does not fit is cut at a line, and
 the cut lines are counted.
@@ -7,10 +8,13 @@ the cut lines are counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from holdfast.text import recall
 from holdfast_authorship import hostile
+
+if TYPE_CHECKING:
+    from holdfast_brief.known import Known
 
 Section = tuple[str, str]  # name and text
 
@@ -27,6 +31,7 @@ _HEAD: Final = 80
 def fitted(
     resume: str,
     torn: Section,
+    facts: Known,
     standing: Sequence[Section],
     notes: Sequence[Section],
     max_chars: int | None,
@@ -38,19 +43,27 @@ def fitted(
     """A brief's text, fenced as data, of at most ``max_chars`` characters; empty when the fence alone is longer. Lines
     that instruct an agent are marked with their document's name, except for the user's own words (``is_own``).
 
-    ``torn`` is a handoff with both sides of a merge. ``standing`` is curated memory, in which the document ``memory``
-    is shortened item by item. ``notes`` are newest first. They are printed in this order.
+    ``torn`` is a handoff with both sides of a merge. ``facts`` already have their share, and those in curated memory
+    are left out. ``standing`` is curated memory, in which the document ``memory`` is shortened item by item. ``notes``
+    are newest first. They are printed in this order.
     """
     raw = {name: text for name, text in standing if name == memory}
-    sections = [(name, _body(name, text, is_own)) for name, text in (("", resume), torn, *standing, *notes)]
+    every = (("", resume), torn, (recall.FACTS, facts.text()), *standing, *notes)
+    bodies = {name: _body(name, text, is_own) for name, text in every}
+
+    def set_facts() -> None:  # once it is known how much of curated memory is shown
+        text = facts.text("\n".join(bodies[name] for name, _ in standing))
+        bodies[recall.FACTS] = _body(recall.FACTS, text, is_own)
+
     if max_chars is None:
-        return _framed([recall.heading(name) + body if name else body for name, body in sections if body])
+        set_facts()
+        return _framed([recall.heading(name) + body if name else body for name, body in bodies.items() if body])
     ends = {name for name, _ in notes}
     room = max_chars - len(_framed([]))
-    sizes = {name: len(body) + _HEAD if body else 0 for name, body in sections}
-    sizes[""] = len(sections[0][1])
+    sizes = {name: len(body) + _HEAD if body else 0 for name, body in bodies.items()}
+    sizes[""] = len(bodies[""])
     caps = {"": max(int(room * RESUME_SHARE), room - sum(sizes.values()) + sizes[""])}
-    room -= min(sizes[""], caps[""])
+    room -= min(sizes[""], caps[""]) + sizes[recall.FACTS]
     others = sizes[torn[0]] + sum(sizes[name] for name, _ in standing if name != memory)
     wanted = sum(sizes[name] for name in ends)
     room -= min(wanted, max(int(room * NOTES_SHARE), room - others - sizes[memory]))
@@ -58,14 +71,15 @@ def fitted(
     if sizes[memory] > caps[memory]:
         from holdfast_brief import shortened
 
-        short = _body(memory, shortened.shortened(raw[memory], memory, max(0, caps[memory] - _HEAD), state), is_own)
-        sections = [(name, short if name == memory else body) for name, body in sections]
-        sizes[memory] = len(short) + _HEAD
+        short = shortened.shortened(raw[memory], memory, max(0, caps[memory] - _HEAD), state)
+        bodies[memory] = _body(memory, short, is_own)
+        sizes[memory] = len(bodies[memory]) + _HEAD
     for name in (torn[0], *(name for name, _ in standing if name != memory)):
         caps[name] = max(0, room - min(sizes[memory], caps[memory]))
-    parts, out = _parts(sections, max_chars, caps, ends, 0)
+    set_facts()
+    parts, out = _parts(list(bodies.items()), max_chars, caps, ends, 0)
     if out:
-        parts, out = _parts(sections, max_chars, caps, ends, len(_left_out(out)) + _HEAD)
+        parts, out = _parts(list(bodies.items()), max_chars, caps, ends, len(_left_out(out)) + _HEAD)
     whole = _framed([*parts, *([_left_out(out)] if out else [])])
     return next((text for text in (whole, _framed(parts)) if len(text) <= max_chars), "")
 
@@ -102,7 +116,9 @@ def _parts(
 
 
 def _left_out(out: Sequence[tuple[str, int]]) -> str:
-    named = ", ".join(f"{name} ({_lines(count)})" for name, count in out[:3])
+    named = ", ".join(
+        "facts (`holdfast facts`)" if name == recall.FACTS else f"{name} ({_lines(count)})" for name, count in out[:3]
+    )
     more = f" and {len(out) - 3} more" if len(out) > 3 else ""
     return f"… no room for {named}{more}: `holdfast show NAME`"
 
@@ -115,7 +131,8 @@ def _cut(body: str, name: str, room: int, *, end: bool) -> str:
     """``body`` in ``room`` characters, with the number of lines cut; empty when the excerpt would be too short to be
     useful."""
     total = body.count("\n") + 1
-    where = f"`holdfast show {name}`" if name else "`holdfast work`, `holdfast status`"
+    places = {"": "`holdfast work`, `holdfast status`", recall.FACTS: "`holdfast facts`"}
+    where = places.get(name, f"`holdfast show {name}`")
     room -= len(f"… {_lines(total)} not shown: {where}") + 1
     if room <= (_LEAST if name else 0):
         return ""

@@ -5,10 +5,13 @@ sessions' work is listed by name, and entries that do not fit are counted.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
+from attrs import evolve
+
 from holdfast.config import provenance
+from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import handoff
 from holdfast.journal import journal
 from holdfast.text.plain import cut, one_line
@@ -47,12 +50,14 @@ def resume(
     withheld: str,
     lost: Sequence[Loss],
     *,
+    facts: Collection[str] = (),
     session: str = "",
     max_chars: int | None = None,
     spooled: str = "",
 ) -> tuple[str, frozenset[str]]:
     """The resume point, and the flushes whose entries it shows in full. ``work`` holds the open entries, the reader's
-    own first; ``session`` is the reader's session, and ``max_chars`` limits the whole brief."""
+    own first, shown without the ``facts`` that have a section of the brief. ``session`` is the reader's session, and
+    ``max_chars`` limits the whole brief."""
     lines = [TITLE]
     for notice in services.notices:
         lines += ["", notice]
@@ -63,13 +68,14 @@ def resume(
     for marker in unsafe:
         lines += ["", f"**UNSAFE:** session {marker.session}: {marker.error} {marker.next_step}"]
     for loss in lost[:_LOSSES]:
-        word = loss.kind.upper() if loss.kind in ("conflict", "damaged") else "MISSING"
+        word = loss.kind.upper() if loss.kind in ("apart", "conflict", "damaged") else "MISSING"
         lines += ["", f"**{word}:** {loss.message} {loss.next_step}"]
     if len(lost) > _LOSSES:
         lines += ["", f"**MISSING:** {len(lost) - _LOSSES} more; `holdfast doctor` lists them."]
     if not work:
         lines += ["", _nothing_open(services), *(_finished(closed) if closed is not None else [])]
         return "\n".join(lines), frozenset([closed.flush] if closed is not None else [])
+    work = [evolve(w, facts=[f for f in w.facts if duplicate_key(f) not in facts]) for w in work]
     first, *others = work
     own = bool(session) and first.session == session
     lines += _entry(first, own=own, named=bool(others))

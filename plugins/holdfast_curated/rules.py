@@ -187,7 +187,7 @@ def transcript(text: Text) -> str:
 
 _HEDGE_FIRST = _re(
     r"(?:maybe|perhaps|probably|possibly|presumably|supposedly|apparently|hopefully|likely(?! to\b)"
-    r"|(?:most|very) likely"
+    r"|(?:most|very) likely|it (?:looks|seems) like"
     r"|could be|might be|may be|seems?|appears to|looks like|i guess|i suspect|suspect(?:ed|ing)? (?:that|a|the|it)"
     r"|not sure|unsure|uncertain|unclear|my guess|guess:|guessing|hypothesis:|theory:|speculation:|assumption:|rumou?r"
     r"|unverified:|unconfirmed:|suspicion:|it (?:may|might|could|seems|appears))\b(?![-\w])"
@@ -201,7 +201,9 @@ _HEDGE_FIRST_FINE = _re(
 _HEDGE = re.compile(
     r"\b(?:maybe|perhaps|probably|presumably|supposedly|apparently)\b(?!-)"
     r"|\bpossibly (?:an?|the|due|because|related|caused|from|wrong|broken|stale)\b"
-    r"|\bmight (?:not )?(?:be|need|cause|also|still|come|depend)\b|\b(?:could|may) be (?:due to|caused by|related to)\b"
+    r""
+    r"|\bmight\b(?! (?:not )?(?:have|return|take|contain|fail|differ|lag|exceed|raise|lack)\b)"
+    r"|\b(?:could|may) be (?:due to|caused by|related to)\b"
     r"|\b(?:seems?|appears?) (?:to(?! (?:the|an?)\b)|like|that|as if|broken|fine|ok)\b"
     r"|\b(?:is|are) (?:most |very )?likely (?:due|caused|because|an?|the)\b"
     r"|\b(?:[Ii]|[Ww]e) (?:think(?! (?:in|best|about|aloud|out)\b)|believe(?! in\b)|guess\b|suspect\b|assume\b)"
@@ -336,6 +338,45 @@ def open_work(text: Text) -> str:
     return "is open work" if _OPEN_WORK.match(text.plain) else ""
 
 
+# --- states of the hour ---------------------------------------------------------------------------------------
+
+_TIME = (
+    rf"(?P<time>yesterday|today|tonight|tomorrow|(?<!the )(?:this|last|next) (?:{w.SPANS}|{w.WEEKDAYS})"
+    rf"|{_NAMED} {w.UNITS} ago|(?:{w.BEING}) [^,;]{{1,40}} until {w.WEEKDAYS}(?=\W*$)"
+    r"|since this \w+|soon(?=\W*$)|(?<!and )later(?=\W*$))"
+)
+_PASSING = _re(
+    rf"\b(?:{_TIME}|{w.NOW}|{w.UNFINISHED}|(?:{w.BEING}) {_ADVERBS}(?:still |now )?(?:{w.DOING})|is running(?=\W*$)"
+    rf"|(?:{w.BEING}) (?:still )?(?:{w.BAD_STATES})(?=\W*$| (?:at|by|on|when|since)\b))\b"
+    r"(?!['’-]| (?:is|are|means|counts)\b)"
+)
+_PASSING_FIRST = _re(
+    rf"(?:just|already) \w+(?:ed|t)\b|(?:{w.JUST_DONE}) (?:the|a|an|my|our|pr|`)|half of .{{1,40}} (?:is|are) done"
+    rf"|{w.REVIEW}|(?:{w.DOING}) (?:the|a|an|my|our|for|on)\b|will \w+\b"
+    r"|(?:i|we)(?:['’]ll| will| (?:am|are) going to) (?!not\b|never\b|always\b|only\b)"
+    r"|(?:i|we)(?: am|['’]m| are|['’]re) (?!working (?:as|at|for|in|with)\b)\w+ing\b"
+)
+#: At the start of a line the words may be its subject: "Today means the calendar day".
+_GOES_ON = _re(r"\W*,|\s+(?:i|we|he|she|they|the|our|my)\b")
+_HABIT = _re(r"\b(?:every|each|always|never|must|only|do not|don['’]t|per|at most|at least|usually)\b")
+
+
+def passing(text: Text) -> str:
+    """A state of the hour, work under way or a time that depends on the reader's day."""
+    line = text.bare
+    if _HABIT.search(line):
+        return ""
+    said = "is a state of the hour, not a standing fact"
+    if _PASSING_FIRST.match(line):
+        return said
+    for found in _PASSING.finditer(line):
+        before = line[: found.start()]
+        ruled = _CONDITION.search(before) or _RELATIVE.search(before) or (not found["time"] and _MENTION.search(before))
+        if not ruled and (before or _GOES_ON.match(line, found.end())):
+            return said
+    return ""
+
+
 class Rule(NamedTuple):
     """``check`` returns the problem with an item, ``fix`` is the place where it belongs."""
 
@@ -352,5 +393,6 @@ RULES: Final = (
     Rule("curated/chronology", chronology, _DAILY),
     Rule("curated/open-work", open_work, "Put it into the handoff or the daily note."),
     Rule("curated/speculation", speculation, "Log it in the daily note, and promote it once it is verified."),
+    Rule("curated/passing", passing, _DAILY),
 )
 """In order. Only the first match in a line is reported."""

@@ -112,3 +112,28 @@ INTERJECTIONS: Final = (
     "yes|yep|yeah|no|nope|ok|okay|sure|thanks|thank|please|hi|hello|hey|stop|continue|done|fine|great|good|nice|go|wait"
     "|right|correct|wrong|perfect|run|fix|try|retry|commit|push|merge|deploy|undo|help"
 )
+
+#: Spans of time that depend on the reader's day, after "this", "last" or "next".
+SPANS: Final = "morning|afternoon|evening|night|week|weekend|month|quarter|year|sprint"
+UNITS: Final = "(?:second|minute|hour|day|week|month)s?"
+#: Words for the present hour.
+NOW: Final = (
+    "currently|right now|at the moment|for now|for the time being|in the meantime|recently|lately|not yet"
+    "|temporary (?:workaround|fix|hack|measure|solution)"
+)
+#: Work that is not finished.
+UNFINISHED: Final = (
+    r"waiting (?:for|on)|in progress|under (?:way|review)|(?:almost|nearly|half) (?:finished|done|ready)"
+    r"|\d+ (?:open|remaining|pending) (?:bugs?|issues?|tickets?|prs?|tasks?)"
+    r"|(?:of|more) .{1,40} (?:is|are) left"
+    r"|(?:is|are|am) (?:leaning|being|about to|blocked (?:by|on))|still (?:needs?|fails?|open|broken|failing|waiting)"
+)
+REVIEW: Final = r"(?:pr|pull request|mr) #?\d+ (?:is|has|still|needs|waits)"
+BEING: Final = "is|are|am|was|were|['’]m|['’]re"
+DOING: Final = (
+    "debugging|fixing|investigating|failing|crashing|hanging|draining|rewriting|refactoring|discussing|waiting|reviewing"
+    "|working on|looking (?:into|at)|trying|deploying|rolling out|upgrading|leaking|rebasing"
+)
+BAD_STATES: Final = "down|stuck|red|(?:green|red|flaky|broken|slow|down) again"
+#: Actions that begin a report of what was just done.
+JUST_DONE: Final = "restarted|reverted|merged|rebased|rebooted|re-?ran|debugged|investigated"

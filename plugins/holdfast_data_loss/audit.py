@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container, Iterable, Iterator
+from datetime import UTC
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from holdfast.config.serde import flushed_payload, receipt_from
+from holdfast.config.layout import Surface
+from holdfast.config.serde import flushed_payload, receipt_from, stamp
 from holdfast.errors import Corrupt
-from holdfast.flush import notes
+from holdfast.flush import closings, handoff, notes
 from holdfast.flush.interfaces.losses import Loss
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast_data_loss import losses
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from holdfast.models import Payload, Receipt
     from holdfast.session.services import Services
+
+_T = TypeVar("_T")
 
 
 def every(services: Services) -> list[Loss]:
@@ -70,13 +76,43 @@ def flushes(services: Services) -> list[tuple[Receipt, Payload]]:
         receipt = receipt_from(record["receipt"])
         if record.get("flush") and receipt.summary != notes.PURGED:
             found[receipt.flush_id] = receipt, flushed_payload(record["flush"])
-    return sorted(found.values(), key=lambda pair: pair[0].at)
+    return _oldest_first(found.values())
+
+
+def _oldest_first(pairs: Iterable[tuple[Receipt, _T]]) -> list[tuple[Receipt, _T]]:
+    """Flushes by time, those of one session as their journal has them, because its clock may have gone back."""
+    reached: dict[str, datetime] = {}
+    times: dict[str, datetime] = {}
+    found = list(pairs)
+    for receipt, _ in found:
+        times[receipt.flush_id] = reached[receipt.session_id] = max(
+            receipt.at, reached.get(receipt.session_id, receipt.at)
+        )
+    return sorted(found, key=lambda pair: times[pair[0].flush_id])
 
 
 def last_receipts(services: Services) -> list[Receipt]:
     """The last receipt of each session. Raises: Unavailable."""
     found = (losses.last_receipt(services, path) for path in session_files(services.state))
     return [receipt for receipt in found if receipt is not None]
+
+
+def open_work(services: Services) -> list[handoff.Work]:
+    """The open work of every session whose last flush left some open."""
+    entries: list[handoff.Work] = []
+    payloads = {receipt.flush_id: payload for receipt, payload in flushes(services)}
+    for receipt in sorted(last_receipts(services), key=lambda r: r.at, reverse=True):
+        decided = closings.of_flush(services.state, receipt.session_id, receipt.flush_id)
+        if decided is not None and decided.open and decided.work is not None:
+            entries.append(handoff.reopened(decided.work, decided.because))
+            continue
+        payload = payloads.get(receipt.flush_id)
+        if decided is not None or payload is None or not any(w.surface == Surface.HANDOFF for w in receipt.written):
+            continue
+        note, at = services.layout.name(Surface.DAILY, receipt.at.date()), stamp(receipt.at.astimezone(UTC))
+        work = handoff.of(payload, session=receipt.session_id, flush=receipt.flush_id, note=note, at=at)
+        entries += [work] if work.is_open else []
+    return entries
 
 
 def unshipped(services: Services) -> list[tuple[Receipt, dict[str, Any]]]:
@@ -90,7 +126,7 @@ def unshipped(services: Services) -> list[tuple[Receipt, dict[str, Any]]]:
             gone.add(receipt.flush_id.partition("-")[0])
         elif record.get("flush") and receipt.summary != notes.PURGED:
             found[receipt.flush_id] = receipt, record["flush"]
-    return sorted((pair for key, pair in found.items() if key not in gone), key=lambda pair: pair[0].at)
+    return _oldest_first(pair for key, pair in found.items() if key not in gone)
 
 
 def rebuilt(receipt: Receipt) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, receipt_from
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
-from holdfast.flush import notes
+from holdfast.flush import handoff, notes
 from holdfast.flush.interfaces.losses import Loss
 from holdfast.fs import durable, paths, private, safeopen
 from holdfast.journal.journal import Journal, session_files, session_id_of
@@ -44,7 +44,8 @@ _LIST_STEP = (
     "Restore the file from a copy, or run `holdfast doctor --fix`: it restores the journals' contents and accepts the "
     "rest as it is."
 )
-_DOCUMENTS = (Surface.DAILY, Surface.HANDOFF, Surface.MEMORY, Surface.USER)  # a trail is derived, so it may go
+_BLOCKS = (Surface.DAILY, Surface.TRAIL)
+_DOCUMENTS = (*_BLOCKS, Surface.HANDOFF, Surface.MEMORY, Surface.USER)
 
 
 class Losses:
@@ -202,19 +203,34 @@ def unproved(
                     continue
                 texts[name] = document.text if document else None
             text = texts[name]
-            if written.surface == Surface.DAILY:
-                if text is not None and _holds(text, receipt.flush_id):
+            if written.surface in _BLOCKS:
+                is_trail = written.surface == Surface.TRAIL
+                block = receipt.flush_id.partition("-")[0] if is_trail else receipt.flush_id
+                if text is not None and _holds(text, block):
                     continue
-                what = f"The block {receipt.flush_id} of session {receipt.session_id} is missing from {name}."
+                what = f"The {'state changes' if is_trail else 'block'} {block} of session {receipt.session_id}"
+                what = f"{what} {'are' if is_trail else 'is'} missing from {name}."
                 loss = Loss(kind="block", name=name, message=what, receipt=receipt, written=written)
             elif text is None:
                 loss = Loss(kind="document", name=name, message=f"{name} is missing.", receipt=receipt, written=written)
+            elif written.surface == Surface.HANDOFF and (unparsed := _unparsed(text, name)):
+                loss = Loss(kind="damaged", name=name, message=unparsed.message, next_step=unparsed.next_step)
             else:
                 continue
             key = (name, receipt.flush_id if loss.kind == "block" else "")
             if key not in told:
                 told.add(key)
                 yield loss
+
+
+def _unparsed(text: str, name: str) -> Corrupt | None:
+    """Why a handoff that was cut cannot be parsed. Only its frame is checked: this runs at each start."""
+    if not handoff.is_framed(text):
+        try:
+            handoff.parse(text, name)
+        except Corrupt as error:
+            return error
+    return None
 
 
 def _proves(services: Services, receipt: Receipt, written: Written) -> bool:
@@ -224,7 +240,7 @@ def _proves(services: Services, receipt: Receipt, written: Written) -> bool:
 
 def _present_name(services: Services, surface: str, at: datetime) -> str:
     try:
-        return services.layout.name(Surface(surface), at.date() if surface == Surface.DAILY else None)
+        return services.layout.name(Surface(surface), at.date() if surface in _BLOCKS else None)
     except (ValueError, ConfigError):
         return ""
 

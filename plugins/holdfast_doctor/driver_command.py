@@ -23,20 +23,38 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from pathlib import Path
+    import os
 
     from holdfast.cli.problem import UsageError
     from holdfast.errors import Corrupt
-    from holdfast_doctor.threeway import merge
+    from holdfast.fs import durable, safeopen
+    from holdfast_doctor import threeway
 
+    ours, theirs, base = (os.path.join(os.path.realpath(os.path.dirname(n)), os.path.basename(n)) for n in (
+        args.ours, args.theirs, args.base
+    ))  # fmt: skip
     try:
-        base, ours, theirs = (Path(name).read_bytes().decode() for name in (args.base, args.ours, args.theirs))
+        data = [safeopen.read(path, private=False) for path in (base, ours, theirs)]
     except OSError as error:
         raise UsageError(
             f"{error.filename!r} cannot be read: {error.strerror or error}.",
             next_step="Pass the three files that git made; `holdfast init --git` lets git do so.",
         ) from error
-    except UnicodeDecodeError as error:
-        raise Corrupt(f"A version of {args.name} is not UTF-8 text.", next_step="Choose a version manually.") from error
-    Path(args.ours).write_bytes(merge(base, ours, theirs, args.name).encode())
-    return 0
+    was, mine, other = (one.decode("utf-8", "replace") for one in data)
+    problems = [_problem(was, mine, data[1], args.name), _problem(was, other, data[2], args.name)]
+    if not any(problems):
+        durable.replace(ours, threeway.merge(was, mine, other, args.name).encode())
+        return 0
+    if not problems[1]:
+        durable.replace(ours, data[2])  # so that even `git commit -am` does not take the damaged version
+    kept = "The intact version is in the file now" if not all(problems) else "Restore the file from an earlier commit"
+    step = f"{kept}. Check it, then run `git add {args.name}` and `git commit`."
+    raise Corrupt(problems[0] or problems[1], next_step=step)
+
+
+def _problem(base: str, text: str, data: bytes, name: str) -> str:
+    from holdfast_doctor import threeway
+
+    if text.encode() != data:
+        return f"{name} is not UTF-8 text on one side of the merge."
+    return threeway.damage(base, text, name)

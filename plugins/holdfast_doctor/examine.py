@@ -15,7 +15,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from holdfast.config import inforce, provenance, settings
+from holdfast.config import inforce, provenance, settings, statefolder
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.flush import curated, handoff
@@ -23,7 +23,9 @@ from holdfast.fs import durable, gitrun, private, safeopen
 from holdfast.journal import journal, safety
 from holdfast.plugin import discovery
 from holdfast.plugin.checks import Check, Outcome
-from holdfast.session.status import owner
+from holdfast.session.status import apart, owner
+from holdfast_doctor import documents
+from holdfast_doctor.installation import same_name
 from holdfast_sessions import rewriting
 
 if TYPE_CHECKING:
@@ -43,10 +45,11 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
     checks = [_config(root)]
     if checks[0].outcome is Outcome.FAIL:
         return checks
+    checks += _guard("installation", same_name)
     checks += _guard("plugins", lambda: _plugins(root))
     checks += _trust(root)
-    state = os.path.join(root, *settings.STATE_FOLDERS[inforce.load(root).layout.preset].split("/"))
-    checks += _guard("private state", lambda: _private_state(state))
+    state = statefolder.path(root, inforce.load(root).layout.preset)
+    checks += _guard("private state", lambda: _private_state(root, state))
     checks += _guard("folders", lambda: _folders(root, state))
     checks += _guard("journals", lambda: _journals(state, repair=repair))
     try:
@@ -70,7 +73,7 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
     """The checks that read the store. When its server cannot be asked, the error is shown once and the others are left
     out, because each of them would wait as long."""
     looks: list[tuple[str, Callable[[], Iterator[Check]]]] = [
-        ("documents", lambda: _documents(memory)),
+        ("documents", lambda: documents.look(memory, repair=repair)),
         ("conflicts", lambda: _conflicts(memory, repair=repair)),
         ("stored", lambda: _stored(memory, repair=repair)),
         ("facts", lambda: _facts(memory)),
@@ -154,13 +157,12 @@ def _plugins(root: str) -> Iterator[Check]:
         yield _good("plugins", f"{', '.join(loaded)} loaded" if loaded else "none is enabled")
 
 
-def _private_state(state: str) -> Iterator[Check]:
+def _private_state(root: str, state: str) -> Iterator[Check]:
     private.check(state)
-    told = private.notice(state)
-    if told:
-        message, _, step = told.partition("; ")
-        yield _warn("private state", f"{message}.", f"{step[:1].upper()}{step[1:]}")
-    elif os.path.isdir(state):
+    found = apart(root, state)
+    for loss in found:
+        yield Check(name="private state", outcome=Outcome.FAIL, message=loss.message, next_step=loss.next_step)
+    if not found and os.path.isdir(state):
         yield _good("private state", "created by this user on this machine")
 
 
@@ -211,44 +213,6 @@ def _journals(state: str, *, repair: bool) -> Iterator[Check]:
             yield _bad("journals", error)
     if not broken:
         yield _good("journals", f"{count:,} intact" if count else "none yet")
-
-
-def _documents(memory: Holdfast) -> Iterator[Check]:
-    count = broken = 0
-    for name in memory.store.names():
-        count += 1
-        try:
-            memory.store.read(name)
-        except HoldfastError as error:
-            if isinstance(error, Unavailable) and memory.services.is_remote:
-                raise  # each further document would wait for the server as long
-            broken += 1
-            yield _bad("documents", error)
-    for blocked in _blocked(memory):
-        broken += 1
-        yield _bad("documents", blocked)
-    if not broken:
-        yield _good("documents", f"{count:,} readable" if count else "none yet")
-
-
-def _blocked(memory: Holdfast) -> Iterator[HoldfastError]:
-    """Why the next flush could not write its documents, like a file in place of their folder. One error per folder."""
-    services = memory.services
-    if services.is_remote:
-        return  # its names have no folders
-    today = services.clock().date()
-    seen = {name.rpartition("/")[0] for name in memory.store.names()}
-    failed: list[str] = []
-    for surface in services.layout.base.documents:
-        name = services.layout.name(surface, today)
-        folder = name.rpartition("/")[0]
-        if folder not in seen and not folder.startswith(tuple(failed)) and not name.endswith("/"):
-            seen.add(folder)
-            try:
-                memory.store.read(name)
-            except HoldfastError as error:
-                failed.append(f"{folder}/")
-                yield error
 
 
 def _conflicts(memory: Holdfast, *, repair: bool) -> Iterator[Check]:
@@ -368,7 +332,7 @@ def _of_plugins(memory: Holdfast) -> list[Check]:
     enabled = memory.config.enabled_plugins
     checks: list[Check] = []
     for found in discovery.scan():
-        if found.group == discovery.CHECKS and (found.distribution == "holdfast" or found.name in enabled):
+        if found.group == discovery.CHECKS and (found.distribution == discovery.OWN or found.name in enabled):
             checks += _guard(found.name, partial(_asked, found, memory))
     return checks
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-
-from holdfast.config import inforce, settings
+from holdfast.config import inforce, statefolder
 from holdfast.errors import NotTrusted, PluginError, StorageError
 from holdfast.plugin import discovery
 from holdfast.plugin.discovery import Status, statuses
@@ -30,6 +28,6 @@ def _without_store(root: str, error: NotTrusted | PluginError | StorageError) ->
         PluginSettings(name, config.plugin(name).deadline_s, config.plugin(name).settings)
         for name in config.enabled_plugins
     ]
-    state = os.path.join(root, settings.STATE_FOLDERS[config.layout.preset])
+    state = statefolder.path(root, config.layout.preset)
     dispatch.load(enabled, found, root=root, state=state)
     return statuses(dispatch.statuses, found, config.storage.backend, error=error)

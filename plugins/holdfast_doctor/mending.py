@@ -14,7 +14,7 @@ from attrs import frozen
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError
-from holdfast.flush import closings, curated, handoff, notes
+from holdfast.flush import curated, handoff, notes
 from holdfast.fs import durable, private
 from holdfast.journal.journal import Journal, file_stem
 from holdfast_data_loss import audit, tally
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
 
 _INSTEAD = re.compile(r"(.*?)(?: \(instead of: (.*)\))?")
-_OPEN = "\nWork is open.\n"
 
 
 @frozen(kw_only=True)
@@ -62,7 +61,7 @@ def _mended(services: Services, loss: Loss, losses: Sequence[Loss]) -> Mended:
         if services.store.provenance is not None:
             services.store.provenance.delete(loss.name)
         return Mended(loss=loss, message=f"{loss.message} No journal holds its text, so it was recorded as deleted")
-    if loss.kind == "damaged":
+    if loss.kind == "damaged":  # a document that could be repaired is repaired by now
         return Mended(loss=loss, message=loss.message.rstrip("."), whole=False)
     if loss.kind == "journal":
         return _without(services, loss)
@@ -119,46 +118,42 @@ def _block(services: Services, loss: Loss, receipt: Receipt) -> Mended:
     if not receipt.summary:
         return Mended(loss=loss, message=f"{loss.message} The journal does not hold its text", whole=False)
     block, header = audit.rebuilt(receipt), notes.header(receipt.at.date())
-    block = services.gate.admit(block, surface=Surface.DAILY, name=loss.name)
-    services.store.append(Surface.DAILY, loss.name, block, header, receipt.flush_id)
-    return Mended(loss=loss, message=f"{receipt.flush_id} of session {receipt.session_id} is in {loss.name} again")
+    surface, block_id = Surface.DAILY, receipt.flush_id
+    if loss.written is not None and loss.written.surface == Surface.TRAIL:
+        surface, block_id = Surface.TRAIL, block_id.partition("-")[0]
+        block, header = _trail(services, receipt, block, block_id), notes.summary_header(receipt.at.date())
+    block = services.gate.admit(block, surface=surface, name=loss.name)
+    services.store.append(surface, loss.name, block, header, block_id)
+    return Mended(loss=loss, message=f"{block_id} of session {receipt.session_id} is in {loss.name} again")
+
+
+def _trail(services: Services, receipt: Receipt, note: str, block_id: str) -> str:
+    """The daily summary's block, from that of the daily note."""
+    from holdfast.models import Payload, StateMutation
+
+    [block] = notes.blocks(note)
+    stated = []
+    for item in block.items("State"):
+        kind, _, rest = item.partition(" of ")
+        target, _, summary = rest.partition(": ")
+        stated.append(StateMutation(kind=kind, target=target, summary=summary))
+    name = services.layout.name(Surface.DAILY, receipt.at.date())
+    return notes.summary_block(
+        Payload(state_mutations=stated),
+        block_id=block_id,
+        flush_id=receipt.flush_id,
+        note=name,
+        session=receipt.session_id,
+        at=receipt.at,
+    )
 
 
 def _handoff(services: Services, loss: Loss) -> Mended:
-    """The open work of every session whose last flush left some open."""
-    entries = []
-    for receipt in sorted(audit.last_receipts(services), key=lambda r: r.at, reverse=True):
-        decided = closings.of_flush(services.state, receipt.session_id, receipt.flush_id)
-        if decided is not None and decided.open and decided.work is not None:
-            entries.append(handoff.reopened(decided.work, decided.because))
-            continue
-        if decided is not None or _OPEN not in f"\n{receipt.summary}\n":
-            continue
-        if not any(w.surface == Surface.HANDOFF for w in receipt.written):
-            continue
-        [block] = notes.blocks(audit.rebuilt(receipt))
-        blockers = block.items("Blocker")
-        entries.append(
-            handoff.Work(
-                session=receipt.session_id,
-                flush=receipt.flush_id,
-                note=services.layout.name(Surface.DAILY, receipt.at.date()),
-                objective=block.objective,
-                active_task=block.objective,
-                branch="none",
-                blocker="; ".join(blockers) or "none",
-                next_action="; ".join(block.items("Next step")),
-                facts=block.items("Fact"),
-                blockers=blockers,
-                artifacts=block.items("Artifact"),
-                follow_ups=block.items("Promised"),
-                derived=True,
-            )
-        )
+    entries = audit.open_work(services)
     text = services.gate.admit(handoff.render(entries), surface=Surface.HANDOFF, name=loss.name)
     services.store.change(Surface.HANDOFF, loss.name, lambda there: text if there is None else there)
     number = f"{len(entries)} open" if entries else "nothing open"
-    return Mended(loss=loss, message=f"{loss.name} is rebuilt from the last receipts, with {number}. Branches are lost")
+    return Mended(loss=loss, message=f"{loss.name} is rebuilt from the last receipts, with {number}")
 
 
 def _curated(services: Services, loss: Loss, surface: str) -> Mended:

@@ -13,6 +13,7 @@ from holdfast.errors import Corrupt
 from holdfast.flush import handoff
 from holdfast.fs import durable, private
 from holdfast.text import conflicts
+from holdfast_data_loss import audit
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
@@ -65,7 +66,12 @@ def _facts(services: Services, *, repair: bool) -> Iterator[Found]:
         return
     keep(services, services.config.storage.facts, damage.data)
     backend.repair_facts()
-    message = f"{services.config.storage.facts} can be read again, and a backup was kept"
+    before = backend.count_facts()
+    services.facts.restore(audit.flushes(services))
+    again = backend.count_facts() - before
+    message = (
+        f"{services.config.storage.facts} can be read again, and a backup was kept. Stated facts put back: {again}"
+    )
     yield Found(message=message, repaired=True)
 
 

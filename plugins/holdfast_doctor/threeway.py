@@ -1,8 +1,9 @@
 """Three-way merge of a memory file, for git. The result does not depend on which side is ours.
 
 Facts are merged by id, notes by block, the handoff by session, and other documents by line. An item that only one side
-changed or removed is taken from that side. If both sides changed it, both versions stay. If one side removed a fact or
-a note's block, it is removed. Equal facts are one fact with the origins of both.
+changed is taken from that side. If both sides changed it, both versions stay. A fact or a note's block is removed when
+a side has its tombstone. One that is only absent stays, because a crash, a full disk or an editor can lose it. Equal
+facts are one fact with the origins of both.
 """
 
 from __future__ import annotations
@@ -10,39 +11,86 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any, TypeVar
 from zlib import crc32
 
 from holdfast.errors import Corrupt
 from holdfast.facts.factrules import duplicate_key
-from holdfast.flush import handoff
+from holdfast.flush import handoff, notes
+from holdfast.storage import tombstone
 from holdfast.text import conflicts, untrusted
 from holdfast_facts.store import origins
 
 _Item = TypeVar("_Item")
 _BLOCK = re.compile(r"^## .*\n<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
+_GONE = re.compile(r"^<!-- holdfast:gone \S+ -->\n", re.MULTILINE)
 _AT = re.compile(r"^<!-- at=(\S+) session=", re.MULTILINE)
 
 
 def merge(base: str, ours: str, theirs: str, name: str) -> str:
     """The merged text of the file ``name``; its end decides the kind. Raises: Corrupt when a side is damaged."""
+    for side in (ours, theirs):
+        if problem := damage(base, side, name):
+            raise Corrupt(problem, next_step="Repair it on its branch, then merge again.")
+    if damage("", base, name):
+        base = ""  # both sides have been repaired since, so both are kept
     if ours == theirs or theirs == base:
         return ours
     if ours == base:
         return theirs
-    for text in (ours, theirs):
-        if conflicts.find(text):
-            raise Corrupt(f"{name} already has conflict markers.", next_step="`holdfast doctor --fix` repairs it.")
     one, two = sorted((ours, theirs))
-    if name.endswith("facts.jsonl"):
+    if _is_facts(name):
         return _facts(base, one, two, name)
     if one.startswith("+++\n") and two.startswith("+++\n"):
         return _handoff(base, one, two, name)
-    if _BLOCK.search(one) and _BLOCK.search(two):
+    if _BLOCK.search(one) or _BLOCK.search(two):
         return _notes(base, one, two)
     return _lines(base, one, two)
+
+
+def damage(base: str, side: str, name: str) -> str:
+    """Why ``side``, which came from ``base``, cannot be merged, as a sentence. Empty when it can."""
+    if base.strip() and not side.strip():
+        return f"{name} is empty on one side of the merge."
+    grows = _is_facts(name) or _BLOCK.search(base)  # what a person removes from other documents can be their end
+    if side != base and base.startswith(side) and (grows or not side.endswith("\n")):
+        return f"{name} is cut off on one side of the merge."
+    if "\0" in side:
+        return f"{name} has zeros instead of text on one side of the merge."
+    if conflicts.find(side):
+        return f"{name} already has conflict markers on one side of the merge."
+    try:
+        if _is_facts(name):
+            _live(side, name)
+        elif base.startswith("+++\n") or side.startswith("+++\n"):
+            handoff.parse(side, name)
+    except Corrupt as error:
+        return error.message
+    return ""
+
+
+def _is_facts(name: str) -> bool:
+    return name.endswith("facts.jsonl")
+
+
+def _sides(
+    base: Mapping[str, _Item], sides: Sequence[Mapping[str, _Item]], gone: Sequence[Collection[str]]
+) -> Iterator[dict[str, _Item]]:
+    """The items of both sides. An item that is absent without a tombstone is as it was. One that only the other side
+    knows to be removed is not there. ``gone`` are the tombstones of the base and the sides."""
+    for side, own, other in ((sides[0], gone[1], gone[2]), (sides[1], gone[2], gone[1])):
+        late = {*other} - {*gone[0]}
+        new = {key: item for key, item in side.items() if key in base or tombstone(key) not in late}
+        yield {**{key: item for key, item in base.items() if tombstone(key) not in own}, **new}
+
+
+def _stones(gone: Sequence[Collection[str]], known: Iterable[str], left: Iterable[str]) -> list[str]:
+    """The tombstones after the merge, first those of the base. ``known`` and ``left`` are ids before and after it."""
+    here = set(map(tombstone, left))
+    new = {*map(tombstone, known), *gone[1], *gone[2]} - {*gone[0]}
+    return [stone for stone in (*gone[0], *sorted(new)) if stone not in here]
 
 
 def _by_key(
@@ -74,7 +122,9 @@ def _facts(base: str, one: str, two: str, name: str) -> str:
         stays = ({**f, "source": origins.left(_source(f), _source(was))} for f in (a, b) if f is not None)
         return (f for f in stays if origins.of(_source(f)))
 
-    sides = [_live(text, name) for text in (base, one, two)]
+    read = [_live(text, name) for text in (base, one, two)]
+    gone = [stones for _, stones in read]
+    sides = [read[0][0], *_sides(read[0][0], [facts for facts, _ in read[1:]], gone)]
     shared = {_key(fact) for fact in sides[1].values()} & {_key(fact) for fact in sides[2].values()}
     found = _by_key(sides[0], sides[1], sides[2], both)
     kept: dict[str, dict[str, Any]] = {}
@@ -89,9 +139,13 @@ def _facts(base: str, one: str, two: str, name: str) -> str:
         kept[key] = fact
         ids.add(fact["id"])
     was, mine, theirs = ([_places(side)[key] for key in kept] for side in sides)
-    gone = (old - (a & b) for old, a, b in zip(was, mine, theirs, strict=True))
-    stated = (_without(*pair) for pair in zip(kept.values(), gone, strict=True))
-    return "".join(_sealed(fact) for fact in stated if fact is not None)
+    withdrawn = (old - (a & b) for old, a, b in zip(was, mine, theirs, strict=True))
+    stated = (_without(*pair) for pair in zip(kept.values(), withdrawn, strict=True))
+    left = [fact for fact in stated if fact is not None]
+    known = [fact_id for facts, _ in read for fact_id in facts]
+    stones = _stones(gone, known, (fact["id"] for fact in left))
+    head = _sealed({"op": "gone", "ids": stones}) if stones else ""
+    return head + "".join(map(_sealed, left))
 
 
 def _places(facts: Mapping[str, dict[str, Any]]) -> defaultdict[str, frozenset[str]]:
@@ -124,19 +178,25 @@ def _source(fact: Mapping[str, Any] | None) -> str:
     return source if isinstance(source, str) else ""
 
 
-def _live(text: str, name: str) -> dict[str, dict[str, Any]]:
+def _live(text: str, name: str) -> tuple[dict[str, dict[str, Any]], dict[str, None]]:
+    """The facts by id, and the tombstones. Raises: Corrupt."""
     facts: dict[str, dict[str, Any]] = {}
+    gone: dict[str, None] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
             record = untrusted.from_json(line)
-            for gone in record.pop("evicts", ()):
-                facts.pop(gone, None)
+            op, leaves = record.pop("op", "add"), record.pop("evicts", [])
             record.pop("crc", None)
-            if record.pop("op", "add") == "delete":
-                facts.pop(record["id"], None)
-            else:
+            if op == "gone":
+                gone.update(dict.fromkeys(map(str, record["ids"])))
+                continue
+            for fact_id in (record["id"],) if op == "delete" else leaves:
+                facts.pop(fact_id, None)
+                gone[tombstone(fact_id)] = None
+            if op != "delete":
+                gone.pop(tombstone(record["id"]), None)
                 record["content"], record["createdAt"], record["confidence"] = (
                     str(record["content"]), str(record["createdAt"]), float(record["confidence"]),
                 )  # fmt: skip
@@ -144,7 +204,7 @@ def _live(text: str, name: str) -> dict[str, dict[str, Any]]:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             step = "Repair the line on its branch, then merge again."
             raise Corrupt(f"Line {number} of {name} is not a fact.", next_step=step) from error
-    return facts
+    return facts, gone
 
 
 def _other_id(text: str) -> str:
@@ -169,16 +229,18 @@ def _handoff(base: str, one: str, two: str, name: str) -> str:
         for t in (base, one, two)
     ]
     merged = sorted(_by_key(entries[0], entries[1], entries[2], both), key=lambda w: w.session)
-    return handoff.render(sorted(merged, key=lambda w: w.at, reverse=True))
+    return handoff.render(handoff.newest(merged))
 
 
 def _notes(base: str, one: str, two: str) -> str:
     heads: list[str] = []
     blocks: list[dict[str, str]] = []
+    gone = [notes.tombstones(text) for text in (base, one, two)]
     when: dict[str, str] = {}
     for text in (base, one, two):
+        text = _GONE.sub("", text)
         found = list(_BLOCK.finditer(text))
-        heads.append(text[: found[0].start()] if found else text)
+        heads.append((text[: found[0].start()] if found else text).rstrip("\n") + "\n")
         mine: dict[str, str] = {}
         at = ""
         for block, end in zip(found, [*(m.start() for m in found[1:]), len(text)][: len(found)], strict=True):
@@ -190,13 +252,15 @@ def _notes(base: str, one: str, two: str) -> str:
         blocks.append(mine)
 
     def both(was: str | None, a: str | None, b: str | None) -> Iterable[str]:
-        # Notes only grow, so a block that one side removed was purged there, and must not come back.
-        return (_lines(was or "", a, b),) if a is not None and b is not None else ()
+        return (_lines(was or "", a, b),) if a is not None and b is not None else ()  # what was purged stays so
 
-    merged = list(_by_key(blocks[0], blocks[1], blocks[2], both))
+    was, a, b = (blocks[0], *_sides(blocks[0], blocks[1:], gone))
+    merged = list(_by_key(was, a, b, both))
     merged.sort(key=lambda part: ((m := _BLOCK.match(part)) and (when.get(m[1], ""), m[1])) or ("", ""))
     head = heads[1] if heads[1] == heads[2] else _lines(*heads)
-    return "\n\n".join([head.rstrip("\n"), *merged]) + "\n"
+    text = "\n\n".join([head.rstrip("\n"), *merged]) + "\n"
+    known = [block for side in blocks for block in side]
+    return notes.buried(text, _stones(gone, known, notes.block_ids(text)))
 
 
 def _lines(base: str, one: str, two: str) -> str:

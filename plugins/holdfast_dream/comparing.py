@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import same_key
 from holdfast_dream.consolidate import Before
-from holdfast_dream.dreamlog import Gone, Supported
+from holdfast_dream.dreamlog import DreamResult, Gone, Supported
 from holdfast_dream.grounding import ground
-from holdfast_dream.grounding.restating import Relation
-
-#: Minimum score of :func:`holdfast_dream.grounding.ground` for an old item to count as merged into the new one.
-_SAYS_THE_SAME: Final = 0.5
 
 
 class Compared(NamedTuple):
@@ -31,12 +27,13 @@ def compare(
     after: Sequence[str],
     sources: tuple[tuple[str, str], ...],
     *,
-    archived: Iterable[Gone],
-    refused: Iterable[Gone],
+    result: DreamResult,
+    days: Mapping[str, str],
 ) -> Compared:
-    """Compare the items ``before`` with those ``after``, parsed from ``new``. ``archived`` items are in
-    neither list of old items. A reason in ``refused`` explains a dropped item."""
-    still = {duplicate_key(text) for text in after} | {duplicate_key(one.text) for one in archived}
+    """Compare the items ``before`` with those ``after``, parsed from ``new``. The ``archived`` items of ``result`` are
+    in neither list of old items. A reason in its ``refused`` explains a dropped item. ``days`` has the day on which an
+    old item was last said."""
+    still = {same_key(text) for text in after} | {same_key(one.text) for one in result.archived}
     lines = [
         Supported(
             text=found.text,
@@ -45,23 +42,27 @@ def compare(
         )
         for found in ground(after, sources)
     ]
-    # An old item counts as merged when the new memory supports it as a source.
+    # An old item that a model left out counts as merged when a new one has all its words, and proves it.
     merged: list[Gone] = []
     older: list[Gone] = []
     dropped: list[Gone] = []
     newer = before.replaced(after)
-    reasons = {duplicate_key(one.text): one.reason for one in refused}
+    reasons = {same_key(one.text): one.reason for one in result.refused}
     there = new.splitlines()
-    gone = [text for text in before.texts if duplicate_key(text) not in still]
+    gone = [text for text in before.texts if same_key(text) not in still]
     for found in ground(gone, [("new", new)]):
         best = found.supports[0] if found.supports else None
-        heir, what = newer.get(found.text, ("", Relation.OTHER))
-        if heir:
-            one = Gone(text=found.text, reason=f"now: {heir}")
-            (merged if what is Relation.SAME else older).append(one)
-        elif best is not None and found.ok and best.score >= _SAYS_THE_SAME:
-            merged.append(Gone(text=found.text, reason=f"now in: {there[best.line - 1].removeprefix('- ')}"))
+        if heir := newer.get(found.text):
+            older.append(Gone(text=found.text, reason=f"now: {heir}", said=days.get(found.text, "")))
+        elif best is not None and found.ok and _holds(line := there[best.line - 1].removeprefix("- "), found.text):
+            merged.append(Gone(text=found.text, reason=f"now in: {line}"))
         else:
-            reason = reasons.get(duplicate_key(found.text), "left out by the dream")
+            reason = reasons.get(same_key(found.text), "left out by the dream")
             dropped.append(Gone(text=found.text, reason=reason))
     return Compared(lines, merged, older, dropped)
+
+
+def _holds(new: str, old: str) -> bool:
+    """Whether ``new`` has all words of ``old`` in their order."""
+    rest = iter(same_key(new).split())
+    return all(word in rest for word in same_key(old).split())

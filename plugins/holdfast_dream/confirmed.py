@@ -17,7 +17,7 @@ from attrs import frozen
 
 from holdfast.config.serde import structure, unstructure
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import same_key
 from holdfast.fs import durable, private, safeopen
 from holdfast.storage import sha256_of
 from holdfast.text import untrusted
@@ -32,12 +32,18 @@ _MOST: Final = 12
 
 @frozen(kw_only=True)
 class Confirmation:
-    """``count`` is the number of days on which the item was said; ``by`` the document that said it last."""
+    """``count`` is the number of days on which the item was said; ``by`` the document that said it last. For an item
+    that no document said, the times only order the items."""
 
     first: datetime
     last: datetime
     count: int = 1
     by: str = BY_HAND
+
+    @property
+    def is_said(self) -> bool:
+        """Whether a note said the item, so that its times are known."""
+        return self.by != BY_HAND
 
     @property
     def weight(self) -> float:
@@ -47,7 +53,7 @@ class Confirmation:
 
 def key_of(text: str) -> str:
     """An item's key. It changes with the words, but not with case or surrounding whitespace."""
-    return sha256_of(duplicate_key(text).encode("utf-8", "surrogatepass"))[:24]
+    return sha256_of(same_key(text).encode("utf-8", "surrogatepass"))[:24]
 
 
 def load(state: str) -> dict[str, Confirmation]:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import evolve
 
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import Known, same_key
 from holdfast.flush import notes
 from holdfast_dream import confirmed
 from holdfast_dream.confirmed import Confirmation
-from holdfast_dream.grounding.restating import Known, Relation, read
 from holdfast_dream.memorytext import Item
 
 if TYPE_CHECKING:
@@ -42,10 +41,9 @@ def statements(read_notes: Iterable[Note]) -> tuple[list[Statement], Counter[str
     """The newest facts and decisions of the notes, oldest first, and the number of older ones left out of each note."""
     found: deque[Statement] = deque(maxlen=MOST_STATEMENTS)
     unread: Counter[str] = Counter()
+    reached: dict[str, datetime] = {}
     for day, name, text in read_notes:
-        at = datetime(day.year, day.month, day.day, tzinfo=UTC)
-        for block in notes.blocks(text):
-            at = block.at or at
+        for block, at in notes.in_order(text, datetime(day.year, day.month, day.day, tzinfo=UTC), reached):
             for said in block.items(*LABELS):
                 if len(found) == MOST_STATEMENTS:
                     unread[found[0].source] += 1
@@ -58,31 +56,27 @@ class Before:
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = list(texts)
-        self._keys = {duplicate_key(text) for text in self.texts}
+        self._keys = {same_key(text) for text in self.texts}
 
     def has(self, text: str) -> bool:
         """Whether it has this item, with the same key."""
-        return duplicate_key(text) in self._keys
+        return same_key(text) in self._keys
 
     def __len__(self) -> int:
         """The number of different items."""
         return len(self._keys)
 
     @cached_property
-    def _known(self) -> Known:
-        known = Known()
+    def _known(self) -> Known[str]:
+        known = Known[str]()
         for text in self.texts:
-            known.add(text, read(text))
+            known.add(text, text)
         return known
 
-    def replaced(self, after: Iterable[str]) -> dict[str, tuple[str, Relation]]:
-        """The items repeated or replaced in ``after`` -> the new item, and which of the two happened."""
-        found: dict[str, tuple[str, Relation]] = {}
-        for text in after:
-            if not self.has(text):
-                for old, what in self._known.related(read(text)):
-                    found[old] = (text, what)
-        return found
+    def replaced(self, after: Iterable[str]) -> dict[str, str]:
+        """The items that a new one in ``after`` replaces -> the new one."""
+        new = (text for text in after if not self.has(text))
+        return {old: text for text in new for old, _ in self._known.related(text)}
 
 
 def without_older(
@@ -149,41 +143,18 @@ def updated(
     record: Mapping[str, Confirmation],
     items: Iterable[str],
     said: Sequence[tuple[str, datetime, str]],
-    heirs: Mapping[str, str],
     now: datetime,
 ) -> dict[str, Confirmation]:
-    """The record for ``items``, with the statements ``said`` (text, time, document), oldest first.
-
-    ``heirs`` maps removed items to the item that now says the same and takes over their confirmations.
-    """
-    known = Known()
-    found: dict[str, Confirmation] = {}
-    texts: dict[str, str] = {}
-    for text in items:
-        key = confirmed.key_of(text)
-        texts[key] = text
-        if key in record:
-            found[key] = record[key]
-        known.add(key, read(text))
-    for old, new in heirs.items():
-        before, key = record.get(confirmed.key_of(old)), confirmed.key_of(new)
-        if before is not None and key in texts:
-            mine = found.get(key, before)
-            found[key] = evolve(
-                mine,
-                first=min(mine.first, before.first),
-                last=max(mine.last, before.last),
-                count=max(mine.count, before.count),
-            )
+    """The record for ``items``, with the statements ``said`` (text, time, document), oldest first."""
+    texts = {confirmed.key_of(text) for text in items}
+    found = {key: record[key] for key in texts if key in record}
     for text, at, document in said:
-        exact = confirmed.key_of(text)
-        keys = [exact] if exact in texts else list(known.same(read(text)))
-        for key in keys:
-            heard = found.get(key)
-            if heard is None:
-                found[key] = Confirmation(first=at, last=at, by=document)
-            elif at > heard.last:
-                another = at.date() > heard.last.date()
-                found[key] = evolve(heard, last=at, count=heard.count + another, by=document)
+        key = confirmed.key_of(text)
+        heard = found.get(key)
+        if key in texts and (heard is None or (at > heard.last and not heard.is_said)):
+            found[key] = Confirmation(first=at, last=at, by=document)
+        elif heard is not None and at > heard.last:
+            another = at.date() > heard.last.date()
+            found[key] = evolve(heard, last=at, count=heard.count + another, by=document)
     since = now if record else now - confirmed.WORTH  # items from before the record are older than the notes
     return {key: found.get(key) or Confirmation(first=since, last=since) for key in texts}

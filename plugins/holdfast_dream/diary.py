@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, date
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from holdfast.config.serde import stamp
 from holdfast.flush.notes import comment
 from holdfast.storage import block_marker
+from holdfast.text import ownlines
 from holdfast.text.plain import one_line
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 def header(day: date) -> str:
     """The first line of a new diary."""
-    return f"# Dream Diary: {day.isoformat()}\n"
+    return ownlines.line(ownlines.DIARY_HEADER, day.isoformat()) + "\n"
 
 
 def render(result: DreamResult, block_id: str, told: str) -> str:
@@ -28,22 +30,30 @@ def render(result: DreamResult, block_id: str, told: str) -> str:
     return _block(
         result,
         block_id,
-        f"## Dream ({result.at:%H:%M})",
+        _heading(ownlines.DREAM_TITLE, result),
         [
             _quoted(told) if told.strip() else generated(result),
-            _part("What was read", _read(result)),
-            _part("What was kept", _kept(len(result.kept))),
-            _part("What was added", (f"{line.text}{_from(line.sources)}" for line in result.lines if not line.kept)),
-            _part("What a model judged to be in the notes", (f"{one.text} ({one.reason})" for one in result.judged)),
-            _part("What was quoted from the notes", (f"{one.text} ({one.reason})" for one in result.quoted)),
-            _part("What was merged", (f"{gone.text} ({gone.reason})" for gone in result.merged)),
-            _part("What was replaced", (f"{gone.text} ({gone.reason})" for gone in result.replaced)),
-            _part("What was archived", (f"{gone.text} ({gone.reason})" for gone in result.archived)),
-            _part("What was dropped", (f"{gone.text} ({gone.reason})" for gone in result.dropped)),
-            _part("What was refused", (f"{gone.text} ({gone.reason})" for gone in result.refused)),
-            _part("Warnings", result.warnings),
+            _part(ownlines.READ, _read(result)),
+            _part(ownlines.KEPT, _kept(len(result.kept))),
+            _part(ownlines.ADDED, (f"{line.text}{_from(line.sources)}" for line in result.lines if not line.kept)),
+            _part(ownlines.JUDGED, (f"{one.text} ({one.reason})" for one in result.judged)),
+            _part(ownlines.FROM_NOTES, (f"{one.text} ({one.reason})" for one in result.quoted)),
+            _part(ownlines.MERGED, (f"{gone.text} ({gone.reason})" for gone in result.merged)),
+            _part(
+                ownlines.REPLACED,
+                (f"{gone.text} ({gone.reason})" for gone in result.replaced),
+                (gone.said for gone in result.replaced),
+            ),
+            _part(ownlines.ARCHIVED, (f"{gone.text} ({gone.reason})" for gone in result.archived)),
+            _part(ownlines.DROPPED, (f"{gone.text} ({gone.reason})" for gone in result.dropped)),
+            _part(ownlines.REFUSED, (f"{gone.text} ({gone.reason})" for gone in result.refused)),
+            _part(ownlines.WARNINGS, result.warnings),
         ],
     )
+
+
+def _heading(title: str, result: DreamResult) -> str:
+    return ownlines.line(ownlines.BLOCK, title, f"{result.at:%H:%M}")
 
 
 def not_applied(result: DreamResult, block_id: str, reason: str) -> str:
@@ -51,14 +61,14 @@ def not_applied(result: DreamResult, block_id: str, reason: str) -> str:
     return _block(
         result,
         block_id,
-        f"## Dream not applied ({result.at:%H:%M})",
+        _heading(ownlines.NOT_APPLIED_TITLE, result),
         [f"MEMORY.md stayed as it was: {one_line(reason)}"],
     )
 
 
 def undone(result: DreamResult, block_id: str) -> str:
     """The diary block for an undo."""
-    return _block(result, block_id, f"## Dream undone ({result.at:%H:%M})", [one_line(result.reason)])
+    return _block(result, block_id, _heading(ownlines.UNDONE_TITLE, result), [one_line(result.reason)])
 
 
 def generated(result: DreamResult) -> str:
@@ -66,7 +76,7 @@ def generated(result: DreamResult) -> str:
     parts = [f"{len(result.kept)} kept", f"{len(result.added)} added", f"{len(result.merged)} merged"]
     parts += [f"{len(result.dropped)} dropped", f"{len(result.refused)} refused"]
     parts += [f"{number} {what}" for number, what in _moved(result) if number]
-    return f"Items: {', '.join(parts)}."
+    return ownlines.line(ownlines.COUNTS, ", ".join(parts))
 
 
 def _moved(result: DreamResult) -> list[tuple[int, str]]:
@@ -76,8 +86,8 @@ def _moved(result: DreamResult) -> list[tuple[int, str]]:
 def archived(result: DreamResult, block_id: str, *, rest: str = "") -> str:
     """The archive block with a run's items that no longer fit into MEMORY.md, and the ``rest``, one item per line."""
     lines = "\n".join(f"- {one_line(gone.text)} ({one_line(gone.reason)})" for gone in result.archived)
-    title = f"## Archived ({result.at:%Y-%m-%d %H:%M})"
-    return _block(result, block_id, title, [lines, f"Not compared:\n\n{rest.rstrip()}" if rest else ""])
+    title = ownlines.line(ownlines.ARCHIVED_BLOCK, ownlines.ARCHIVED_TITLE, *f"{result.at:%Y-%m-%d %H:%M}".split())
+    return _block(result, block_id, title, [lines, f"{ownlines.NOT_COMPARED}\n\n{rest.rstrip()}" if rest else ""])
 
 
 def _block(result: DreamResult, block_id: str, title: str, parts: list[str]) -> str:
@@ -87,16 +97,18 @@ def _block(result: DreamResult, block_id: str, title: str, parts: list[str]) -> 
 
 
 def _read(result: DreamResult) -> list[str]:
-    return [*result.read, *(f"{name}: not read, there was too much" for name in result.left_out)]
+    return [*result.read, *(ownlines.line(ownlines.NOT_READ, name) for name in result.left_out)]
 
 
 def _kept(number: int) -> list[str]:
-    return [f"{number} {'item stays as it was' if number == 1 else 'items stay as they were'}"] if number else []
+    return [ownlines.ONE_STAYS if number == 1 else ownlines.line(ownlines.ITEMS_STAY, str(number))] if number else []
 
 
-def _part(title: str, lines: Iterable[str]) -> str:
-    found = [f"- {one_line(line)}" for line in lines]
-    return "\n".join([f"### {title}", "", *found]) if found else ""
+def _part(title: str, lines: Iterable[str], said: Iterable[str] = ()) -> str:
+    """``lines`` as a list under a title, with the days on which they were last ``said``, where known."""
+    pairs = zip_longest(map(one_line, lines), said, fillvalue="")
+    found = [f"- {line}\n  {ownlines.line(ownlines.LAST_SAID, day)}" if day else f"- {line}" for line, day in pairs]
+    return "\n".join([ownlines.line(ownlines.PART, title), "", *found]) if found else ""
 
 
 def _from(sources: tuple[str, ...]) -> str:

@@ -41,10 +41,12 @@ class Status(StrEnum):
 
 @frozen(kw_only=True)
 class Gone:
-    """A line missing from the new memory, and the reason."""
+    """A line missing from the new memory, and the reason. ``said`` is the day on which it was last said, as
+    YYYY-MM-DD; empty when it is unknown."""
 
     text: str
     reason: str
+    said: str = ""
 
 
 @frozen(kw_only=True)

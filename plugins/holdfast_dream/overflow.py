@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from typing import Final, NamedTuple
 
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import same_key
 from holdfast.text.plain import one_line
 from holdfast_dream import confirmed
 from holdfast_dream.memorytext import Item, Memory, Title, parts
@@ -43,12 +43,12 @@ def considered(text: str, record: Container[str], most: int) -> Considered:
     known: set[str] = set()
     for item in _items(text):
         if len(known) < most and confirmed.key_of(item.text) in record:
-            known.add(duplicate_key(item.text))
+            known.add(same_key(item.text))
     kept: dict[str, Item] = {}
     room = most - len(known)  # for items without a record
     rest, count = bytearray(), 0
     for item in _items(text):
-        key = duplicate_key(item.text)
+        key = same_key(item.text)
         if key in kept:
             continue
         if key in known or room > 0:

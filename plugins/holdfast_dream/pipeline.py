@@ -21,11 +21,12 @@ from attrs import define, evolve, field
 from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Conflict, HoldfastError, Refused, Unavailable
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import same_key
 from holdfast.fs import paths
 from holdfast.models import DreamSources
 from holdfast.plugin.progress import report
 from holdfast.storage import ABSENT
+from holdfast.text import ownlines
 from holdfast.text.lazy import log
 from holdfast_authorship import hostile, witness
 from holdfast_dream import confirmed, consolidate, dreamlog, held, memorytext, overflow
@@ -252,7 +253,7 @@ class _Run:
                 held.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
             raise
         report(3, _STAGES, "Comparing with the memory before")
-        after = self._compare(before, new, sources)
+        after = self._compare(before, new, sources, record)
         del evidence
         self.note(diff="".join(diff(old, new, name)))
         self._guard(before, after)
@@ -325,7 +326,7 @@ class _Run:
             if room < 0:
                 left.insert(0, note)
             else:
-                text = hostile.withheld(text, self.heard.is_own)  # no dreamer reads it, and it yields no item
+                text = ownlines.without(hostile.withheld(text, self.heard.is_own))  # none of it yields an item
                 taken.insert(0, (note, self._masked(Surface.DAILY, note, text)))
         if not taken:
             raise NotApplied(
@@ -350,8 +351,9 @@ class _Run:
         refused = [Gone(text=text, reason="not an item") for text in wanted.prose]
         items, seen = [], set[str]()
         for item in wanted.items:
-            key = duplicate_key(item.text)
-            if key in seen:
+            key = same_key(item.text)
+            own = ownlines.is_own(item.text) or ownlines.is_own(f"- {item.text}")
+            if key in seen or (own and not before.has(item.text)):
                 continue
             seen.add(key)
             if not before.has(item.text) and len(item.text.split()) < 2 and item.text.isascii():
@@ -450,10 +452,18 @@ class _Run:
             self.note(warnings=(*self.result.warnings, warning))
         return kept
 
-    def _compare(self, before: consolidate.Before, new: str, sources: tuple[tuple[str, str], ...]) -> list[str]:
+    def _compare(
+        self,
+        before: consolidate.Before,
+        new: str,
+        sources: tuple[tuple[str, str], ...],
+        record: Mapping[str, Confirmation],
+    ) -> list[str]:
         """Record every line's outcome, with its evidence. Returns the new memory's items."""
         after = [item.text for item in memorytext.read(new).items]
-        found = compare(before, new, after, sources, archived=self.result.archived, refused=self.result.refused)
+        times = self._times(before.texts, record)
+        days = {text: f"{at.astimezone(self.services.config.tz):%Y-%m-%d}" for text, at in times}
+        found = compare(before, new, after, sources, result=self.result, days=days)
         self.note(
             lines=found.lines,
             kept=[line.text for line in found.lines if line.kept],
@@ -486,4 +496,5 @@ class _Run:
     def _admitted(self, gone: Sequence[Gone]) -> list[Gone]:
         """Refused text in a form safe to record, because it may be a secret."""
         said = admitted_all(self.services, [text for one in gone for text in (one.text, one.reason)])
-        return [Gone(text=text, reason=reason) for text, reason in zip(said[::2], said[1::2], strict=True)]
+        pairs = zip(gone, said[::2], said[1::2], strict=True)
+        return [evolve(one, text=text, reason=reason) for one, text, reason in pairs]

@@ -14,11 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import Known
 from holdfast_dream.grounding import Grounded, ground
 from holdfast_dream.grounding.blocks import blocks, sentences, strip_marks
 from holdfast_dream.grounding.polarity import content_roots
-from holdfast_dream.grounding.restating import Known, read
 from holdfast_dream.memorytext import Item
 
 if TYPE_CHECKING:
@@ -65,19 +64,16 @@ def instead(
     refused = [line.removeprefix("- ") for line, finding in gone if _is_quotable(finding.rule)]
     headings = {item.text: item.heading for item in draft}
     near = quotations([f"- {line}" for line in refused], sources) if refused else {}
-    known, keys = Known(), set[str]()
+    known = Known[str]()
     for item in kept:
-        known.add(item.text, read(item.text))
-        keys.add(duplicate_key(item.text))
+        known.add(item.text, item.text)
     found: list[tuple[Item, str]] = []
     for rank in range(_MOST):  # the best quotation of each line before the second ones
         for line in refused:
             for text in near.get(f"- {line}", ())[rank : rank + 1]:
-                said, key = read(text), duplicate_key(text)
-                if key not in keys and not any(known.related(said)) and not is_barred(text):
+                if not any(known.related(text)) and not is_barred(text):
                     found.append((Item(text=text, heading=headings.get(line, "")), line))
-                    known.add(text, said)
-                    keys.add(key)
+                    known.add(text, text)
     return found[: len(refused)]
 
 

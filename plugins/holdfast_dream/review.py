@@ -8,7 +8,7 @@ from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.errors import Refused
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import same_key
 from holdfast_authorship import witness
 from holdfast_dream import dreamlog, held, memorytext
 from holdfast_dream.dreamlog import DreamResult, Status, Supported
@@ -36,8 +36,8 @@ def accept(services: Services) -> DreamResult:
         found = waiting(services)
         stored = services.store.read(found.name)
         previous = stored.text if stored else None
-        there = {duplicate_key(item.text) for item in memorytext.read(previous or "", prose_is_item=True).items}
-        new = [i.text for i in memorytext.read(found.text).items if duplicate_key(i.text) not in there]
+        there = {same_key(item.text) for item in memorytext.read(previous or "", prose_is_item=True).items}
+        new = [i.text for i in memorytext.read(found.text).items if same_key(i.text) not in there]
         if not found.edited:
             witness.check(services, new, found.name)
         text = services.gate.admit(found.text, surface=Surface.MEMORY, name=found.name, previous=previous)
@@ -81,12 +81,12 @@ def edit(services: Services, text: str) -> Proposal:
         old = next((text for name, text in sources if name == found.name), "")
         new = services.gate.admit(wanted.render(), surface=Surface.MEMORY, name=found.name, previous=old or None)
         items = [item.text for item in memorytext.read(new).items]
-        before = {duplicate_key(i.text) for i in memorytext.read(old, prose_is_item=True).items}
+        before = {same_key(i.text) for i in memorytext.read(old, prose_is_item=True).items}
         lines = [
             Supported(
                 text=line.text,
                 sources=[f"{support.document}:{support.line}" for support in line.supports],
-                kept=duplicate_key(line.text) in before,
+                kept=same_key(line.text) in before,
             )
             for line in ground(items, sources)
         ]

@@ -16,6 +16,7 @@ from holdfast.config.layout import ARCHIVE, Surface
 from holdfast.errors import Conflict, HoldfastError, PluginError, Refused
 from holdfast.fs import durable, paths, private
 from holdfast.storage import ABSENT, block_marker, sha256
+from holdfast.text import ownlines
 from holdfast.text.lazy import log
 from holdfast_dream import diary, dreamlog, held, memorytext
 from holdfast_dream.dreamlog import DreamResult, Status
@@ -96,13 +97,10 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
 def _confirm(services: Services, proposal: Proposal) -> None:
     """Record the statements that confirmed each item of the new memory."""
     from holdfast_dream import confirmed
-    from holdfast_dream.consolidate import Before, updated
-    from holdfast_dream.grounding.restating import Relation
+    from holdfast_dream.consolidate import updated
 
-    gone = [one.text for one in proposal.result.merged]
     items = [item.text for item in memorytext.read(proposal.text).items]
-    heirs = {old: new for old, (new, what) in Before(gone).replaced(items).items() if what is Relation.SAME}
-    record = updated(confirmed.load(services.state), items, proposal.said, heirs, services.now())
+    record = updated(confirmed.load(services.state), items, proposal.said, services.now())
     confirmed.save(services.state, record)
 
 
@@ -120,18 +118,18 @@ def undo(services: Services, *, force: bool = False, dry_run: bool = False) -> D
         text = kept.before if kept.before is not None else memorytext.TITLE + "\n"
         text = services.gate.outgoing(text, surface=Surface.MEMORY, name=kept.name)
         page = services.layout.name(Surface.DIARY, now.date())
-        when = f"{kept.at.astimezone(services.config.tz):%Y-%m-%d %H:%M}"
+        done = kept.at.astimezone(services.config.tz)
         result = DreamResult(
             id=new_id(),
             at=now,
             status=Status.UNDONE,
-            reason=f"The {kept.title} of {when} was undone.",
+            reason=ownlines.line(ownlines.UNDO, kept.title, f"{done:%Y-%m-%d}", f"{done:%H:%M}"),
             next_step="`holdfast dream --undo` restores it.",
             diary=page,
             diff="".join(diff(current, text, kept.name)),
         )
         if dry_run:
-            reason = f"The {kept.title} of {when} would be undone. Nothing was written."
+            reason = f"The {kept.title} of {done:%Y-%m-%d %H:%M} would be undone. Nothing was written."
             result = evolve(result, status=Status.PROPOSED, dry_run=True, reason=reason, next_step="", diary="")
             dreamlog.record(services.state, result)
             return result

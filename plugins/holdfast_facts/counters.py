@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from holdfast.errors import ConfigError
 from holdfast.text import tokens
+from holdfast_memory import extra
 
 Counter: TypeAlias = Callable[[str], int]
 
@@ -37,7 +38,7 @@ def _tiktoken(name: str) -> Counter:
         import tiktoken.load
     except ImportError as error:
         raise ConfigError(
-            "The counter tiktoken is not installed.", next_step="Install it with `pip install 'holdfast[tiktoken]'`."
+            "The counter tiktoken is not installed.", next_step=f"Install it with `{extra('tiktoken')}`."
         ) from error
 
     def refuse(path: str) -> bytes:

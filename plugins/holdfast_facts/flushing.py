@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.flush.interfaces.facts import FactKeeper
 from holdfast_facts.extraction import backlog
-from holdfast_facts.store import factsubject, statedfacts
+from holdfast_facts.store import statedfacts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -24,20 +24,6 @@ class Keeper(FactKeeper):
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    def compares(self, sentences: Iterable[object]) -> bool:
-        return any(isinstance(one, str) and factsubject.subject(one) for one in sentences)
-
-    def out_of_date(self, new: str, lines: Iterable[str]) -> str:
-        if not factsubject.subject(new):
-            return ""
-        old = ""
-        for line in lines:
-            if line == new:
-                return ""
-            if not old and factsubject.replaces(new, line):
-                old = line
-        return old
-
     def settle(
         self,
         found: Gathered | None,
@@ -47,10 +33,11 @@ class Keeper(FactKeeper):
         flush: str,
         payload: Payload | None,
         at: datetime,
+        late: bool,
         stored: Sequence[Fact] | None,
     ) -> tuple[list[str], tuple[str, ...]]:
         return backlog.settle_flush(
-            self._services, found, said, source=session, flush=flush, payload=payload, at=at, stored=stored
+            self._services, found, said, source=session, flush=flush, payload=payload, at=at, late=late, stored=stored
         )
 
     def queue(self, said: Sequence[Message], *, session: str, flush: str) -> tuple[list[str], tuple[str, ...]]:
@@ -59,13 +46,16 @@ class Keeper(FactKeeper):
     def complete(self, session: Session, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
         return backlog.completed(self._services, session, receipt, queued, found)
 
-    def state(self, payload: Payload, *, flush: str, at: datetime) -> None:
-        statedfacts.store(self._services, payload, flush=flush, at=at, turns=())
+    def state(self, payload: Payload, *, session: str, flush: str, at: datetime) -> tuple[str, ...]:
+        return statedfacts.store(self._services, payload, session=session, flush=flush, at=at)
 
     def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> None:
         from holdfast_facts.store.audit_log import FactTrail
 
         last = max((event.at for event in FactTrail(self._services.state).entries()), default=None)
+        reached: dict[str, datetime] = {}  # by session, because its clock may have gone back
         for receipt, payload in flushes:
-            if last is None or receipt.at > last:
-                self.state(payload, flush=receipt.flush_id, at=receipt.at)
+            session = receipt.session_id
+            reached[session] = max(receipt.at, reached.get(session, receipt.at))
+            if last is None or reached[session] > last:
+                self.state(payload, session=session, flush=receipt.flush_id, at=receipt.at)

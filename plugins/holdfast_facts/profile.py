@@ -13,9 +13,10 @@ import attrs
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import same_key
 from holdfast.gate import clean
 from holdfast.models import Profile
+from holdfast.text import ownlines
 from holdfast.text.plain import BOM
 from holdfast_markdown.lines import read_line
 
@@ -23,15 +24,10 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
 
 #: Field -> anchor, in order of the document. Source: R063, R064; labels of reading A15.
-ANCHORS: Final[Mapping[str, str]] = {
-    "work": "Work",
-    "personal": "Personal",
-    "top_of_mind": "Current Focus",
-    "recent": "Recent",
-    "earlier": "Earlier",
-    "background": "Background",
-}
-TITLE: Final = "# Profile\n"
+ANCHORS: Final[Mapping[str, str]] = dict(
+    zip(("work", "personal", "top_of_mind", "recent", "earlier", "background"), ownlines.PROFILE_SECTIONS, strict=True)
+)
+TITLE: Final = ownlines.PROFILE + "\n"
 #: Maximum number of items kept in a section, newest first; items removed from Recent go to Earlier.
 MAX_ITEMS: Final = 8
 MAX_RECENT: Final = 5
@@ -107,11 +103,11 @@ def merged(old: Profile, new: Profile) -> Profile:
 
 
 def _joined(old: str, new: str) -> list[str]:
-    items = {duplicate_key(item): item for item in map(_item, old.splitlines()) if item}
+    items = {same_key(item): item for item in map(_item, old.splitlines()) if item}
     for line in new.splitlines():
         item = _item(line)
         if item:
-            items.setdefault(duplicate_key(item), item)
+            items.setdefault(same_key(item), item)
     return list(items.values())
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from attrs import define
@@ -31,11 +31,10 @@ from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Refused
 from holdfast.text import recall
 from holdfast.text.lazy import log
-from holdfast_facts import profile
-from holdfast_facts.store import origins
+from holdfast_facts import factlines, profile
 
 if TYPE_CHECKING:
-    from holdfast.models import Fact, Profile
+    from holdfast.models import Profile
     from holdfast.session.services import Services
 
 logger = log(__name__)
@@ -69,11 +68,10 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
             read = list(backend.strongest(min(limit, sys.maxsize))) if stored else []
             facts = services.store.known_facts(read)
             hidden = len(read) - len(facts)
-            disputed = {fact.id for one in origins.conflicts(facts) for fact in one.facts}
-            stated = [_line(fact, disputed) for fact in facts]
+            stated = factlines.stated(facts)
             block = _Block(head, stated, stored - hidden, fenced)
             if limit >= stored or (used := count(block.render(len(stated)))) > max_tokens:  # enough, with one gate call
-                lines = _admit_facts(services, facts, stated)
+                lines = [line for line in factlines.admitted(services, facts, stated) if line]
                 block = _Block(head, lines, stored - hidden - (len(facts) - len(lines)), fenced)
                 if limit >= stored or (used := count(block.render(len(lines)))) > max_tokens:
                     if hidden:
@@ -147,23 +145,12 @@ def _largest(most: int, fits: Callable[[int], bool]) -> int:
     return bisect_left(range(1, most + 1), True, key=lambda n: not fits(n))
 
 
-def fact_line(fact: Fact) -> str:
-    """``- [category | 0.90] content`` on one line. Source: R066, reading A18."""
-    return f"- [{fact.category} | {fact.confidence + 0.0:.2f}] {_one_line(fact.content)}"  # minus zero is zero
-
-
-def _says(fact: Fact) -> str:
-    return f" ({origins.of(fact.source)} says so, {fact.created_at:%Y-%m-%d}; another machine disagrees)"
-
-
-def _one_line(text: str) -> str:
-    return text if text.isprintable() else " ".join(text.split())
-
-
 def _profile_text(known: Profile) -> str:
     blocks = []
     for title, names in (_USER, _HISTORY):
-        rows = [f"- {profile.ANCHORS[n]}: {_one_line(text)}" for n in names if (text := getattr(known, n)).strip()]
+        rows = [
+            f"- {profile.ANCHORS[n]}: {factlines.one_line(text)}" for n in names if (text := getattr(known, n)).strip()
+        ]
         if rows:
             blocks.append("\n".join([title, *rows]))
     return "\n\n".join(blocks)
@@ -175,20 +162,3 @@ def _admitted(services: Services, head: str) -> str:
     except Refused:
         logger.warning("the profile is left out of the prompt because a validator now refuses it")
         return ""
-
-
-def _line(fact: Fact, disputed: Container[str]) -> str:
-    """A fact's line. Facts in ``disputed`` (ids) name their origin."""
-    return fact_line(fact) + (_says(fact) if fact.id in disputed else "")
-
-
-def _admit_facts(services: Services, facts: Sequence[Fact], lines: Sequence[str]) -> list[str]:
-    """The lines of ``facts`` as they pass the gate now, without those that it refuses."""
-    try:
-        return services.gate.admit_all(lines, surface=Surface.FACT)
-    except Refused:
-        if len(facts) > 1:
-            pairs = zip(facts, lines, strict=True)
-            return [admitted for fact, line in pairs for admitted in _admit_facts(services, [fact], [line])]
-        logger.warning("fact %s is left out of the prompt because a validator now refuses it", facts[0].id)
-        return []

@@ -1,5 +1,5 @@
 """``holdfast mcp``: a project's memory for any client of the Model Context Protocol, over stdio.
 
 An MCP server cannot block a compaction. Only a client's hooks can, so each reply reports when no hook was seen.
-Needs ``holdfast[mcp]``; the SDK is imported in the call.
+Needs the extra ``mcp``; the SDK is imported in the call.
 """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast_memory import extra
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
@@ -28,7 +30,7 @@ def configure(parser: ArgumentParser) -> None:
             "claude mcp add holdfast --scope project -- holdfast mcp",
         )
         + "\n\nClients start it. Requests on stdin until it is closed, answers on stdout, the log on stderr."
-        '\nNeeds the SDK: pip install "holdfast[mcp]".'
+        f"\nNeeds the SDK: {extra('mcp')}."
     )
 
 
@@ -63,7 +65,7 @@ def _not_installed(error: ImportError) -> Exception:
         problem = "it is not installed"
     return PluginLoadFailed(
         f"`holdfast mcp` needs the MCP SDK, version 2 or newer, and {problem}.",
-        next_step=f'Install it for the Python that runs holdfast: `{_python()} -m pip install "holdfast[mcp]"`.',
+        next_step=f"Install it for the Python that runs holdfast: `{_python()} -m {extra('mcp')}`.",
     )
 
 

@@ -8,7 +8,6 @@ the 2026-07-28 protocol, and answers an unknown version with its newest one.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, ParamSpec, TypeVar
@@ -22,7 +21,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from holdfast import __version__
-from holdfast.config import inforce, settings
+from holdfast.config import inforce, statefolder
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.gate import clean
 from holdfast_mcp import documents, notice, tools
@@ -117,7 +116,7 @@ class Desk:
             layout = inforce.load(self._root).layout.preset
         except HoldfastError:  # the reply reports broken settings, with which no hook could have run
             return False
-        state = os.path.join(self._root, settings.STATE_FOLDERS[layout])
+        state = statefolder.path(self._root, layout)
         return notice.latest(state, caller.client, caller.started) is not None
 
     # resources

@@ -84,7 +84,7 @@ def _flush(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     )
     missing = contract.missing(payload or Payload())
     if missing and not has_begun(memory, session_id):  # a session that never existed must not become UNSAFE
-        raise contract.refusal(missing)
+        raise contract.refusal(missing, is_kept=False)
     memory.services.hurried = True  # the client waits, and not for long
     receipt = memory.session(session_id).flush(payload, reason=arguments.get("reason", "manual"))
     return _receipt(receipt)
@@ -216,6 +216,7 @@ def _status(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     now = status(memory.services)
     lines = [f"Layout {now.layout}, backend {now.backend}."]
     lines.append("No session is UNSAFE." if now.ok else f"UNSAFE sessions: {len(now.unsafe)}. Do not drop context.")
+    lines += [f"- {recall.defuse(loss.message)} {loss.next_step}" for loss in now.lost[:8]]
     shown = [s for s in now.sessions if not (s.ended and s.state == "safe")][:20]
     for one in shown:
         lines.append(f"- {one.id}: {one.state}, turns since the last flush: {one.unflushed_turns}")

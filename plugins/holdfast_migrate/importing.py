@@ -15,11 +15,13 @@ from holdfast.gate import clean
 from holdfast.journal.journal import Journal
 from holdfast.storage import ABSENT
 from holdfast_migrate import archive, belongings
-from holdfast_migrate.archive import Archive
+from holdfast_migrate.database import opened
 from holdfast_migrate.exporting import edited, masked
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
+    from holdfast_migrate.archive import Archive
+    from holdfast_migrate.database import Database
 
 Progress = Callable[[int, int], object]
 
@@ -63,7 +65,7 @@ def import_archive(
     """Check the archive, then add missing items. Raises: ConfigError for a damaged or unknown archive, before
     anything is written; Unavailable; PluginError. Calling it again continues. ``settings`` writes the archive's
     settings to a project without a settings file. They still need the user's trust."""
-    with Archive(path) as given:
+    with opened(path) as given:
         given.check()
         services = memory.services
         private.make(services.state)
@@ -73,7 +75,7 @@ def import_archive(
 
 class _Import:
     def __init__(
-        self, memory: Holdfast, given: Archive, replace: bool, settings: bool, progress: Progress | None
+        self, memory: Holdfast, given: Archive | Database, replace: bool, settings: bool, progress: Progress | None
     ) -> None:
         self._memory, self._services = memory, memory.services
         self._given = given

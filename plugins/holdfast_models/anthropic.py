@@ -1,7 +1,7 @@
 """Extraction by a Claude model through Anthropic's Messages API: an ``on_extract`` plugin.
 
 Off until ``[plugins.anthropic]`` is in holdfast.toml. Settings are those of :class:`holdfast_models.base.ModelPlugin`.
-Needs ``holdfast[anthropic]``; the SDK is imported in the call.
+Needs the extra ``anthropic``; the SDK is imported in the call.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Off until ``[plugins.openai]`` is in holdfast.toml. Settings are those of :class:`holdfast_models.base.ModelPlugin`;
 ``base_url`` is for compatible servers (llama.cpp, Ollama, vLLM, a gateway), which may need no key. Needs
-``holdfast[openai]``; the SDK is imported in the call.
+the extra ``openai``; the SDK is imported in the call.
 """
 
 from __future__ import annotations

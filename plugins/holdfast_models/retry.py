@@ -16,6 +16,7 @@ from attrs import field, frozen, validators
 from holdfast.errors import ConfigError, HoldfastError, ModelFailed
 from holdfast.fs import durable, private
 from holdfast_keys.retry_after import seconds
+from holdfast_memory import extra
 
 logger = logging.getLogger(__name__)
 
@@ -79,9 +80,7 @@ def unreachable(provider: str, *, timed_out: bool = False) -> ModelFailed:
 
 def not_installed(provider: str) -> ModelFailed:
     """The error for a provider whose SDK is missing."""
-    return ModelFailed(
-        f"The SDK of {provider} is not installed.", next_step=f"Install it with `pip install 'holdfast[{provider}]'`."
-    )
+    return ModelFailed(f"The SDK of {provider} is not installed.", next_step=f"Install it with `{extra(provider)}`.")
 
 
 def http_client(sdk_client: type, url: str, key: str, *, insecure_http: bool = False, drop: Sequence[str] = ()) -> Any:

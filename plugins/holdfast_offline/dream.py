@@ -1,7 +1,7 @@
 """A dream without a model: appends the facts and decisions from the notes to the existing memory.
 
-Every item of the result is in a source, word for word. A newer statement replaces an older statement that it repeats
-or supersedes (:mod:`holdfast_dream.grounding.restating`). Nothing else is removed from the memory.
+Every item of the result is in a source, word for word. A newer statement replaces an older one as
+:mod:`holdfast.facts.relation` decides. Nothing else is removed from the memory.
 """
 
 from __future__ import annotations
@@ -11,29 +11,24 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import Known, Relation, same_key
 from holdfast.flush import notes
 from holdfast.models import DreamDraft, DreamSources
+from holdfast.text import ownlines
 from holdfast_dream import memorytext
 from holdfast_dream.consolidate import MOST_STATEMENTS
-from holdfast_dream.grounding.restating import Known, Relation, read
 from holdfast_dream.memorytext import Item, Memory
-from holdfast_dream.nearly import Seen
 
 #: Label of a note's lines -> the heading for new items.
 HEADINGS: Final = {"Decision": "Decisions", "Fact": "Facts"}
 
-#: Opening words of an item that do not describe its subject.
-_OPENINGS: Final = frozenset(
-    ("a", "an", "the", "we", "i", "use", "uses", "using", "to", "will", "shall", "should", "decided", "let's")
-)
 _EVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 def dream(sources: DreamSources) -> DreamDraft:
     """The memory updated with new statements from the notes."""
     old = memorytext.read(sources.memory, prose_is_item=True)
-    memory = _Growing({duplicate_key(text): at for text, at in sources.confirmed})
+    memory = _Growing({same_key(text): at for text, at in sources.confirmed})
     for item in old.items:
         memory.keep(item)
     for at, said in deque(_said(sources.notes), MOST_STATEMENTS):
@@ -46,10 +41,10 @@ def dream(sources: DreamSources) -> DreamDraft:
 
 def _said(notes_read: Iterable[tuple[str, str]]) -> Iterator[tuple[datetime, Item]]:
     """Statements from the notes with their times. A block without a time uses the previous block's time."""
-    at = _EVER
+    last, reached = _EVER, dict[str, datetime]()
     for _, text in notes_read:
-        for block in notes.blocks(text):
-            at = block.at or at
+        for block, at in notes.in_order(text, last, reached):
+            last = at
             for label, heading in HEADINGS.items():
                 for said in block.items(label):
                     for item in memorytext.read(f"- {said}").items:  # in the form in which it will be read back
@@ -62,10 +57,8 @@ class _Growing:
     def __init__(self, confirmed: dict[str, datetime]) -> None:
         self._items: dict[str, Item] = {}
         self._ranks: dict[str, int] = {}
-        self._matters: dict[str, str] = {}
         self._at = confirmed
-        self._known = Known()
-        self._seen = Seen()
+        self._known = Known[str]()
         self.added = self.repeated = self.replaced = 0
 
     def items(self) -> list[Item]:
@@ -73,28 +66,22 @@ class _Growing:
 
     def keep(self, item: Item) -> None:
         """Add an item of the old memory, unless it repeats an earlier item."""
-        key = duplicate_key(item.text)
-        if key in self._items or any(self._known.same(read(item.text))):
+        key = same_key(item.text)
+        if key in self._items:
             self.repeated += 1
         else:
             self._put(key, item, len(self._ranks))
 
     def hear(self, item: Item, at: datetime) -> None:
         """Add a statement made ``at`` a time. Older statements do not replace newer ones."""
-        key = duplicate_key(item.text)
-        statement = read(item.text)
-        related = dict(self._known.related(statement))
-        same = next((k for k, found in related.items() if found is Relation.SAME), None)
-        there = key if key in self._items else same or self._matters.get(_matter(item.text))
-        there = there or self._seen.saying_more(item.text)
-        older = [k for k, found in related.items() if found is Relation.REPLACES and k != there]
-        older += [k for k in self._seen.saying_less(item.text) if k != there and k not in older]
-        if there is not None:
-            self._at[there] = max(at, self._time(there))
-        elif any(self._time(k) > at for k in (*older, *self._known.replacing(statement))):
+        key = same_key(item.text)
+        older = [k for k, found in self._known.related(item.text) if found is Relation.REPLACES]
+        if key in self._items:
+            self._at[key] = max(at, self._time(key))
+        elif any(self._time(k) > at for k in older):
             return
         gone = [k for k in older if self._time(k) <= at]
-        if there is None:
+        if key not in self._items:
             self._at[key] = at
             if gone:  # replace in place, under the same heading
                 first = min(gone, key=self._ranks.__getitem__)
@@ -103,7 +90,9 @@ class _Growing:
                 self._put(key, item, len(self._ranks))
                 self.added += 1
         for old in gone:
-            self._drop(old)
+            del self._items[old]
+            self._known.remove(old)
+            self.replaced += 1
 
     def _time(self, key: str) -> datetime:
         return self._at.get(key, _EVER)
@@ -111,25 +100,7 @@ class _Growing:
     def _put(self, key: str, item: Item, place: int) -> None:
         self._items[key] = item
         self._ranks[key] = place
-        self._matters.setdefault(_matter(item.text), key)
-        self._known.add(key, read(item.text))
-        self._seen.add(key, item.text)
-
-    def _drop(self, key: str) -> None:
-        matter = _matter(self._items.pop(key).text)
-        self._known.remove(key)
-        self._seen.remove(key)
-        if self._matters.get(matter) == key:
-            del self._matters[matter]
-        self.replaced += 1
-
-
-def _matter(text: str) -> str:
-    """An item's subject, without its opening. "use a lock", "we use a lock" and "A lock" are one decision."""
-    words = text.split()
-    while words and words[0].strip(",:").casefold() in _OPENINGS:
-        del words[0]
-    return duplicate_key(" ".join(words) or text)
+        self._known.add(key, item.text)
 
 
 def _grouped(items: Iterable[Item]) -> list[Item]:
@@ -147,7 +118,7 @@ def _notice(read_notes: int, added: int, repeated: int, replaced: int) -> str:
     if replaced:
         counts.append(f"{_count(replaced, 'older item')} replaced")
     notes_read = _count(read_notes, "daily note")
-    return f"No model was used. Facts and decisions from {notes_read} were copied unchanged: {', '.join(counts)}."
+    return ownlines.line(ownlines.NO_MODEL, notes_read, ", ".join(counts))
 
 
 def _count(number: int, noun: str) -> str:

@@ -12,8 +12,9 @@ from typing import Final
 
 from attrs import evolve
 
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import same_key
 from holdfast.models import Category, Extraction, Message, Payload, Turn
+from holdfast.text import ownlines
 from holdfast.text.lazy import Lazy
 from holdfast_authorship.sources import short_id
 from holdfast_message_formats import summaries
@@ -104,7 +105,7 @@ def _summary(
 ) -> str:
     """The quotations, most important first, at most :data:`MAX_SUMMARY_CHARS` characters."""
     requests = list(asked.requests(said))
-    known = {duplicate_key(text) for items in (draft.facts, draft.decisions, draft.blockers) for text in items or ()}
+    known = {same_key(text) for items in (draft.facts, draft.decisions, draft.blockers) for text in items or ()}
     parts: list[str] = []
     files = sum(len(text) + len("- Artifact: ") for text in draft.artifacts or ())
     room = max(MAX_SUMMARY_CHARS - files, _LEAST_SUMMARY_CHARS)
@@ -113,7 +114,7 @@ def _summary(
         nonlocal room
         if not found:
             return
-        lines = [f"{title}{f' ({source})' if source else ''}:"]
+        lines = [f"{title} ({source}):" if source else f"{title}:"]
         before = source
         for quote in found:
             mark = f"({quote.source}) " if quote.source and quote.source != before and not source else ""
@@ -125,31 +126,31 @@ def _summary(
     compacted = _compaction(messages)
     if compacted is not None:
         kept = quotes.fit(_summary_lines(compacted), _COMPACTION_CHARS, known)
-        add("The client's own summary, at its last compaction", kept, source=short_id(compacted.id))
+        add(ownlines.COMPACTED, kept, source=short_id(compacted.id))
     working = asides.without(said)  # the beginning of `said`
     places = {id(message) for message in working}
     asked_then = [(message, own) for message, own in requests if id(message) in places]
-    add("Asked before", _asked(asked_then, asked.objective(working, _EARLIER_CHARS), known))
+    add(ownlines.ASKED, _asked(asked_then, asked.objective(working, _EARLIER_CHARS), known))
     newest = answers[-_NEWEST:]
     last, lines = _last_answer(newest, places)
     if last is not None:
         kept = quotes.fit(lines, min(_LAST_ANSWER_CHARS, room), known)
-        add("The agent said last", kept, source=short_id(last.id))
+        add(ownlines.SAID_LAST, kept, source=short_id(last.id))
     spoke = sorted([*requests, *replies.said(said)], key=_place(said))
-    add("The user said", _user_said(spoke, min(_SAID_CHARS, room), known))
-    add("Task list", _task_lines(listed))
+    add(ownlines.USER_SAID, _user_said(spoke, min(_SAID_CHARS, room), known))
+    add(ownlines.TASKS, _task_lines(listed))
     others = [message for message in newest if message is not last]
-    add("The agent said at the end of other turns", _round_robin(others, min(_ANSWERS_CHARS, room), known))
-    add("The agent said along the way", _remarks(quotes.remarks(said, answers)[-_NEWEST:], room - 60, known))
+    add(ownlines.OTHER_TURNS, _round_robin(others, min(_ANSWERS_CHARS, room), known))
+    add(ownlines.ALONG, _remarks(quotes.remarks(said, answers)[-_NEWEST:], room - 60, known))
     if done.commits:
-        add("Commits", [Quote(text, "git") for text in done.commits[-_MAX_LISTED:]], source="git")
+        add(ownlines.COMMITS, [Quote(text, "git") for text in done.commits[-_MAX_LISTED:]], source="git")
     if failed := failing(_since_last_request(said, requests))[-2:]:
-        add("Checks whose last run failed", [Quote(clip(text, 200), "") for text in failed], source="tool results")
+        add(ownlines.FAILED, [Quote(clip(text, 200), "") for text in failed], source="tool results")
     if not parts:
         return ""
     turns = sum(1 for m in said if m.role == "user")
-    counts = f"{_count(turns, 'message')} of the user, {_count(done.calls, 'tool call')}"
-    head = f"_{counts}. Quoted; (id) begins the lines of a message._"
+    counts = (*_count(turns, "message").split(" ", 1), *_count(done.calls, "tool call").split(" ", 1))
+    head = ownlines.line(ownlines.QUOTED, *counts)
     return "\n\n".join([head, *parts])
 
 
@@ -202,7 +203,7 @@ def _asked(requests: Sequence[tuple[Message, str]], objective: str, known: set[s
     ]
     kept = quotes.fit(found, 3 * _EARLIER_CHARS, known)
     for message, text in [*shown, (requests[-1][0], objective)]:
-        known.update(duplicate_key(q.text) for q in quotes.lines(message, user=True) if q.text in text)
+        known.update(same_key(q.text) for q in quotes.lines(message, user=True) if q.text in text)
     return kept
 
 

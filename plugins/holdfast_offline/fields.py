@@ -1,6 +1,7 @@
 """The payload fields that follow from a conversation's course: objective, next step, task, and whether work is open.
 
-Derived fields never replace stated ones of open work.
+Stated fields of open work stay until the user requests something else. A request that is finished leaves them as they
+were.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from holdfast.text.openwork import is_none
 from holdfast.text.plain import cut, first_line
 from holdfast_authorship.ownwords import own_words
 from holdfast_offline.conversation import asides, asked, ending
+from holdfast_offline.conversation.asked import Kind
 
 if TYPE_CHECKING:
     from holdfast.models import Message, Payload
@@ -33,7 +35,7 @@ def added(draft: Payload, messages: Sequence[Message], before: Payload) -> Paylo
     end = ending.of(said)
     if end.why == ending.GO_ON and not was_open:  # "continue", without anything to continue
         end = ending.Ending(open=False, next_step=ending.NONE)
-    objective = _objective(said, messages, before, end.next_step)
+    objective = _objective(said, messages, before, end)
     values: dict[str, Any] = {"objective": objective, "work_open": end.open}
     if draft.next_step is None:
         values["next_step"] = _next_step(said, end, before)
@@ -44,11 +46,11 @@ def added(draft: Payload, messages: Sequence[Message], before: Payload) -> Paylo
     return draft.evolve(**values, derived=[name for name, value in values.items() if value is not None])
 
 
-def _objective(said: Sequence[Message], messages: Sequence[Message], before: Payload, next_step: str) -> str | None:
-    """The last request, in the user's own words, or the known objective if it was stated or the user has requested
-    nothing since. Without either, the ``next_step`` that the conversation ends with."""
-    known = before.objective or ""
-    if before.work_open and known and not before.derived:
+def _objective(said: Sequence[Message], messages: Sequence[Message], before: Payload, end: ending.Ending) -> str | None:
+    """The last request, in the user's own words, or the known objective if the user has requested nothing since, or if
+    it was stated and the request is finished. Without either, the next step that the conversation ends with."""
+    known, next_step = before.objective or "", end.next_step
+    if before.work_open and known and not before.derived and not end.open:
         return known
     if asked_last := asked.objective(said, _OBJECTIVE):
         return _in_context(asked_last, before) if before.work_open else asked_last
@@ -72,11 +74,15 @@ def _in_context(text: str, before: Payload) -> str:
 
 def _next_step(said: Sequence[Message], end: ending.Ending, before: Payload) -> str:
     """The next step according to the last messages, or the step stated earlier. Without messages in ``said`` the
-    earlier step is kept."""
+    earlier step is kept, and a stated one also until the user has said something and the work goes on."""
+    known = before.next_step if before.work_open else ""
     if before.work_open and not said:
-        return before.next_step or "not stated"
-    if before.work_open and not before.derived and not is_none(before.next_step):
-        last = asked.objective(said, _CLIP)
-        after = f"the request: {last}" if last else "nothing that was asked"
-        return f"{before.next_step} (stated before; after it came {after})"
-    return end.next_step or (before.next_step if before.work_open else "") or "not stated"
+        return known or "not stated"
+    if not is_none(known) and not before.derived and not (end.open and _spoke(said)):
+        return known or "not stated"
+    return end.next_step or known or "not stated"
+
+
+def _spoke(said: Sequence[Message]) -> bool:
+    """Whether the user asked for something, or told the agent to go on."""
+    return any(m.role == "user" and asked.kind(m.text) in (Kind.REQUEST, Kind.ASSENT) for m in said)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import same_key
 from holdfast.models import Message
 from holdfast.text.lazy import Lazy
 from holdfast_authorship.ownwords import own_words
@@ -167,7 +167,7 @@ def fit(quotes: Iterable[Quote], room: int, known: set[str]) -> list[Quote]:
     others are added to it."""
     kept: list[Quote] = []
     for quote in quotes:
-        key = duplicate_key(quote.text)
+        key = same_key(quote.text)
         cost = len(quote.text) + 3
         if key in known or cost > room:
             continue

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from holdfast.text.lazy import Lazy
+from holdfast.text.ownlines import is_filler
 from holdfast_authorship.ownwords import outside
 from holdfast_markdown import marks
 from holdfast_markdown.lines import ITEM, read_line
@@ -16,7 +17,8 @@ _SENTENCE_END: Final = Lazy(r"[.!?](?<!\be\.g.)(?<!\bi\.e.)(?<!\betc.)(?<!\bvs.)
 
 
 def own_lines(text: str) -> Iterator[str]:
-    """The lines of ``text`` that are neither recalled from memory, nor injected, nor fenced code, nor quoted.
+    """The lines of ``text`` that are neither recalled from memory, nor injected, nor fenced code, nor quoted, nor lines
+    of holdfast's layout.
 
     An unclosed block extends to the end of the text.
     """
@@ -29,7 +31,7 @@ def own_lines(text: str) -> Iterator[str]:
                     fence = mark
                 elif mark.startswith(fence):
                     fence = ""
-            elif not fence and not line.lstrip().startswith(">"):
+            elif not fence and not line.lstrip().startswith(">") and not is_filler(line):
                 yield line
 
 

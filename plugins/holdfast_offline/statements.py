@@ -10,7 +10,7 @@ from typing import Final
 
 from attrs import define, evolve, field
 
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import same_key
 from holdfast.models import FactCandidate, Message
 from holdfast.text.lazy import Lazy
 from holdfast_authorship.ownwords import own_words
@@ -81,7 +81,7 @@ class Newest:
 
     def add(self, text: str) -> None:
         """Add ``text``, or move it to the end."""
-        key = duplicate_key(text)
+        key = same_key(text)
         self._texts.pop(key, None)
         self._texts[key] = text
         if len(self._texts) > MAX_ITEMS:
@@ -89,7 +89,7 @@ class Newest:
 
     def discard(self, text: str) -> None:
         """Remove ``text``; a missing one is ignored."""
-        self._texts.pop(duplicate_key(text), None)
+        self._texts.pop(same_key(text), None)
 
     def texts(self) -> list[str]:
         """Oldest first."""
@@ -233,7 +233,7 @@ class Statements:
         return self._report
 
     def _fact(self, fact: FactCandidate) -> None:
-        key = duplicate_key(fact.content)
+        key = same_key(fact.content)
         before = self.facts.pop(key, None)
         self.facts[key] = before if before and before.confidence > fact.confidence else fact
         if len(self.facts) > MAX_ITEMS:

@@ -11,9 +11,10 @@ from attrs import evolve, frozen
 from holdfast.config.layout import Surface
 from holdfast.config.serde import stamp
 from holdfast.errors import BadValue, HoldfastError, NotFound
-from holdfast.flush.notes import WHAT_CHANGED, header
+from holdfast.flush.notes import header
 from holdfast.fs import paths
 from holdfast.storage import block_marker
+from holdfast.text import ownlines
 from holdfast.text.lazy import log
 from holdfast.text.plain import one_line
 from holdfast_outbox.forge import Forge
@@ -118,13 +119,13 @@ class Deliveries:
         block = "\n".join(
             [
                 "",
-                f"## Not Published ({at:%H:%M})",
+                ownlines.line(ownlines.BLOCK, ownlines.DROPPED_TITLE, f"{at:%H:%M}"),
                 block_marker(f"drop_{item.id}"),
                 f"<!-- at={stamp(at.astimezone(UTC))} session=outbox reason=drop -->",
                 "",
                 "**Objective:** Remove unwanted items from the outbox",
                 "",
-                f"### {WHAT_CHANGED}",
+                ownlines.line(ownlines.PART, ownlines.WHAT_CHANGED),
                 "",
                 f"- Decision: {what} is not published: {said}",
                 "",

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from holdfast.cli.problem import UsageError
 from holdfast.errors import Refused
 from holdfast.plugin import discovery
+from holdfast_memory import DISTRIBUTION
 
 #: The kinds of plugin: folders in ``templates``.
 KINDS: Final = ("validator", "extractor", "dreamer", "publisher", "backend", "model", "feature")
@@ -76,7 +77,6 @@ def _short_name(name: str) -> str:
 
 def _values(short: str, kind: str) -> dict[str, str]:
     plugin = short.replace("-", "_")
-    requirement = "holdfast>=0.1,<1"
     return {
         "distribution": f"holdfast-{short}",
         "module": f"holdfast_{plugin}",
@@ -84,8 +84,8 @@ def _values(short: str, kind: str) -> dict[str, str]:
         "command": short,
         "variable": plugin.upper(),
         "prefix": "".join(part.capitalize() for part in short.split("-")),
-        "requirement": requirement,
-        "test_requirement": "holdfast[testing]>=0.1,<1" if kind == "backend" else "pytest>=8.3",
+        "requirement": f"{DISTRIBUTION}>=0.1,<1",
+        "test_requirement": f"{DISTRIBUTION}[testing]>=0.1,<1" if kind == "backend" else "pytest>=8.3",
     }
 
 

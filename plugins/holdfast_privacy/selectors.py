@@ -15,7 +15,6 @@ from holdfast.config.serde import moment
 from holdfast.errors import BadValue, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
 from holdfast.journal.journal import Journal
-from holdfast.storage import block_marker
 from holdfast_facts.store import origins
 from holdfast_privacy.text_search import Needle, fold
 from holdfast_privacy.transforms import Edit, edit_bytes, is_temporary, map_texts
@@ -200,7 +199,7 @@ class BySession(Edit):
         if surface in (Surface.DAILY, Surface.TRAIL):
             if self._stamp not in text and not any(map(self._is_of_flush, notes.block_ids(text))):
                 return text
-            return without_blocks(text, lambda block: self._is_of_flush(block.id) or self._said(block))
+            return notes.without(text, lambda block: self._is_of_flush(block.id) or self._said(block))
         return text
 
     def fact(self, fact: Fact) -> Fact | None:
@@ -325,20 +324,6 @@ def edit_handoff(text: str, change: Callable[[handoff.Work], handoff.Work | None
         return None
     changed = [change(work) for work in entries]
     return text if changed == list(entries) else handoff.render(work for work in changed if work is not None)
-
-
-def without_blocks(text: str, gone: Callable[[Block], bool]) -> str:
-    """A note or trail without the selected blocks."""
-    plain = text.replace("\r\n", "\n")
-    found = [block for block in notes.blocks(plain) if gone(block)]
-    for block in found:
-        marker = block_marker(block.id)
-        rest = block.text.partition("\n")[2]
-        # Without its own heading the block begins at its marker, because the text above belongs to another block.
-        part = block.text if rest.startswith(marker) else block.text[block.text.index(marker) :]
-        whole = f"\n{part}\n"
-        plain = plain.replace(whole, "", 1) if whole in plain else plain.replace(part, "", 1)
-    return plain if found else text
 
 
 def _any_text(value: Any, holds: Callable[[str], bool]) -> bool:

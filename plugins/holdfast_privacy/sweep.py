@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 
-from holdfast.config import settings
+from holdfast.config import settings, statefolder
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.fs import durable, private, records, safeopen
-from holdfast.journal import journal, safety
+from holdfast.journal import journal, reserve, safety
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.plugin import discovery, progress
 from holdfast.storage import Capability
@@ -116,8 +116,8 @@ class Walk:
     def run(self) -> None:
         """Edit every place. A place that fails is reported in ``left``, and the others are still edited."""
         self.edit.begin(self.services)
-        for aside in private.foreign(self.services.state):
-            why = "This state is of another user or machine, or of a copied project, and is never read."
+        for aside in statefolder.apart(self.services.root, self.services.state):
+            why = "This state is of another user, machine or layout, or of a copied project, and is never read."
             step = "Run `holdfast trust --adopt-state` and repeat this, or remove the state manually."
             self.left.append(Left(name=self._shown(aside), why=why, next_step=step))
         doing = "Checking" if self.dry_run else "Editing"
@@ -129,6 +129,9 @@ class Walk:
         # Journals last, because they identify a session's data, even when an interrupted walk is repeated.
         for path in progress.each(list(journal.session_files(self.services.state)), f"{doing} journals"):
             self._guarded(self._shown(path), self._session, path)
+        for note in reserve.notes(self.services.state):
+            if note.away and self.edit.session(note.stem, None):
+                self._guarded(note.stem, self._clear_note, note.stem)
         if not self.dry_run:
             # Even when nothing changed, because an interrupted run may have left only this undone.
             self._guarded(f"{private.DERIVED} files", forget_derived, self.services.state)
@@ -146,6 +149,12 @@ class Walk:
         return os.path.relpath(path, self.services.root).replace(os.sep, "/")
 
     # --- sessions
+
+    def _clear_note(self, stem: str) -> None:
+        """Forget a session that only a note in the user's folder names."""
+        if not self.dry_run:
+            reserve.clear(self.services.state, stem)
+        self._note("journals", stem, removed=True)
 
     def _session(self, path: str) -> None:
         state = self.services.state

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.errors import NotFound
 from holdfast.storage import Hit, HitKind
+from holdfast.text import ownlines
 from holdfast_recall import texts, words
 from holdfast_recall.excerpts import excerpt
 
@@ -83,5 +84,7 @@ def _described(memory: Holdfast, hit: Hit) -> dict[str, Any] | None:
     kind = texts.kind_of(memory, hit.name)
     if kind is None:
         return None
+    if not (text := ownlines.without(hit.text).strip()):
+        return None
     named = {"name": hit.name, "place": "1", "where": hit.name, "at": texts.day_of(memory, hit.name), "role": ""}
-    return {"kind": kind, "text": hit.text, **named}
+    return {"kind": kind, "text": text, **named}

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.errors import ConfigError
 from holdfast.fs import safeopen
+from holdfast_memory import extra
 from holdfast_recall import words
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def read(path: str) -> Table:
     try:
         import numpy as np
     except ImportError as error:
-        raise ConfigError("numpy is not installed.", next_step='`pip install "holdfast[recall]"`.') from error
+        raise ConfigError("numpy is not installed.", next_step=f"`{extra('recall')}`.") from error
     try:
         data = safeopen.read(os.path.realpath(path), private=False)
         head, _, rest = data.partition(b"\n")

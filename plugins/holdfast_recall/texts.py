@@ -22,6 +22,7 @@ from holdfast.journal.journal import Journal
 from holdfast.storage import Capability
 from holdfast.text import untrusted
 from holdfast.text.lazy import Lazy
+from holdfast.text.ownlines import is_own
 from holdfast_markdown import marks
 from holdfast_sessions import archive
 
@@ -35,8 +36,6 @@ PIECE: Final = 4_000
 #: Searched pieces of a tool's output, from its beginning, because the rest is files and logs.
 TOOL_PIECES: Final = 2
 _DAY: Final = Lazy(r"\d{4}-\d\d-\d\d")
-#: Lines that every note has, and empty ones.
-_FRAME: Final = Lazy(r"^#+ |: none$|^_Nothing was stated|^Work is open\.$|^[-=*_#>` |:]+$")
 _DECISION: Final = "- Decision: "
 #: Seconds from a day's beginning to its last one. A line of a document is dated by its day's beginning.
 REST_OF_DAY_S: Final = 86_399
@@ -238,7 +237,7 @@ def document(memory: Holdfast, name: str) -> Iterator[Text]:
     begin = table.end() if table else 0
     for number, line in enumerate(_LINE.finditer(found.text), 1):  # a list of short lines takes many times their bytes
         body = marks.shown(line[0]).strip() if line.start() >= begin else ""
-        if body and not (kind == NOTE and _FRAME.search(body)):
+        if body and not is_own(body):
             yield Text(DECISION if kind == NOTE and body.startswith(_DECISION) else kind, str(number), at, "", body)
 
 

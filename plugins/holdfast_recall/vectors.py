@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.errors import HoldfastError, ModelFailed
 from holdfast.plugin.progress import report
+from holdfast_memory import extra
 from holdfast_recall.embedders import Embedder
 from holdfast_recall.rank import NOTHING_SIMILAR, Similar
 
@@ -41,7 +42,7 @@ def similar(memory: Holdfast, db: sqlite3.Connection, question: str) -> tuple[Si
         (asked,) = _normal(embedder.embed(_masked(memory, [question])))
         return Similar(_compared(db, asked), embedder.weight), ""
     except ImportError:
-        why = 'numpy is not installed. `pip install "holdfast[recall]"`.'
+        why = f"numpy is not installed. `{extra('recall')}`."
     except HoldfastError as error:
         why = f"{error.message} {error.next_step}"
     warning = f"Searched by words alone: {why}"

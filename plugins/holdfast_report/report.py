@@ -6,7 +6,7 @@ regenerated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from attrs import frozen
 
 from holdfast.config.layout import Surface
 from holdfast.flush import handoff, notes
-from holdfast.journal import safety
+from holdfast.journal import pastgate, safety
 from holdfast_outbox.forge import waiting
 from holdfast_report import automation
 
@@ -66,8 +66,15 @@ def report(services: Services, *, days: int = 1, last_day: date | None = None) -
     found: dict[str, list[Line]] = {name: [] for name in SECTIONS}
     needed: dict[str, list[Line]] = {}  # by session, newest entry wins
     for day in window:
-        _from_note(services, services.layout.name(Surface.DAILY, day), found, needed)
-        _from_trail(services, services.layout.name(Surface.TRAIL, day), found)
+        trail = _from_trail(services, services.layout.name(Surface.TRAIL, day))
+        found["What changed"] += trail
+        told = {line.text for line in trail}
+        _from_note(services, services.layout.name(Surface.DAILY, day), found, needed, told)
+    found["What happened"] += [
+        Line(text=one.sentence, pointer="holdfast status")
+        for one in pastgate.all_of(services.state)
+        if one.at.astimezone(services.now().tzinfo).date() in window
+    ]
     _from_automation(services, window, found)
     _from_handoff(services, found, needed)
     found["What is needed from you"] += [line for lines in needed.values() for line in lines]
@@ -110,7 +117,14 @@ def _outgoing(services: Services, lines: list[Line]) -> list[Line]:
     return [Line(text=text, pointer=line.pointer) for text, line in zip(texts, lines, strict=True)]
 
 
-def _from_note(services: Services, name: str, found: dict[str, list[Line]], needed: dict[str, list[Line]]) -> None:
+def _from_note(
+    services: Services,
+    name: str,
+    found: dict[str, list[Line]],
+    needed: dict[str, list[Line]],
+    told: Collection[str],
+) -> None:
+    """Add a daily note. ``told`` are the state changes that its day's summary has, as that writes them."""
     document = services.recalled(name)
     if document is None:
         return
@@ -127,16 +141,18 @@ def _from_note(services: Services, name: str, found: dict[str, list[Line]], need
             ("Where the proof lives", ("Artifact",)),
         ):
             found[target] += [Line(text=item, pointer=pointer) for item in block.items(*labels)]
+        changes = (f"**{kind}** {rest}" for kind, _, rest in (item.partition(" of ") for item in block.items("State")))
+        found["What changed"] += [Line(text=text, pointer=pointer) for text in changes if text not in told]
     found["Where the proof lives"].append(Line(text=f"Daily note of {name}", pointer=where))
 
 
-def _from_trail(services: Services, name: str, found: dict[str, list[Line]]) -> None:
+def _from_trail(services: Services, name: str) -> list[Line]:
     document = services.recalled(name)
     if document is None:
-        return
+        return []
     where = services.store.backend.where(name)
     lines = (line.removeprefix("- ") for line in document.text.splitlines() if line.startswith("- "))
-    found["What changed"] += [Line(text=line, pointer=where) for line in lines]
+    return [Line(text=line, pointer=where) for line in lines]
 
 
 def _from_automation(services: Services, window: Iterable[date], found: dict[str, list[Line]]) -> None:

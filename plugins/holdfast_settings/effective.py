@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import frozen
 
-from holdfast.config import inforce, settings, trust
+from holdfast.config import inforce, settings, statefolder, trust
 from holdfast.config.serde import unstructure
 from holdfast.errors import ConfigError, NotTrusted, Refused
 from holdfast.fs import durable
@@ -128,6 +128,8 @@ def change(root: str, key: str, value: object, *, user: bool = False) -> str:
             durable.make_private_dir(os.path.dirname(target))
         fresh = 0o600 if user else 0o644
         durable.replace(target, new.encode("utf-8"), mode=os.stat(target).st_mode & 0o777 if there else fresh)
+    if key == "layout.preset" and not user:
+        statefolder.take_along(root, str(value))
     if before is not None:
         _trust_change(root, before)
     return name

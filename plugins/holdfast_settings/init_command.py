@@ -94,10 +94,11 @@ def _with_git(done: Done) -> Done:
     from holdfast.config import inforce
     from holdfast.errors import ConfigError
     from holdfast.fs import durable, gitrun
+    from holdfast_memory import DISTRIBUTION
 
     if inforce.load(done.root).layout.preset != "default":
         raise ConfigError("`--git` works with the default layout only.", next_step="Run `holdfast init` without it.")
-    command = "holdfast merge-driver %O %A %B %P"
+    command = f"{DISTRIBUTION} merge-driver %O %A %B %P"
     if gitrun.run(done.root, "config", "--local", "merge.holdfast.driver", command, timeout_s=10) is None:
         raise ConfigError("Git's settings cannot be changed here.", next_step="Run `git init` first.")
     name = ".holdfast/.gitattributes"

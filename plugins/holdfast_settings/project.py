@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from holdfast.config import inforce, provenance, settings
+from holdfast.config import inforce, provenance, settings, statefolder
 from holdfast.errors import NotTrusted, PluginNotFound, Refused
 from holdfast.fs import durable, private
 from holdfast_settings.effective import HEADER
@@ -70,8 +70,9 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
         settled = inforce.resolve(root).data
         _refuse_other(wanted, settled)
         kept.append(os.path.relpath(existing, root).replace(os.sep, "/"))
-    folder = settings.state_folder(settled)
-    state = os.path.join(root, *folder.split("/"))
+    statefolder.take_along(root, settings.preset(settled))
+    state = statefolder.path(root, settings.preset(settled))
+    folder = os.path.relpath(state, root).replace(os.sep, "/")
     private.check(state)
     there = os.path.isdir(state) and private.ignores_itself(state)
     private.make(state)

@@ -142,7 +142,8 @@ def ship_one(services: Services, one: Kept) -> None:
     payload = flushed_payload(one.flushed)
     receipt = _written(services, one.receipt, one.flushed, payload)
     receipt = evidence.publish(services, payload, receipt)
-    services.facts.state(payload, flush=one.id, at=receipt.at)
+    unstored = services.facts.state(payload, session=one.session, flush=one.id, at=receipt.at)
+    receipt = evolve(receipt, warnings=(*receipt.warnings, *unstored))
     journal = Journal(services.state, one.session)
     if journal.exists():
         record = {"kind": SHIPPED, "at": stamp(services.now()), "receipt": unstructure(receipt)}

@@ -9,6 +9,7 @@ from attrs import frozen
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, stamp
 from holdfast.flush import handoff, notes
+from holdfast.flush.documents import is_newer
 from holdfast.storage import block_marker
 from holdfast_spool.kept import Kept, Spool, sentence
 
@@ -126,8 +127,6 @@ class Unshipped:
     def work(self, entries: tuple[handoff.Work, ...]) -> tuple[handoff.Work, ...]:
         """The handoff's entries as they will be once the kept flushes are stored."""
         for one in self.kept:
-            if any(work.session == one.session and work.at > stamp(one.at) for work in entries):
-                continue
             work = handoff.of(
                 flushed_payload(one.flushed),
                 session=one.session,
@@ -136,6 +135,8 @@ class Unshipped:
                 agent=str(one.flushed.get("agent", "")),
                 at=stamp(one.at),
             )
+            if any(is_newer(entry, work, self._services.state) for entry in entries):
+                continue
             if work.is_open or entries:
                 entries = handoff.put(entries, work)
         return entries

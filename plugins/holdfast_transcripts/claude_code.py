@@ -2,7 +2,8 @@
 
 Source: observed with 2.1.330 and 2.1.197, except prompts typed while the model works: ``queued_command`` attachments
 are read as in published descriptions. Earlier versions record such a prompt only in ``queue-operation`` rows, unless it
-waits until the turn ends and follows as its own row.
+waits until the turn ends and follows as its own row. Rows that a plugin's module put in have ``rowSource`` "hook", or
+``madeBy`` "other" (observed with 2.1.332). A prompt that a module rewrote cannot be distinguished.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ _OWN_ATTACHMENTS: Final = (
     "todo",
     "task_",
     "plan_mode",
+    "plugin_note",
     "skill_",
     "deferred_",
     "agent_listing",
@@ -114,6 +116,8 @@ def _is_injected(row: Mapping[str, object]) -> str:
         return "context"
     if row.get("isCompactSummary") is True:
         return "summary"
+    if row.get("rowSource") == "hook" or row.get("madeBy") == "other":
+        return "hook"
     message = mapping(row.get("message"))
     if row.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>":
         return "notice"
@@ -213,6 +217,9 @@ def _take_attachment(row: Mapping[str, object], position: int, reading: Reading)
         if own:
             reading.leave_out(f"attachment {kind}".rstrip())
         return own
+    if attachment.get("rowSource") == "hook":
+        reading.leave_out("hook")
+        return True
     prompt = attachment.get("prompt")
     text = text_of(prompt)
     given = row.get("uuid")

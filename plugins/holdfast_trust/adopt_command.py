@@ -19,13 +19,13 @@ _SHOWN = 5
 
 def run(out: Term, root: str, *, yes: bool, as_json: bool) -> int:
     """Exit code 0 when nothing is left aside, else 1."""
-    from holdfast.config import inforce, settings
+    from holdfast.config import inforce, settings, statefolder
     from holdfast.fs import private
     from holdfast_trust import adoption
 
-    state = os.path.join(root, *settings.state_folder(inforce.hot(root)).split("/"))
+    state = statefolder.path(root, settings.preset(inforce.hot(root)))
     private.check(state)
-    held = [adoption.contents(path) for path in private.foreign(state)]
+    held = [adoption.contents(path) for path in statefolder.apart(root, state)]
     if not as_json:
         for one in held:
             _say(out, root, one)
@@ -37,7 +37,7 @@ def run(out: Term, root: str, *, yes: bool, as_json: bool) -> int:
         rows = [_row(root, one, done.get(one.path)) for one in held]
         out.json({"ok": clean, "root": root, "state": rows, **({} if clean or agreed else {"next_step": _NEXT})})
     elif not held:
-        out.say("No state of another user or machine, or of a copied project, is here.")
+        out.say("No state of another user, machine or layout, or of a copied project, is here.")
     elif agreed:
         for adopted in done.values():
             out.say(f"{out.mark('ok')} {count(len(adopted.taken), 'file')} taken over")

@@ -72,7 +72,7 @@ def run(args: Namespace) -> int:
 
 
 def _trust(out: Term, root: str, args: Namespace) -> int:
-    from holdfast.config import inforce, trust
+    from holdfast.config import inforce, statefolder, trust
     from holdfast_trust.withheld import Withheld
 
     try:
@@ -89,7 +89,11 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
     if has_asked and not args.yes and can_ask:
         is_given = confirmed(f"Trust the settings of {home_short(root)}?")
     if has_asked and is_given:
-        trust.record(root, {**found.withheld, **found.trusted})
+        rows = {**found.withheld, **found.trusted}
+        preset = rows.pop("layout.preset", "") if found.former else ""
+        trust.record(root, rows)
+        if preset:
+            statefolder.take_along(root, str(preset))
     # Settings that were not accepted can decide where memory is stored.
     memory = Withheld.of(root) if is_given else None
     is_seen = memory is not None and not memory.number

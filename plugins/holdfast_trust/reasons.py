@@ -17,6 +17,7 @@ def reason(key: str) -> str:
 _REASONS = {
     "storage": "decides where memory is kept",
     "storage.spool": "lets context go before the server has the flush",
+    "layout.preset": "moves the private state, and decides which files memory is written to",
     "layout": "decides which files memory is written to",
     "retention": "decides which data is deleted",
     "trust": "decides whose commits count as seen; holdfast reads it only from your own settings",

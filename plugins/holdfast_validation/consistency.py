@@ -88,7 +88,7 @@ class Derived:
             if block.items("State") and block_marker(block.id) not in (self._text(summary) or ""):
                 line = (self._text(name) or "").split(block_marker(block.id), 1)[0].count("\n") + 1
                 message = f"changed state in {block.id}, and the change is missing from {summary}, where people look"
-                fix = "Restore that summary from a copy, or add the change there manually, with the block's marker."
+                fix = "Run `holdfast doctor --fix`, which writes it again, or restore that summary from a copy."
                 yield Finding(rule="trail/missing", message=message, fix=fix, line=line, name=name)
 
     def _lost(self, note: str, block: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
@@ -13,9 +13,11 @@ from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.text import recall
 from holdfast_agents.events import START, Event
 from holdfast_agents.restore import opening
+from holdfast_facts import factlines
 from holdfast_view.memory_lines import Origins, lines_of
 
 if TYPE_CHECKING:
+    from holdfast.models import Fact
     from holdfast_brief.brief import Brief
     from holdfast_view.project import Project
 
@@ -28,8 +30,8 @@ _RESUME: Final = "open work and warnings always come first"
 
 @frozen(kw_only=True)
 class Loaded:
-    """One line of the brief. ``source`` is ``document:line``, the document alone for a line that the brief composed, or
-    empty for the fence. ``at`` is when an item was last confirmed, or a note's day."""
+    """One line of the brief. ``source`` is ``document:line``, a fact's id, the document alone for a line that the brief
+    composed, or empty for the fence. ``at`` is when an item was last confirmed or a fact stored, or a note's day."""
 
     text: str
     tokens: int
@@ -101,6 +103,7 @@ def _reasons(project: Project, brief: Brief) -> dict[str, str]:
     days[layout.name(Surface.DAILY, today - timedelta(days=1))] = "yesterday's note"
     return {
         layout.name(Surface.HANDOFF): "the handoff has both sides of a git merge",
+        recall.FACTS: "stored facts, corrections first, then the most confident",
         layout.name(Surface.USER): "curated memory about you is always loaded",
         layout.name(Surface.MEMORY): "curated memory is always loaded, the newest and most confirmed lines first",
         **{layout.name(surface): "the three workflow files are always loaded" for surface in THREE_FILES},
@@ -111,23 +114,43 @@ def _reasons(project: Project, brief: Brief) -> dict[str, str]:
 def _part(project: Project, origins: Origins, name: str, why: str, lines: list[str]) -> Part:
     count = project.services.count_tokens
     layout = project.services.layout
-    places: dict[str, deque[int]] = defaultdict(deque)
-    stored = project.text(name).split("\n") if name else []
-    for number, text in enumerate(stored, 1):
-        places[recall.defuse(text).strip()].append(number)
+    document = name or layout.name(Surface.HANDOFF)
+    stored = project.text(document).split("\n") if name != recall.FACTS else []
+    numbers = _numbers(stored, lines)
+    facts = _facts(project) if name == recall.FACTS else {}
     day = layout.day_of(Surface.DAILY, name) if name else None
     noted = datetime(day.year, day.month, day.day, tzinfo=project.zone) if day else None
     shown = []
-    for text in lines:
-        found = places.get(text.strip()) if text.strip() else None
-        source = f"{name}:{found.popleft()}" if found else ""
+    for at, text in enumerate(lines):
+        source = f"{document}:{numbers[at]}" if at in numbers else ""
         if not source and text.strip() and not text.startswith("<"):
-            source = name or layout.name(Surface.HANDOFF)
+            source = facts[text].id if text in facts else name or document
         item = next((line for line in lines_of(text) if line.kind == "item"), None)
-        at = noted or (origins.dated(item).last if item and name else None)
-        shown.append(Loaded(text=text, tokens=count(text), source=source, at=at if text.strip() else None))
-    used = sum(":" in line.source for line in shown)
+        dated = noted or (origins.dated(item).last if item and name else None)
+        dated = facts[text].created_at if text in facts else dated
+        shown.append(Loaded(text=text, tokens=count(text), source=source, at=dated if text.strip() else None))
     said = sum(1 for text in stored if text.strip())
     is_whole = not name or not any("not shown" in line.text for line in shown)
     title = name or ("The first lines" if why == _HEAD else "Where to resume")
-    return Part(name=name, title=title, why=why, lines=tuple(shown), cut=0 if is_whole else max(0, said - used))
+    cut = 0 if is_whole else max(0, said - len(numbers))
+    return Part(name=name, title=title, why=why, lines=tuple(shown), cut=cut)
+
+
+def _facts(project: Project) -> dict[str, Fact]:
+    """The stored facts by their line in a brief."""
+    shown = project.shown_facts(project.facts())
+    return {recall.defuse(factlines.fact_line(fact)): fact for fact in shown}
+
+
+def _numbers(stored: list[str], lines: list[str]) -> dict[int, int]:
+    """The document's line number for each line of the brief, by its position, where both have the same text. Repeated
+    lines belong to the passage in which they are shown."""
+    mine, theirs = ([_plain(text) for text in texts] for texts in (lines, stored))
+    found = SequenceMatcher(None, mine, theirs, autojunk=False).get_matching_blocks()
+    pairs = ((block.a + at, block.b + at) for block in found for at in range(block.size))
+    return {at: number + 1 for at, number in pairs if mine[at]}
+
+
+def _plain(text: str) -> str:
+    """A line's text as compared. The handoff sets labels in bold."""
+    return recall.defuse(text).strip().replace("**", "")

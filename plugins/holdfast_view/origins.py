@@ -15,7 +15,7 @@ from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import notes
 from holdfast_authorship import sources
 from holdfast_facts.store.origins import of, unsigned
-from holdfast_view.memory_lines import lines_of
+from holdfast_view.memory_lines import lines_of, unlabelled
 
 if TYPE_CHECKING:
     from holdfast import Fact
@@ -25,9 +25,6 @@ _PLACE: Final = re.compile(r"(?P<name>[^\s:][^:\n]{0,300}):(?P<line>[1-9]\d{0,8}
 _FACT: Final = re.compile(r"fact_[0-9a-f]{1,8}")
 #: The hex digits of a fact's id alone. Fewer digits are more often a word or a number.
 _DIGITS: Final = re.compile(r"[0-9a-f]{4,8}")
-_LABEL: Final = re.compile(
-    r"^(?:Fact|Decision|Next|Next step|Promised|Needed|Artifact|Blocker|memory|user): ", re.IGNORECASE
-)
 _IDS: Final = re.compile(r"\((\w{8})(?:[,…][^)]*)?\)")
 _MOST_TURNS: Final = 3
 _EXCERPT: Final = 160
@@ -157,7 +154,7 @@ def _stored_name(project: Project, name: str) -> str:
 def _line(project: Project, name: str, number: int, text: str) -> Trace:
     day = project.services.layout.day_of(Surface.DAILY, name)
     if day is not None:
-        return Trace(place=f"{name}:{number}", text=_bare(text), sources=(_source(project, f"{name}:{number}"),))
+        return Trace(place=f"{name}:{number}", text=unlabelled(text), sources=(_source(project, f"{name}:{number}"),))
     origins = project.origins()
     line = next((origins.dated(line) for line in lines_of(text)), None)
     if line is None:
@@ -183,7 +180,7 @@ def _source(project: Project, place: str) -> Source:
     begin = next((n for n in range(at, -1, -1) if lines[n].startswith("## ")), 0)
     end = next((n for n in range(at + 1, len(lines)) if lines[n].startswith("## ")), len(lines))
     block = next(iter(notes.blocks("\n".join(lines[begin:end]))), None)
-    text = _bare(lines[at])
+    text = unlabelled(lines[at])
     if block is None:
         return Source(place=place, text=text)
     return Source(
@@ -320,9 +317,9 @@ def _matches(project: Project, wanted: str) -> Iterator[tuple[str, str]]:
     said: set[str] = set()  # the newest note represents older ones with the same line
     for _, name in project.note_names()[:_CANDIDATES]:
         for number, text in enumerate(project.text(name).split("\n"), 1):
-            if text.startswith("- ") and fits(text) and (key := _plain(_bare(text))) not in said:
+            if text.startswith("- ") and fits(text) and (key := _plain(unlabelled(text))) not in said:
                 said.add(key)
-                yield f"{name}:{number}", _bare(text)
+                yield f"{name}:{number}", unlabelled(text)
 
 
 def _missing(project: Project, wanted: str) -> NotFound:
@@ -350,16 +347,11 @@ def _masked(project: Project, text: str) -> str:
     return project.masked(text)[0]
 
 
-def _bare(line: str) -> str:
-    text = line.strip().removeprefix("- ")
-    return _LABEL.sub("", text)
-
-
 def _plain(text: str) -> str:
     return sources.plain(text).rstrip(".")
 
 
 def _key(line: str) -> str:
-    text = _bare(line)
+    text = unlabelled(line)
     ids = _IDS.match(text)
     return sources.key(_plain(text[ids.end() if ids else 0 :].removesuffix("…")))

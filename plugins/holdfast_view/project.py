@@ -137,6 +137,7 @@ class Project:
             self.dreams(),
             memory=layout.name(Surface.MEMORY),
             note_of=lambda at: layout.name(Surface.DAILY, at.astimezone(self.zone).date()),
+            notes=lambda: [name for _, name in self.note_names()],
             read=self.text,
         )
 

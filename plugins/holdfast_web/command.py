@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from holdfast_memory import extra
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
@@ -32,7 +34,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.epilog = (
         examples("holdfast web", "holdfast web --no-open --port 8123", "holdfast --root ~/work/shop web")
         + "\n\nThe page is read-only and reachable only from this machine, with the printed link. Ctrl-C stops it."
-        '\nNeeds two packages: pip install "holdfast[web]".'
+        f"\nNeeds two packages: {extra('web')}."
     )
 
 
@@ -111,5 +113,5 @@ def _not_installed(error: ImportError) -> Exception:
     python = shlex.quote(sys.executable) if sys.platform != "win32" else f'"{sys.executable}"'
     return PluginLoadFailed(
         f"`holdfast web` needs the missing package {missing or 'jinja2'}.",
-        next_step=f'Install it for the Python that runs holdfast: `{python} -m pip install "holdfast[web]"`.',
+        next_step=f"Install it for the Python that runs holdfast: `{python} -m {extra('web')}`.",
     )

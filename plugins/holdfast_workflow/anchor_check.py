@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from holdfast.config.layout import Surface
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import same_key
 from holdfast.models import Finding, Severity
 from holdfast.subject import MAX_DOCUMENT_CHARS
 from holdfast_markdown.marks import without_comments
@@ -108,7 +108,7 @@ def _empty(subject: Subject, found: Outline) -> Iterator[Finding]:
 
 
 def _alike(one: str, other: str) -> bool:
-    return duplicate_key(one) == duplicate_key(other)
+    return same_key(one) == same_key(other)
 
 
 def _shown(heading: Heading) -> str:

@@ -14,18 +14,19 @@ from typing import Final, NamedTuple
 from attrs import frozen
 
 from holdfast.errors import Corrupt, Refused
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import same_key
 from holdfast.models import CuratedEntry
 from holdfast.subject import MAX_DOCUMENT_CHARS
+from holdfast.text import ownlines
 from holdfast.text.plain import BOM
 from holdfast_markdown import marks
 from holdfast_markdown.lines import TEXT, read_line
 from holdfast_markdown.outline import Heading, Outline, outline
 
 #: The placeholder text of a new section, replaced by the first entry.
-PLACEHOLDER: Final = "- None yet"
+PLACEHOLDER: Final = ownlines.NONE_YET
 
-_NOTHING: Final = ("none yet", "none yet.")
+_NOTHING: Final = "none yet"
 
 
 @frozen(kw_only=True)
@@ -136,7 +137,7 @@ class _Change:
         self._open_heading = not text[: section.start].endswith(("\n", "\r"))
         self._last = section.end == len(text)
         self._items = [Item(i.start - section.start, i.end - section.start, i.text) for i in section.items]
-        self._keys = {duplicate_key(i.text) for i in section.items}
+        self._keys = {same_key(i.text) for i in section.items}
         self._swaps: dict[int, str] = {}
         self._lines: list[str] = []
         self._limits = limits
@@ -153,15 +154,15 @@ class _Change:
                 f"An entry for {self._where} has {len(line)} characters, more than {self._limits.max_chars}.",
                 next_step="Use one sentence, or link to the details.",
             )
-        key, old = duplicate_key(line), duplicate_key(line_of(entry.replaces))
+        key, old = same_key(line), same_key(line_of(entry.replaces))
         if key in self._keys:
             self.known.append(line)
             return
         self._keys.add(key)
         self.added.append(line)
-        at = next((n for n, i in enumerate(self._items) if duplicate_key(i.text) == old), None) if old else None
+        at = next((n for n, i in enumerate(self._items) if same_key(i.text) == old), None) if old else None
         if at is None and not self._lines:
-            at = next((n for n, i in enumerate(self._items) if duplicate_key(i.text) in _NOTHING), None)
+            at = next((n for n, i in enumerate(self._items) if same_key(i.text) == _NOTHING), None)
         if at is not None and at not in self._swaps:
             self._swaps[at] = line
             return

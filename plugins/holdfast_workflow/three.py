@@ -16,17 +16,12 @@ from attrs import field, fields, frozen
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import ConfigError
 from holdfast.models import CuratedEntry
+from holdfast.text.ownlines import THREE
 
 FILES: Final = THREE_FILES
-TITLES: Final[Mapping[Surface, str]] = {
-    Surface.ACTIVE_CONTEXT: "# Active Context",
-    Surface.PATTERNS: "# Patterns",
-    Surface.PROGRESS: "# Progress",
-}
+TITLES: Final[Mapping[Surface, str]] = {surface: title for surface, (title, _) in zip(FILES, THREE, strict=True)}
 ANCHORS: Final[Mapping[Surface, tuple[str, ...]]] = {
-    Surface.ACTIVE_CONTEXT: ("## Current Focus", "## Decisions", "## Open Questions", "## Next Steps"),
-    Surface.PATTERNS: ("## Conventions", "## Gotchas", "## Approved Practices"),
-    Surface.PROGRESS: ("## Verified Deliverables", "## Evidence Links", "## Deferred Items"),
+    surface: anchors for surface, (_, anchors) in zip(FILES, THREE, strict=True)
 }
 #: Conditions for ending a workflow, by workflow: name of the condition -> in words. Source: FR-4.
 CONDITIONS: Final[Mapping[str, Mapping[str, str]]] = {

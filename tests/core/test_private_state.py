@@ -19,6 +19,7 @@ from holdfast.fs import private, statemark, userdir
 from holdfast.journal import safety
 from holdfast.journal.capture import capture
 from holdfast.journal.journal import Journal
+from holdfast.session.status import apart
 from holdfast_trust import adoption
 
 ROOT_ONLY = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
@@ -32,6 +33,10 @@ def state(project: Path) -> Path:
 
 def asides(state: Path) -> list[Path]:
     return sorted(state.parent.glob("state.foreign-*"))
+
+
+def notice(state: Path) -> str:
+    return " ".join(f"{loss.message} {loss.next_step}" for loss in apart(str(state.parent.parent), str(state)))
 
 
 def journalled(state: Path) -> list[str]:
@@ -85,8 +90,8 @@ def test_open__state_without_a_valid_mark__put_aside_unread(
     [aside] = asides(state)
     assert (aside / "outbox.jsonl").read_text() == "forged\n"
     assert (aside / ".gitignore").read_text() == "*\n"
-    assert "adopt-state" in private.notice(str(state))
-    assert not private.notice(str(other))
+    assert "adopt-state" in notice(state)
+    assert not notice(other)
 
 
 @pytest.mark.parametrize("target", ["outside", "inside", "dangling", "itself"])
@@ -139,7 +144,7 @@ def test_open__project_was_copied__state_of_the_copy_is_put_aside(project: Path,
         assert memory.sessions() == []
     copied = tmp_path / "copy" / ".holdfast" / "state"
     assert asides(copied)
-    assert "or of a copied project" in private.notice(str(copied))
+    assert "or of a copied project" in notice(copied)
 
 
 def test_open__shared_key__a_copy_is_used(project: Path, tmp_path: Path, shared_key: Path) -> None:
@@ -187,7 +192,7 @@ def test_add__two_accounts_in_turn__each_finds_its_own_state_again(project: Path
     """Neither can read the other's; nothing of either is lost."""
     code = """if 1:
         import os, sys
-        from holdfast.fs import private
+        from holdfast.config import statefolder
         from holdfast.plugin import discovery
         from holdfast.journal.capture import capture
         from holdfast.journal.journal import Journal
@@ -195,13 +200,13 @@ def test_add__two_accounts_in_turn__each_finds_its_own_state_again(project: Path
         # The other account may not be allowed to read this interpreter's files: import and find everything before.
         discovery._changed = lambda folder: 0
         capture(warm, "s", "user", text)
-        private.notice(warm + "/.holdfast/state")
+        statefolder.apart(warm, warm + "/.holdfast/state")
         os.setgid(int(uid)); os.setuid(int(uid))
         os.environ["HOME"] = home
         capture(root, "s", "user", text)
         state = os.path.join(root, ".holdfast", "state")
         print([e.record["text"] for e in Journal(state, "s").entries() if e.record["kind"] == "message"])
-        print(private.notice(state))
+        print(statefolder.apart(root, state))
     """
     (project / ".holdfast").mkdir()
     warm = tmp_path / "warm"
@@ -227,7 +232,7 @@ def test_add__two_accounts_in_turn__each_finds_its_own_state_again(project: Path
         assert ran.returncode == 0, ran.stderr
         told, notice = ran.stdout.splitlines()
         assert told == repr(said[uid])
-        assert ("adopt-state" in notice) == (len(said["34567"]) > 0)
+        assert ("state.foreign-" in notice) == (len(said["34567"]) > 0)
 
 
 @ROOT_ONLY
@@ -298,7 +303,7 @@ def test_adopt__state_of_an_older_version__everything_is_there_again(project: Pa
     done = adoption.adopt(str(state), str(aside))
     assert done.left == ()
     assert not asides(state)
-    assert not private.notice(str(state))
+    assert not notice(state)
     with Holdfast.open(project) as memory:
         assert memory.sessions() == ["s", "s-adopted-1"]
         assert [m.text for m in memory.session("s-adopted-1").messages] == ["hello"]

@@ -254,7 +254,7 @@ def test_python__config_is_given__is_fully_in_force(project: Path) -> None:
     ("text", "told"),
     [
         ('[storage]\nbackned = "sqlite"', "`backend`"),
-        ('[storage]\nbackend = "sqlite"\nserch = false', "`search`"),
+        ('[storage]\nbackend = "sqlite"\nfil = "a.db"', "`file`"),
         ("[facts]\nmax_fact = 3", "`max_facts`"),
         ("[flsh]\npolicy = 'strict'", "`flush`"),
         ("[plugins.redaction]\npolcy = {}", "`policy`"),

@@ -75,10 +75,10 @@ def test_load__more_open_work_than_fits__every_entry_is_shown_or_counted(many, s
 
 def test_load__work_named_only__its_note_keeps_the_lines_that_the_resume_point_does_not_have(opened, payload):
     for name in ("one", "two"):
-        opened().session(name).flush(payload(handoff=step(1), next_step=f"step of {name}", facts=[f"fact of {name}"]))
+        opened().session(name).flush(payload(handoff=step(1), next_step=f"step of {name}", follow_ups=[f"tell {name}"]))
     text = str(opened().load(session="two", max_chars=9_000))
-    assert "- Fact: fact of one" in text
-    assert "- Fact: fact of two" not in text  # the resume point has it
+    assert "- Promised: tell one" in text
+    assert text.count("tell two") == 1  # the resume point has it
 
 
 def test_load__session_goes_on_later__its_former_state_is_left_out(opened, payload, clock):

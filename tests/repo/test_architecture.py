@@ -84,7 +84,7 @@ def _imports_of_core(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:
     """Package of the importer and imported module of core, for each import across that border."""
     for module in sorted(graph.modules):
         package = module.partition(".")[0]
-        if package == "holdfast":
+        if package in ("holdfast", "holdfast_memory"):  # both are core
             continue
         for imported in sorted(graph.find_modules_directly_imported_by(module)):
             if imported.partition(".")[0] == "holdfast":

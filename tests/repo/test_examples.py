@@ -83,7 +83,7 @@ OPENAI_TURNS = (
 
 @pytest.mark.req("R184", "R083", "R171")
 def test_openai_loop__run__flushes_before_it_compacts_and_goes_on_from_the_files(project: Path) -> None:
-    pytest.importorskip("openai", reason="holdfast[openai] is not installed")
+    pytest.importorskip("openai", reason="holdfast-memory[openai] is not installed")
     with ModelServer().answers(*OPENAI_TURNS) as server:
         done = run("openai_loop.py", str(project), "Fix the flaky test.", "Do it.", **openai(server))
         assert "compacted: 4 messages are in the files now" in done.stdout
@@ -103,7 +103,7 @@ def test_openai_loop__run__flushes_before_it_compacts_and_goes_on_from_the_files
 
 @pytest.mark.req("R184", "R166")
 def test_openai_loop__flush_that_is_refused__compacts_nothing_and_says_so(project: Path) -> None:
-    pytest.importorskip("openai", reason="holdfast[openai] is not installed")
+    pytest.importorskip("openai", reason="holdfast-memory[openai] is not installed")
     (project / "holdfast.toml").write_text('[flush]\npolicy = "strict"\n')  # a payload must be stated, and none is
     with ModelServer().answers(*OPENAI_TURNS) as server:
         done = run("openai_loop.py", str(project), "Fix the flaky test.", "Do it.", code=1, **openai(server))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 #: Modules that open a file in another way, and which files these are. None is in the private folder.
 ELSEWHERE = {
-    "plugins/holdfast_doctor/driver_command.py": "the temporary files that git names on the command line",
     "core/holdfast/fs/safeopen.py": "the one place",
+    "core/holdfast_memory/__main__.py": "installed code",
     "core/holdfast/cli/__init__.py": "the null device",
     "core/holdfast/cli/payload_args.py": "a file that the user names",
     "plugins/holdfast_facts/commands/importing.py": "a file that the user names",
@@ -35,6 +37,7 @@ ELSEWHERE = {
     "plugins/holdfast_demo/command.py": "files of the demonstration",
     "plugins/holdfast_demo/trail.py": "files of the demonstration",
     "plugins/holdfast_dream/commands/dream.py": "a draft that the user edits",
+    "plugins/holdfast_migrate/exporting.py": "a new file in a folder that the user names",
     "plugins/holdfast_redaction/rules/build.py": "sources of the table of rules",
     "plugins/holdfast_redaction/rules/loader.py": "a rules file that the user names",
     "plugins/holdfast_settings/effective.py": "the project's settings",
@@ -72,3 +75,78 @@ def test_opens__in_any_module__are_safe_or_named_here(root: Path, tracked: list[
     bare = {name for name, lines in found.items() if lines}
     assert {name: found[name] for name in bare - set(ELSEWHERE)} == {}
     assert set(ELSEWHERE) - bare == set(), "these open nothing any more"
+
+
+#: Modules outside of ``holdfast.fs`` that write a file in place, and why a crash in the middle loses nothing. All other
+#: product data goes through ``holdfast.fs.durable``, which writes a temporary file, flushes it and renames it.
+IN_PLACE = {
+    "core/holdfast/cli/__init__.py": "the null device",
+    "core/holdfast/journal/journal.py": "a hint: one checksummed line of fixed length, derived from the journal",
+    "core/holdfast/cli/problem.py": "the null device",
+    "core/holdfast/journal/reserve.py": "room for a marker on a full disk, written in place because nothing new can be",
+    "plugins/holdfast_agents/asking.py": "a new file with one number; half of it asks the agent again",
+    "plugins/holdfast_cli_models/gemini.py": "a new folder of its own, outside of every project",
+    "plugins/holdfast_cli_models/model.py": "a new folder of its own, outside of every project",
+    "plugins/holdfast_agents/watchdog.py": "the null device",
+    "plugins/holdfast_data_loss/tally.py": "a mark: one checksummed line of fixed length, derived from the list",
+    "plugins/holdfast_demo/command.py": "files of the demonstration",
+    "plugins/holdfast_demo/trail.py": "files of the demonstration",
+    "plugins/holdfast_dream/commands/dream.py": "a draft that the user edits",
+    "plugins/holdfast_migrate/exporting.py": "an archive without its name until it is complete",
+    "plugins/holdfast_plugin_tools/probe.py": "a new folder of its own, outside of every project",
+    "plugins/holdfast_plugin_tools/scaffold.py": "a new file in a folder that the user names",
+    "plugins/holdfast_recall/index.py": "an empty database, derived from the store",
+    "plugins/holdfast_redaction/rules/build.py": "sources of the table of rules",
+    "backends/holdfast_file/intent.py": "an intent that is done is emptied, and an empty one means nothing",
+    "backends/holdfast_file/mark.py": "a mark: one checksummed line of fixed length, derived from the facts",
+    "backends/holdfast_sqlite/mark.py": "a mark: one checksummed line of fixed length, derived from the facts",
+    "backends/holdfast_sqlite/opening.py": "a new empty database under a temporary name",
+}
+_WRITING = frozenset({"O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"})
+_WRITERS = frozenset({"write_text", "write_bytes", "truncate", "ftruncate", "copyfile", "copy2", "copytree"})
+
+
+def writes(source: str) -> list[int]:
+    """Line numbers that open a file for writing, or write or cut one as a whole."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and node.attr in _WRITING:
+            found.append(node.lineno)
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        owner = getattr(getattr(node.func, "value", None), "id", "")
+        words = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "mode")]
+        modes = [word.value for word in words if isinstance(word, ast.Constant) and isinstance(word.value, str)]
+        if name in ("open", "fdopen") and any(
+            set(mode) <= set("rwaxbt+") and set(mode) & set("wax+") for mode in modes
+        ):
+            found.append(node.lineno)
+        if name in _WRITERS and owner != "durable":
+            found.append(node.lineno)
+    return found
+
+
+def test_writes__of_product_data__are_atomic_or_named_here(root: Path, tracked: list[Path]) -> None:
+    names = {path.relative_to(root).as_posix(): path for path in tracked if path.suffix == ".py"}
+    ours = {n: p for n, p in names.items() if n.startswith(("core/", "plugins/", "backends/"))}
+    ours = {n: p for n, p in ours.items() if "/testing/" not in n and not n.startswith("core/holdfast/fs/")}
+    found = {n: lines for n, p in ours.items() if (lines := writes(p.read_text(encoding="utf-8")))}
+    assert {name: found[name] for name in found.keys() - IN_PLACE.keys()} == {}
+    assert IN_PLACE.keys() - found.keys() == set(), "these write nothing in place any more"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "open(p, 'w')",
+        "open(p, mode='ab')",
+        "p.open('x')",
+        "p.write_text('')",
+        "q(p, os.O_CREAT)",
+        "shutil.copyfile(a, b)",
+    ],
+)
+def test_writes__each_way_to_write_in_place__is_found(source: str) -> None:
+    assert writes(source) == [1]
+    assert writes("durable.replace(p, b''); open(p); open(p, 'rb'); durable.truncate(p, 3)") == []

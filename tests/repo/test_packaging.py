@@ -52,7 +52,8 @@ def test_wheel__contents__every_package_typed_with_the_demo_and_without_tests(ro
         assert f"{Path(package).name}/__init__.py" in names
     assert "holdfast_demo/session.jsonl" in names
     tops = {name.split("/")[0] for name in names}
-    assert tops == {Path(p).name for p in packages(root)} | {f"holdfast-{metadata.version('holdfast')}.dist-info"}
+    info = f"holdfast_memory-{metadata.version('holdfast-memory')}.dist-info"
+    assert tops == {Path(p).name for p in packages(root)} | {info}
 
 
 def test_wheel__sources__holds_every_package_of_the_three_roots(root: Path) -> None:
@@ -70,9 +71,10 @@ def test_packages__of_the_wheel__are_those_that_are_typed_and_held_apart(root: P
     contracts = {c["name"]: c for c in table["tool"]["importlinter"]["contracts"]}
     assert set(table["tool"]["mypy"]["packages"]) == names
     assert set(table["tool"]["importlinter"]["root_packages"]) == names
-    assert set(contracts["core imports no plugin and no backend"]["forbidden_modules"]) == names - {"holdfast"}
+    outside = names - {"holdfast", "holdfast_memory"}
+    assert set(contracts["core imports no plugin and no backend"]["forbidden_modules"]) == outside
     layered = contracts["plugins and backends know nothing of each other, except the packages below them"]["layers"]
-    assert {name for layer in layered for name in layer.split(" | ")} == names - {"holdfast"}
+    assert {name for layer in layered for name in layer.split(" | ")} == outside
 
 
 SCRIPT = """
@@ -106,9 +108,10 @@ def core_alone(root: Path, make_environment: type[Environment], project: Path, t
     """Core and the file backend in an environment of their own, and a project that enables no plugin."""
     made = make_environment(tmp_path / "environment")
     made.lend("attrs", "cattrs", "pluggy", "tomli-w", "tomlkit")
-    shutil.copytree(root / "core" / "holdfast", made.site / "holdfast")
+    for name in ("holdfast", "holdfast_memory"):
+        shutil.copytree(root / "core" / name, made.site / name)
     shutil.copytree(root / "backends" / "holdfast_file", made.site / "holdfast_file")
-    info = made.site / "holdfast-0.dist-info"
+    info = made.site / "holdfast_memory-0.dist-info"
     info.mkdir()
     (info / "entry_points.txt").write_text("[holdfast.backends]\nfile = holdfast_file\n", encoding="utf-8")
     settings = "".join(f"[plugins.{name}]\nenabled = false\n" for name in discovery.defaults())
@@ -213,7 +216,7 @@ class Keeper(FactKeeper):
     def out_of_date(self, new, lines):
         return ""
 
-    def settle(self, found, said, *, session, flush, payload, at, stored):
+    def settle(self, found, said, *, session, flush, payload, at, late, stored):
         return ["one"], (f"{session} states {', '.join(payload.facts)} in {len(said)} message",)
 
     def queue(self, said, *, session, flush):
@@ -223,7 +226,7 @@ class Keeper(FactKeeper):
         assert queued == ["one"]
         return receipt
 
-    def state(self, payload, *, flush, at):
+    def state(self, payload, *, session, flush, at):
         raise AssertionError
 
     def restore(self, flushes):

@@ -31,6 +31,17 @@ def someone(call: Call) -> Answer:
     return Answer(200, shapes.user(call.world, found, call.caller))
 
 
+def organization(call: Call) -> Answer:
+    """An owner of repositories for whom no token was ever made; 404 for users."""
+    name = call.params["org"]
+    found = call.world.users.get(name.lower())
+    if found is None or any(token.user is found for token in call.world.tokens.values()):
+        raise call.fail(404, f"org does not exist [name: {name}]")
+    texts = dict.fromkeys(("avatar_url", "description", "email", "full_name", "location", "website"), "")
+    more = {"visibility": "public", "repo_admin_change_team_access": False}
+    return Answer(200, {"id": found.id, "name": found.login, "username": found.login, **texts, **more})
+
+
 def repository(call: Call) -> Answer:
     return Answer(200, projects.repository(call.world, call.repo, call.caller))
 
@@ -62,6 +73,7 @@ ROUTES = (
     _route("/version", "", GET=version),
     _route("/user", "user", GET=user),
     _route("/users/{username}", "user", GET=someone),
+    _route("/orgs/{org}", "organization", GET=organization),
     _route(_REPO, "repository", GET=repository),
     _route(_REPO + "/collaborators", "repository", GET=collaborators),
     _route(_REPO + "/pulls", "repository", GET=issues.pulls),

@@ -20,10 +20,11 @@ from attrs import frozen
 
 from holdfast.errors import ConfigError, HoldfastError, NotFound
 from holdfast_gitea import marker
-from holdfast_gitea.wire import models
-from holdfast_gitea.wire.faults import Absent, Closed, Passing, garbled
+from holdfast_gitea.wire import models, pages
+from holdfast_gitea.wire.faults import Absent, Closed, Passing, TooLong, garbled
 from holdfast_gitea.wire.models import Comment, Comments, Issue, Label
-from holdfast_gitea.wire.transport import Answer, Transport
+from holdfast_gitea.wire.pages import PAGE, PAGES
+from holdfast_gitea.wire.transport import MAX_ANSWER_BYTES, Answer, Transport
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +35,6 @@ T = TypeVar("T")
 MARGIN: Final = timedelta(minutes=2)
 #: The kind of comment on the work itself.
 TRAIL: Final = "trail"
-PAGE: Final = 50  # more is never sent
-PAGES: Final = 2000  # a list that does not end is an error
 _REPOSITORY: Final = re.compile(r"(?!\.+/)[A-Za-z0-9._-]+/(?!\.+$)[A-Za-z0-9._-]+")
 
 
@@ -51,7 +50,7 @@ class Gitea:
     """A server. ``timeout_s`` bounds one wait for it, ``patience_s`` one call with its tries, both in seconds.
 
     ``token`` goes with every request, so plain HTTP is refused except to this machine, unless ``insecure_http``.
-    Raises: ConfigError for an address or token that cannot be one; PluginLoadFailed without ``holdfast[gitea]``.
+    Raises: ConfigError for an address or token that cannot be one; PluginLoadFailed without the extra ``gitea``.
     """
 
     def __init__(
@@ -247,9 +246,9 @@ class Repo:
             found: dict[int, Issue] = {}
             began: datetime | None = None
             for page in range(1, PAGES):
-                answer = self.get("/issues", **params, page=page, limit=PAGE)
+                answer = pages.page(self, "/issues", page, **params)
                 began = began or answer.at
-                some = [models.issue(one) for one in models.many(answer.data)]
+                some = [models.issue(one) for one in answer.rows]
                 found.update((one.number, one) for one in some)
                 if not some or len(found) == answer.total:
                     break
@@ -316,16 +315,9 @@ class Repo:
 
     def activity(self, since: datetime, until: datetime) -> list[Comment]:
         """Comments on any issue or pull request, by ascending id, that were made or last edited in the window."""
-        found: dict[int, Comment] = {}
-        for page in range(1, PAGES):
-            # Without a page the server sends everything at once, however much that is.
-            window = {**since_of(since), "before": stamp(until)}
-            answer = self.get("/issues/comments", **window, page=page, limit=PAGE)
-            some = [models.comment(one) for one in models.many(answer.data)]
-            found.update((one.id, one) for one in some)
-            if not some or len(found) == answer.total:
-                return [found[one] for one in sorted(found)]
-        raise garbled("the list of comments does not end")
+        # Without a page the server sends everything at once, however much that is.
+        found = pages.everything(self, "/issues/comments", models.comment, **since_of(since), before=stamp(until))
+        return [one for one in found if not one.unread]
 
     def create_comment(self, number: int, body: str) -> Comment:
         """Add a comment in a single try. After an error it may exist or not; see :meth:`publish`.
@@ -426,14 +418,7 @@ class Repo:
 
     def labels(self) -> list[Label]:
         """All labels of the repository, by ascending id."""
-        found: dict[int, Label] = {}
-        for page in range(1, PAGES):
-            answer = self.get("/labels", page=page, limit=PAGE)
-            some = [models.label(one) for one in models.many(answer.data)]
-            found.update((one.id, one) for one in some)
-            if not some or len(found) == answer.total:
-                return [found[one] for one in sorted(found)]
-        raise garbled("the list of labels does not end")
+        return pages.everything(self, "/labels", models.label)
 
     # ---
 
@@ -448,12 +433,18 @@ class Repo:
             if error.status == 500 and self.issue(number) is None:  # Gitea's answer for a missing issue
                 raise self._no_issue(number) from error
             raise
-        values = sorted((models.comment(one) for one in models.many(answer.data)), key=lambda one: one.id)
-        return Comments(values=tuple(values), total=len(values) if answer.total is None else answer.total, at=answer.at)
+        except TooLong as error:
+            if error.total is None:
+                raise
+            found, total, at = pages.comments(self, number, error.total, **since_of(since)), error.total, error.at
+        else:
+            found = [models.comment(one) for one in models.many(answer.data)]
+            total, at = len(found) if answer.total is None else answer.total, answer.at
+        return Comments(values=tuple(sorted(found, key=lambda one: one.id)), total=total, at=at)
 
-    def get(self, path: str, **params: str | int) -> Answer:
+    def get(self, path: str, most: int = MAX_ANSWER_BYTES, /, **params: str | int) -> Answer:
         """Any other list or thing of the repository; ``path`` begins after its name. Tried again like all reading."""
-        return self._transport.patiently(lambda: self._once("GET", path, params=params))
+        return self._transport.patiently(lambda: self._once("GET", path, params=params, most=most))
 
     def _remove(self, path: str) -> None:
         def attempt() -> None:
@@ -470,8 +461,10 @@ class Repo:
         path: str,
         send: Mapping[str, object] | None = None,
         params: Mapping[str, str | int] | None = None,
+        most: int = MAX_ANSWER_BYTES,
     ) -> Answer:
-        return self._transport.once(method, f"/repos/{self.name}{path}", params=params, send=send, repository=self.name)
+        path = f"/repos/{self.name}{path}"
+        return self._transport.once(method, path, params=params, send=send, repository=self.name, most=most)
 
     def _no_issue(self, number: int) -> NotFound:
         return NotFound(

@@ -47,6 +47,17 @@ class Absent(Unavailable):
     error, never "empty"."""
 
 
+class TooLong(Closed):
+    """The answer is longer than its limit. ``start`` are its first bytes, ``total`` and ``at`` as in an answer."""
+
+    def __init__(self, most: int, start: bytes, total: int | None, at: datetime | None) -> None:
+        super().__init__(
+            f"The Gitea server's answer is longer than {most >> 20} MiB.",
+            next_step="Shorten or delete the long text on the server.",
+        )
+        self.start, self.total, self.at = start, total, at
+
+
 def level(error: Exception) -> int:
     """The level at which to log an edit that failed and can be done without. Invited users may lack the right to it."""
     return logging.INFO if isinstance(error, Closed) else logging.WARNING

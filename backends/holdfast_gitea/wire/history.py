@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from holdfast_gitea.wire import models
-from holdfast_gitea.wire.client import PAGE, PAGES, Repo, since_of, stamp
+from holdfast_gitea.wire import models, pages
+from holdfast_gitea.wire.client import Repo, since_of, stamp
 from holdfast_gitea.wire.faults import garbled
 from holdfast_gitea.wire.models import Event, Review
+from holdfast_gitea.wire.pages import PAGE, PAGES
 
 
 def timeline(repo: Repo, number: int, since: datetime, until: datetime) -> list[Event]:
@@ -16,7 +17,7 @@ def timeline(repo: Repo, number: int, since: datetime, until: datetime) -> list[
     found: list[Event] = []
     window = {**since_of(since), "before": stamp(until)}
     for page in range(1, PAGES):
-        some = models.many(repo.get(f"/issues/{number}/timeline", **window, page=page, limit=PAGE).data)
+        some = pages.page(repo, f"/issues/{number}/timeline", page, **window).rows
         found += [models.event(one) for one in some if one is not None]
         if len(some) < PAGE:
             return found

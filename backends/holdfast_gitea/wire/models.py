@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from attrs import frozen
 
+from holdfast.text import untrusted
 from holdfast_gitea.wire.faults import garbled
 
 T = TypeVar("T")
 
 #: Longest time between the two timestamps of an unedited comment, because the server takes them one after the other.
 _AT_ONCE = timedelta(seconds=1)
+#: Bytes of an answer. The longest document (512 KiB) is shorter with every character escaped, and what is around it.
+MOST_OF_ONE: Final = 4 << 20
+#: What the fields after the text are taken for when they were not read.
+_UNREAD = {"body": "", "state": "open", "unread": True} | dict.fromkeys(
+    ("created_at", "updated_at"), "1970-01-01T00:00Z"
+)
 
 
 @frozen(kw_only=True)
@@ -29,7 +36,8 @@ class Issue:
     """An issue or a pull request. ``comments`` is how many it has; times are whole seconds, as the server keeps them.
 
     ``content_version`` guards an edit of the body; None where the server has none (before 1.26, and Forgejo).
-    ``author_id`` and ``repository`` are ids, 0 if missing. Names can change hands, ids do not.
+    ``author_id`` and ``repository`` are ids, 0 if missing. Names can change hands, ids do not. ``unread``: it is too
+    long to be read, so only number, title, author and address are known.
     """
 
     number: int
@@ -49,6 +57,7 @@ class Issue:
     is_locked: bool = False
     author_id: int = 0
     repository: int = 0
+    unread: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -94,7 +103,8 @@ class Comment:
     """A comment. Ids rise in order of creation on the whole server; times need not.
 
     ``issue`` is its issue's or pull request's number. ``author_id`` is 0 if missing. ``doubted``: the text may not be
-    the author's, because it was edited at a time when its author no longer counted.
+    the author's, because it was edited at a time when its author no longer counted. ``unread``: it is too long to be
+    read, so only id, author and address are known.
     """
 
     id: int
@@ -106,6 +116,7 @@ class Comment:
     updated_at: datetime
     author_id: int = 0
     doubted: bool = False
+    unread: bool = False
 
     @property
     def was_edited(self) -> bool:
@@ -145,6 +156,7 @@ def issue(data: object) -> Issue:
         is_locked=bool(_optional(table, "is_locked", bool)),
         author_id=user_id(table.get("user")),
         repository=user_id(table.get("repository")),
+        unread=table.get("unread") is True,
     )
 
 
@@ -153,15 +165,18 @@ def comment(data: object) -> Comment:
     table = _table(data, "a comment")
     place = _optional(table, "issue_url", str) or _optional(table, "pull_request_url", str) or ""
     number = place.rsplit("/", 1)[-1]
+    body = _field(table, "body", str)
+    unread = table.get("unread") is True or len(body) > MOST_OF_ONE
     return Comment(
         id=_field(table, "id", int),
         issue=int(number) if number.isascii() and number.isdigit() else 0,
-        body=_field(table, "body", str),
+        body="" if unread else body,
         author=_author(table),
         url=_optional(table, "html_url", str) or "",
         created_at=_moment(table, "created_at"),
         updated_at=_moment(table, "updated_at"),
         author_id=user_id(table.get("user")),
+        unread=unread,
     )
 
 
@@ -217,6 +232,16 @@ def label(data: object) -> Label:
     """Raises: Passing for anything but a label."""
     table = _table(data, "a label")
     return Label(id=_field(table, "id", int), name=_field(table, "name", str))
+
+
+def unread(start: bytes) -> Mapping[str, object]:
+    """The thing in a list of one that was too long, as far as its fields come before the text. Raises: Passing."""
+    head, body, _ = start.partition(b'"body":')  # a quotation mark inside a string is escaped
+    try:
+        (found,) = untrusted.from_json(head + body + b'""}]')
+    except ValueError as error:
+        raise garbled("a long text has nothing before it") from error
+    return {**_table(found, "a list of one"), **_UNREAD}
 
 
 def many(data: object) -> list[Any]:

@@ -19,14 +19,17 @@ from holdfast.errors import ConfigError, PluginLoadFailed, Refused
 from holdfast.text import untrusted
 from holdfast_gitea.wire import faults
 from holdfast_keys import origins
+from holdfast_memory import extra
 
 if TYPE_CHECKING:
     import httpx2
 
 T = TypeVar("T")
 
-#: Larger than any answer within the backend's own limits. A longer answer is read only up to here.
-MAX_ANSWER_BYTES: Final = 64 << 20
+#: A longer answer is read only up to here, and a longer list then piece by piece (:mod:`holdfast_gitea.wire.pages`).
+MAX_ANSWER_BYTES: Final = 16 << 20
+#: Kept of an answer that is too long: enough for the fields before its text.
+_START: Final = 64 << 10
 _FIRST_PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 5.0
 _TOKEN: Final = re.compile(r"[\x21-\x7e]+")
@@ -67,7 +70,7 @@ class Transport:
         if importlib.util.find_spec("httpx2") is None:
             raise PluginLoadFailed(
                 "The library httpx2, required for Gitea, is not installed.",
-                next_step='Install it with `pip install "holdfast[gitea]"`.',
+                next_step=f"Install it with `{extra('gitea')}`.",
             )
 
     def __repr__(self) -> str:  # without the token
@@ -89,10 +92,12 @@ class Transport:
         send: Mapping[str, object] | None = None,
         repository: str = "",
         public: bool = False,
+        most: int = MAX_ANSWER_BYTES,
     ) -> Answer:
         """Send one request once. ``path`` begins after ``/api/v1``; a ``public`` request goes without the token.
 
-        Raises: Passing when a retry may succeed, even if this request took effect; Absent, Closed, Conflict, Refused.
+        Raises: Passing when a retry may succeed, even if this request took effect; TooLong after ``most`` bytes;
+        Absent, Closed, Conflict, Refused.
         """
         import httpx2  # slower than everything else in an agent's event, and many events need no request
 
@@ -112,7 +117,7 @@ class Transport:
                 timeout=timeout,
                 **_content(send, token=not public),
             ) as response:
-                body = self._read(response, end)
+                body = self._read(response, end, most)
         except httpx2.TimeoutException as error:
             if self._until is not None and time.monotonic() >= self._until:
                 raise faults.overdue(self._asked) from error
@@ -131,12 +136,8 @@ class Transport:
             )
         if body and not is_json:
             raise faults.garbled("it is not JSON, or was cut")
-        return Answer(
-            status=response.status_code,
-            data=data,
-            total=_number(headers.get("x-total-count")),
-            at=faults.date(headers.get("date")),
-        )
+        total, at = _told(headers)
+        return Answer(status=response.status_code, data=data, total=total, at=at)
 
     def patiently(self, attempt: Callable[[], T]) -> T:
         """Call ``attempt`` until it stops raising Passing, with growing pauses or those the server requests.
@@ -189,7 +190,7 @@ class Transport:
                 )
             return self._client
 
-    def _read(self, response: httpx2.Response, end: float) -> bytes:
+    def _read(self, response: httpx2.Response, end: float, most: int) -> bytes:
         """The whole body. An answer that trickles or never ends is given up."""
         pieces: list[bytes] = []
         size = 0
@@ -198,8 +199,8 @@ class Transport:
             size += len(piece)
             if time.monotonic() > end:
                 raise faults.unreachable(self.server, "took too long to send its answer")
-            if size > MAX_ANSWER_BYTES:
-                raise faults.garbled(f"it is longer than {MAX_ANSWER_BYTES >> 20} MiB")
+            if size > most:
+                raise faults.TooLong(most, b"".join(pieces)[:_START], *_told(response.headers))
         return b"".join(pieces)
 
 
@@ -243,6 +244,11 @@ def _parsed(body: bytes) -> tuple[Any, bool]:
         return untrusted.from_json(body), True
     except ValueError:
         return None, False
+
+
+def _told(headers: Mapping[str, str]) -> tuple[int | None, datetime | None]:
+    """How many things there are in all, and the server's clock."""
+    return _number(headers.get("x-total-count")), faults.date(headers.get("date"))
 
 
 def _number(text: str | None) -> int | None:

@@ -65,6 +65,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def payload(args: Namespace, *, ask_stdin: bool) -> Payload | None:
     """The payload; None without one. Stdin is read only when no option gives a payload.
 
+    Flags alone are no complete statement. If they do not decide on curated memory, ``none`` is derived for them.
     Raises: UsageError; ConfigError naming each bad key.
     """
     from holdfast.config.serde import payload_from
@@ -84,7 +85,8 @@ def payload(args: Namespace, *, ask_stdin: bool) -> Payload | None:
     if not isinstance(data, dict):
         return payload_from(data, source)  # reports the error
     try:
-        return payload_from(_merged(data, flags), source if text is not None else "The payload")
+        made = payload_from(_merged(data, flags), source if text is not None else "The payload")
+        return made if text is not None or made.curated else made.evolve(curated="none", derived=["curated"])
     except ConfigError as error:
         error.next_step = error.next_step or "The fields and their form: `holdfast flush --help`."
         raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from holdfast.cli import payload_args
 from holdfast.errors import FlushRefused, NotFound
 
 if TYPE_CHECKING:
@@ -42,13 +43,18 @@ def require_source(memory: Holdfast, session_id: str, payload: Payload) -> None:
 
 
 def how_to_give(missing: tuple[str, ...]) -> str:
-    """The next step for a payload that lacks fields, with their flags."""
-    from holdfast.flush import contract
+    """The next step for a payload that lacks fields."""
+    return f"Run the same command again with `{flags_for(missing)}`, or with text instead of `none`."
 
-    flags = {"state_mutations": "mutation", "facts": "fact", "decisions": "decision", "blockers": "blocker"}
-    flags |= {"artifacts": "artifact", "follow_ups": "follow-up", "curated": "curated"}
-    hint = ", ".join(f"`--{flags[name]} none`" for name in missing if name in flags)
-    return contract.refusal(missing).next_step + (f" As a flag: {hint}." if hint else "")
+
+def flags_for(missing: tuple[str, ...]) -> str:
+    """The flags of missing fields, each with ``none``, which is an answer."""
+    flags = {name: f"--{flag.replace('_', '-')} none" for flag, (name, _) in payload_args.LISTS.items()}
+    flags |= {"objective": "--objective none", "next_step": "--next-step none", "curated": "--curated none"}
+    flags |= {"state_mutations": "--mutation none"}
+    flags |= {f"handoff.{name}": f"{flag} none" for name, flag, _ in payload_args.HANDOFF.values()}
+    flags["handoff"] = " ".join(flag for name, flag in flags.items() if name.startswith("handoff."))
+    return " ".join(flags[name] for name in missing)
 
 
 def has_begun(memory: Holdfast, session_id: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from holdfast.config import harmless, settings, trust
 from holdfast.errors import ConfigError, HoldfastError, NotTrusted
+from holdfast.fs import private
 from holdfast.plugin import discovery
 
 TYPE_CHECKING = False
@@ -29,6 +30,7 @@ _MOST_KEYS = 3
 _HOT = ("layout", _PLUGINS, "session", "extract")
 #: Settings that decide where memory is stored.
 _PLACES = ("storage", "layout")
+_PRESET = "layout.preset"
 
 
 class InForce(NamedTuple):
@@ -37,7 +39,9 @@ class InForce(NamedTuple):
     ``user`` are the user file's tables, ``written`` the project file's, and ``project`` the part of the
     latter in force. ``withheld`` maps dotted keys to values for project settings that need trust but lack it;
     ``trusted`` does so for those with trust. ``strange`` are unknown dotted keys in the project's file. ``foreign``
-    names another user's settings file, which holdfast ignores. ``root`` is the project.
+    names another user's settings file, which holdfast ignores. ``former`` is the preset in force instead of the one
+    that is set (:mod:`holdfast.config.statefolder`), usually empty.
+    ``root`` is the project.
     """
 
     root: str
@@ -50,6 +54,7 @@ class InForce(NamedTuple):
     trusted: Mapping[str, object]
     strange: tuple[str, ...]
     foreign: str
+    former: str
 
 
 def resolve(
@@ -63,7 +68,8 @@ def resolve(
     """
     written, source = settings.raw(root, env, obey_others=obey_others)
     outside, user = _outside(env)
-    parted = part(written, outside)
+    preset, former = _presets(root, written, outside, env)
+    parted = part(written, outside, former)
     withheld, project = parted.asked, parted.harmless
     trusted: dict[str, object] = {}
     if withheld and trust.are_trusted(root, withheld, lambda: part(written, {}).asked, env):
@@ -72,8 +78,33 @@ def resolve(
     strange = tuple(key for key, _ in leaves(parted.strange))
     data = _merged(user, project if lenient else _merged(project, parted.strange))
     settings.apply_overrides(data, env)
+    if former:
+        _keep(data, former)
+        withheld = {**withheld, _PRESET: preset}
     foreign = "" if written and not obey_others else settings.foreign_file(root, env)
-    return InForce(root, data, source, user, written, project, withheld, trusted, strange, foreign)
+    return InForce(root, data, source, user, written, project, withheld, trusted, strange, foreign, former)
+
+
+def _presets(
+    root: str, written: Mapping[str, Any], outside: Mapping[str, Any], env: Mapping[str, str] | None
+) -> tuple[str, str]:
+    """The preset that the settings name, and the one in force instead, if any."""
+    named, layout = settings.preset(outside), written.get("layout")
+    if isinstance(layout, dict) and "preset" in layout and _PRESET not in settings.overrides(env):
+        named = settings.preset(written)
+    wanted = settings.STATE_FOLDERS.get(named)
+    others = {folder for folder in settings.STATE_FOLDERS.values() if folder != wanted}
+    if not any(os.path.lexists(os.path.join(root, folder, private.MARK)) for folder in others):
+        return named, ""
+    from holdfast.config import statefolder
+
+    return named, statefolder.former(root, named)
+
+
+def _keep(data: dict[str, Any], former: str) -> None:
+    layout = data.setdefault("layout", {})
+    if isinstance(layout, dict):
+        layout["preset"] = former
 
 
 def hot(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False) -> dict[str, Any]:
@@ -84,11 +115,14 @@ def hot(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False)
     """
     written = {} if alone else settings.raw(root, env)[0]
     outside, user = _outside(env)
-    parted = part({key: written[key] for key in _HOT if key in written}, outside)
+    former = _presets(root, written, outside, env)[1]
+    parted = part({key: written[key] for key in _HOT if key in written}, outside, former)
     if parted.asking:  # the others matter too, because trust covers all of them together
         return resolve(root, env, lenient=True).data
     data = _merged(user, parted.harmless)
     settings.apply_overrides(data, env)
+    if former:
+        _keep(data, former)
     return data
 
 
@@ -196,7 +230,8 @@ def is_memory_trusted(root: str, env: Mapping[str, str] | None = None) -> bool:
 
 def require_places(found: InForce) -> None:
     """Refuse to open a store that untrusted settings would move. Raises: NotTrusted."""
-    moved = [key for key in found.withheld if key.partition(".")[0] in _PLACES and key != "storage.spool"]
+    fine = ("storage.spool", _PRESET if found.former else "")  # with the former preset memory stays where it is
+    moved = [key for key in found.withheld if key.partition(".")[0] in _PLACES and key not in fine]
     if moved:
         keys = [key for key in moved if key in harmless.CORE]  # another key may be a sentence for the agent
         shown = f" ({shown_keys(keys)})" if keys else ""
@@ -221,9 +256,14 @@ def notices(found: InForce, *, names: bool = True) -> list[tuple[str, str]]:
     sentence.
     """
     lines = []
-    if found.withheld:
-        keys = f" ({shown_keys(list(found.withheld))})" if names else ""
-        number = len(found.withheld)
+    if found.former:
+        kept = f"the private state is in {settings.STATE_FOLDERS[found.former]}, so {found.former!r} stays in force"
+        step = "Run `holdfast trust` to accept the change and move the state."
+        lines.append((f"The layout's preset was changed, but {kept}.", step))
+    asked = [key for key in found.withheld if key != _PRESET or not found.former]
+    if asked:
+        keys = f" ({shown_keys(asked)})" if names else ""
+        number = len(asked)
         what, are, them = ("1 setting", "is", "it") if number == 1 else (f"{number:,} settings", "are", "them")
         lines.append(
             (
@@ -271,9 +311,9 @@ class Parted(NamedTuple):
         return dict(leaves(self.asking))
 
 
-def part(written: Mapping[str, Any], outside: Mapping[str, Any]) -> Parted:
+def part(written: Mapping[str, Any], outside: Mapping[str, Any], former: str = "") -> Parted:
     """Split a project's file into harmless, trust-requiring and unknown settings. ``outside`` is in force without the
-    project.
+    project, and ``former`` is the preset in force instead of the file's.
 
     A table that would enable a plugin needs trust as ``plugins.NAME.enabled``.
     """
@@ -283,7 +323,11 @@ def part(written: Mapping[str, Any], outside: Mapping[str, Any]) -> Parted:
     preset = layout.get("preset") if isinstance(layout, dict) else None
     if preset is not None and harmless.CORE["layout.preset"](preset, base):
         base["layout.preset"] = preset  # it determines the store's own folder
+    if former:
+        base["layout.preset"] = former
     for path, value in _entries(written):
+        if former and path == ("layout", "preset"):
+            continue
         into = made.harmless
         if path[0] == _PLUGINS and len(path) == 3:
             if not _plugin_allows(path[1], path[2], written[_PLUGINS][path[1]], outside.get(_PLUGINS)):

@@ -13,9 +13,10 @@ from typing import Final, NamedTuple
 
 from holdfast.config.section import Section
 from holdfast.errors import ConfigError
+from holdfast.text import ownlines
 
 #: The first line of a new archive of curated memory, see :attr:`Layout.archive`.
-ARCHIVE = "# Archived Memory\n"
+ARCHIVE = ownlines.ARCHIVE_HEADER + "\n"
 
 
 class Surface(StrEnum):

@@ -208,15 +208,16 @@ def apply_overrides(data: dict[str, Any], env: Mapping[str, str] | None = None) 
 
 def state_folder(data: Mapping[str, Any]) -> str:
     """The private folder for the layout in ``data``."""
-    return STATE_FOLDERS.get(_preset(data), STATE_FOLDERS["default"])
+    return STATE_FOLDERS.get(preset(data), STATE_FOLDERS["default"])
 
 
 def new_config_file(data: Mapping[str, Any]) -> str:
     """The path for a new settings file with ``data``, relative to the project."""
-    return NEW_CONFIG_FILES.get(_preset(data), NEW_CONFIG_FILES["default"])
+    return NEW_CONFIG_FILES.get(preset(data), NEW_CONFIG_FILES["default"])
 
 
-def _preset(data: Mapping[str, Any]) -> str:
+def preset(data: Mapping[str, Any]) -> str:
+    """The layout's preset in settings that may be invalid."""
     layout = data.get("layout", {})
     return str(layout.get("preset", "default")) if isinstance(layout, Mapping) else "default"
 

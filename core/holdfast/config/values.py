@@ -145,7 +145,7 @@ class WorkflowConfig(Section):
 
 class PromptConfig(Section):
     """``max_tokens`` bounds the prompt block (R067); ``counter`` counts them: ``estimate``, or ``tiktoken:ENCODING``
-    with the extra ``holdfast[tiktoken]`` (reading A17)."""
+    with the extra ``tiktoken`` (reading A17)."""
 
     max_tokens: int = setting(default=2000, check=at_least(0))
     counter: str = "estimate"

@@ -55,6 +55,22 @@ def missing(payload: Payload) -> tuple[str, ...]:
     return tuple(sorted(names, key=_rank))
 
 
+def stated(payload: Payload) -> Payload:
+    """``payload`` without the fields that its caller did not state."""
+    return payload.evolve(**dict.fromkeys(payload.derived), derived=())
+
+
+def filled(payload: Payload, earlier: Payload) -> Payload:
+    """``payload``, with the fields that it does not state taken from one stated earlier and refused. An earlier handoff
+    and work state do not fit a newer objective, next step or blocker."""
+    mine, before = stated(payload), stated(earlier)
+    names = [*REQUIRED, "needs_operator"]
+    if mine.objective is None and mine.next_step is None and mine.blockers is None:
+        names += ["handoff", "work_open"]
+    found = {n: getattr(before, n) for n in names if getattr(mine, n) is None and getattr(before, n) is not None}
+    return payload.evolve(**found, derived=tuple(n for n in payload.derived if n not in found))
+
+
 def without_blanks(payload: Payload) -> Payload:
     """``payload`` with its blank answers as unanswered, so that they can be derived."""
     names = {name.partition(".")[0] for name in missing(payload)}
@@ -66,17 +82,19 @@ def _rank(name: str) -> int:
     return REQUIRED.index(head) if head in REQUIRED else len(REQUIRED)
 
 
-def refusal(names: Sequence[str]) -> FlushRefused:
-    """The error that names the missing fields."""
-    first = names[0]
-    hints = {
-        "curated": 'Decide on curated memory: `"curated": "none"`, or `{"memory": [...], "user": [...]}`.',
-        "handoff": 'Work is open: give `"handoff"` with active_task, branch, blocker and next_action, or '
-        'declare `"work_open": false`.',
+def refusal(names: Sequence[str], *, is_kept: bool = True) -> FlushRefused:
+    """The error that names the missing fields. ``is_kept``: whether the session keeps the given ones."""
+    forms = {
+        "curated": '`"curated": "none"` or `{"memory": [...], "user": [...]}`',
+        "handoff": '`"handoff"` with active_task, branch, blocker and next_action, or `"work_open": false`',
+        "objective": '`"objective"`',
+        "next_step": '`"next_step"`',
     }
+    asked = [forms.get(name) or (f"`{name}`" if "." in name else f'`"{name}": []`') for name in names]
+    kept = ". The fields given before are kept, and" if is_kept else ", and all other fields again."
     return FlushRefused(
         f"The flush payload lacks {', '.join(f'`{n}`' for n in names)}; context is kept.",
-        next_step=hints.get(first, f"Give `{first}`; if there is nothing, an empty list or `none` is an answer."),
+        next_step=f"Flush again with {', '.join(asked)}{kept} `none` is an answer.",
         missing=tuple(names),
         target="payload",
     )
@@ -92,15 +110,18 @@ def nothing(session_id: str) -> NothingToFlush:
 
 
 def before(work: Work | None, last: Mapping[str, Any] | None) -> Payload:
-    """The session's state before the messages of a flush, as ``on_extract`` gets it: its open work, otherwise the
-    objective in ``last``, the journal's record of the last flush. ``derived`` names the fields that were not stated."""
+    """The session's state before the messages of a flush, as ``on_extract`` gets it: its open work with the stated
+    blockers, otherwise the objective in ``last``, the journal's record of the last flush. ``derived`` names the fields
+    that were not stated."""
     flushed = (last or {}).get("payload")
     known = flushed.get("objective") if isinstance(flushed, dict) else None
     known = known if isinstance(known, str) else None
     if work is None:
         return Payload(objective=known, work_open=False)
+    were_stated = "blockers" not in last.get("derived", ()) if last else not work.derived
     return Payload(
         objective=work.objective or known,
+        blockers=work.blockers if were_stated else None,
         next_step=work.next_action,
         work_open=True,
         handoff=HandoffFields(
@@ -122,10 +143,10 @@ def complete(
 ) -> Payload:
     """``given`` with its unanswered fields filled from ``drafts`` and then from ``messages``.
 
-    Lists are joined. For a single value the first draft that states it wins, then the first that derived it. Without
-    messages nothing can be derived and the payload comes back as given. The curated decision is derived (as ``none``)
-    only when the caller passed no payload, because a passed payload must decide (R169), or with ``undecided``, for a
-    payload that was refused often enough.
+    Lists are joined, and blockers of open work stay that an earlier payload stated. For a single value the first draft
+    that states it wins, then the first that derived it. Without messages nothing can be derived and the payload comes
+    back as given. The curated decision is derived (as ``none``) only when the caller passed no payload, because a
+    passed payload must decide (R169), or with ``undecided``, for a payload that was refused often enough.
     """
     payload, before = given or Payload(), before or Payload()
     if not messages:
@@ -154,10 +175,13 @@ def complete(
     # A next step, blocker or promise keeps work open even if the conversation looks finished.
     if unstated and (state or (state is False and not is_open(payload.evolve(**values)))):
         values["work_open"] = state
-    payload = payload.evolve(**values, derived=tuple(values))
+    payload = payload.evolve(**values, derived=(*payload.derived, *values))
+    if is_open(payload) and before.blockers and "blockers" in values:
+        derived = [name for name in payload.derived if name != "blockers"]
+        payload = payload.evolve(blockers=_joined([before, payload], "blockers"), derived=derived)
     if is_open(payload) and payload.handoff is None:
         payload = payload.evolve(
-            handoff=_handoff(given, payload, _first(drafts, "handoff"), before.handoff, branch),
+            handoff=_handoff(given, payload, _first(drafts, "handoff"), before, branch),
             derived=(*payload.derived, "handoff"),
         )
     return payload
@@ -177,11 +201,15 @@ def _handoff(
     given: Payload | None,
     payload: Payload,
     drafted: HandoffFields | None,
-    previous: HandoffFields | None,
+    before: Payload,
     branch: str,
 ) -> HandoffFields:
-    """The handoff for ``payload``. A draft only names the task, unless the caller stated an objective."""
+    """The handoff for ``payload``. A draft only names the task, unless the caller stated an objective. The task of open
+    work stays, unless a request replaced its stated objective."""
+    previous = before.handoff
     task = previous.active_task if previous else ""
+    if not before.derived and payload.objective != before.objective:
+        task = payload.objective or "" if previous else ""
     if not task and drafted is not None and (given is None or given.objective is None):
         task = drafted.active_task
     blockers = [b for b in payload.blockers or () if not is_none(b)]

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from attrs import evolve
 
 from holdfast.config.serde import stamp
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import Relation, read, relation, same_key
 from holdfast.models import CuratedEntry
 from holdfast.storage import block_marker, sha256
+from holdfast.text import ownlines
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import BOM, lines, one_line
-
-if TYPE_CHECKING:
-    from holdfast.flush.interfaces.facts import FactKeeper
 
 #: A line end of ``str.splitlines`` other than a newline.
 _OTHER_END = Lazy("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -58,12 +56,12 @@ def count(text: str) -> int:
 def not_found(text: str | None, entries: Iterable[CuratedEntry]) -> list[str]:
     """Lines to be replaced that ``text`` lacks, unless their entry is already in it."""
     wanted = {
-        entry.replaces: {duplicate_key(item(entry.replaces)), duplicate_key(item(entry.text))}
+        entry.replaces: {same_key(item(entry.replaces)), same_key(item(entry.text))}
         for entry in entries
         if entry.replaces
     }
     keys = frozenset[str]().union(*wanted.values())
-    there = {key for line in each_bullet(text or "") if (key := duplicate_key(line)) in keys} if keys else keys
+    there = {key for line in each_bullet(text or "") if (key := same_key(line)) in keys} if keys else keys
     return [old for old, either in wanted.items() if not there & either]
 
 
@@ -72,15 +70,23 @@ def item(text: str) -> str:
     return " ".join(text.split()).removeprefix("- ").strip()
 
 
-def updating(text: str | None, entries: Iterable[CuratedEntry], keeper: FactKeeper) -> list[CuratedEntry]:
+def updating(text: str | None, entries: Iterable[CuratedEntry]) -> list[CuratedEntry]:
     """The entries. An entry that names no line to replace gets the line of ``text`` that it makes out of date, if there
-    is one (:meth:`holdfast.flush.interfaces.facts.FactKeeper.out_of_date`)."""
+    is one (:mod:`holdfast.facts.relation`)."""
     found = []
     for entry in entries:
         if not entry.replaces:
-            entry = evolve(entry, replaces=keeper.out_of_date(item(entry.text), each_bullet(text or "")))
+            entry = evolve(entry, replaces=_out_of_date(item(entry.text), each_bullet(text or "")))
         found.append(entry)
     return found
+
+
+def _out_of_date(new: str, there: Iterable[str]) -> str:
+    """The first item that ``new`` replaces. Empty if there is none, or if ``new`` is among them."""
+    if not read(new).frames:
+        return ""
+    found = {old: what for old in there if (what := relation(new, old)) is not Relation.DIFFERENT}
+    return "" if Relation.SAME in found.values() else next(iter(found), "")
 
 
 def apply(text: str | None, entries: Iterable[CuratedEntry], surface: str) -> str:
@@ -94,8 +100,8 @@ def apply(text: str | None, entries: Iterable[CuratedEntry], surface: str) -> st
     body = _with_plain_ends(text if text.strip() else TITLES[surface])
     for entry in entries:
         wanted = "- " + item(entry.text)
-        key = duplicate_key(wanted[2:])
-        old = duplicate_key(entry.replaces.strip().removeprefix("- ")) if entry.replaces else None
+        key = same_key(wanted[2:])
+        old = same_key(entry.replaces.strip().removeprefix("- ")) if entry.replaces else None
         there, span = _find(body, key, old)
         if span is not None and old != key:
             begin, end = span
@@ -115,7 +121,7 @@ def _find(body: str, key: str, old: str | None) -> tuple[bool, tuple[int, int] |
     there, span = False, None
     for at, line in lines(body):
         if said := _item_of(line):
-            found = duplicate_key(said)
+            found = same_key(said)
             there = there or found == key
             if span is None and found == old:
                 span = at, at + len(line)
@@ -149,10 +155,10 @@ def surplus(
         return []
     items = bullets(text)
     weighed = weights(items) if weights else [float("inf")] * len(items)
-    new = {duplicate_key(line) for line in newest}
+    new = {same_key(line) for line in newest}
 
     def rank(at: int) -> tuple[bool, float, int]:
-        return duplicate_key(items[at]) in new, weighed[at], at
+        return same_key(items[at]) in new, weighed[at], at
 
     first = sorted(range(len(items)), key=rank)[: len(items) - max(1, int(most * FILLED))]
     return [items[at] for at in sorted(first)]
@@ -162,11 +168,9 @@ def without(text: str, gone: Sequence[str]) -> str:
     """``text`` without these items; everything else stays byte for byte."""
     if not gone:
         return text
-    keys = {duplicate_key(line) for line in gone}
+    keys = {same_key(line) for line in gone}
     return "".join(
-        line
-        for _, line in lines(text, keepends=True)
-        if not (said := _item_of(line)) or duplicate_key(said) not in keys
+        line for _, line in lines(text, keepends=True) if not (said := _item_of(line)) or same_key(said) not in keys
     )
 
 
@@ -186,7 +190,7 @@ def _archived(said: Sequence[str], flush_id: str, at: datetime) -> tuple[str, st
     block_id = "archive_" + sha256("\n".join([flush_id, *said]))[:16]
     head = [
         "",
-        f"## Archived ({at:%Y-%m-%d %H:%M})",
+        ownlines.line(ownlines.ARCHIVED_BLOCK, ownlines.ARCHIVED_TITLE, f"{at:%Y-%m-%d}", f"{at:%H:%M}"),
         block_marker(block_id),
         f"<!-- at={stamp(at.astimezone(UTC))} -->",
         "",

@@ -16,6 +16,8 @@ from holdfast.config.serde import flushed_payload, stamp
 from holdfast.errors import Corrupt
 from holdfast.flush import closings, curated, handoff, notes, proof
 from holdfast.flush.proof import Proof
+from holdfast.journal import order
+from holdfast.journal.journal import Journal
 from holdfast.storage import block_marker
 
 if TYPE_CHECKING:
@@ -25,10 +27,20 @@ if TYPE_CHECKING:
     from holdfast.storage import Document
 
 
+def is_newer(entry: handoff.Work, work: handoff.Work, state: str) -> bool:
+    """Whether ``entry`` is of a later flush of the session of ``work``: by the journal, or by the clock when the flush
+    was made on another machine. Raises: Unavailable."""
+    if entry.session != work.session:
+        return False
+    after = order.is_after(order.flushes(Journal(state, work.session)), entry.flush, work.flush)
+    return entry.at > work.at if after is None else after
+
+
 @define(kw_only=True, eq=False, repr=False)
 class Documents:
     """Writes for one session. ``written`` lists the written or still intact documents, in order; ``proof`` is for the
-    flush being written again. ``is_later`` marks a flush kept on this machine and written after its time.
+    flush being written again. ``is_later`` marks a flush written after its time: it was kept on this machine, or an
+    earlier attempt failed.
     All methods may raise Refused and PluginError from the gate, Corrupt, Unavailable."""
 
     services: Services
@@ -54,8 +66,10 @@ class Documents:
         """Make the collected changes, all or none of them, and read them back. When a fact with any of ``sentences``
         could replace another, this reads :attr:`facts` in the same round trip."""
         if self._together is not None:
-            compares = self.services.facts.compares(sentences)
-            self.written[:] = self._together.finish(self.written, listing=compares)
+            from holdfast.facts.relation import read
+
+            replaces = any(isinstance(one, str) and read(one).frames for one in sentences)
+            self.written[:] = self._together.finish(self.written, listing=replaces)
 
     @property
     def facts(self) -> Sequence[Fact] | None:
@@ -128,9 +142,8 @@ class Documents:
         def update(entries: tuple[handoff.Work, ...]) -> tuple[handoff.Work, ...]:
             nonlocal after
             mine = next((w for w in entries if w.session == work.session and w.flush == flush_id), work)
-            newer = next((w for w in entries if w.session == work.session and w.at > work.at), None)
-            if self.is_later and newer is not None:
-                mine = newer
+            newer = next((w for w in entries if self.is_later and is_newer(w, work, self.services.state)), None)
+            mine = newer or mine
             after = handoff.put(entries, mine if mine is newer or mine.ended == handoff.CLOSED else work)
             return after
 
@@ -213,7 +226,7 @@ class Documents:
         self, surface: Surface, name: str, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
     ) -> Sequence[CuratedEntry]:
         """The entries, with the lines that they make out of date. Those lines are archived first."""
-        new = curated.updating(self._known_text(name), entries, self.services.facts)
+        new = curated.updating(self._known_text(name), entries)
         old = [(after.replaces, after.text) for before, after in zip(entries, new, strict=True) if before != after]
         if old:
             self._to_archive(*curated.replaced_block(old, name, flush_id, at))

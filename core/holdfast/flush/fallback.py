@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from holdfast.text import ownlines
 from holdfast.text.openwork import is_none
 from holdfast.text.plain import cut, first_line
 
@@ -20,23 +21,31 @@ if TYPE_CHECKING:
 _OBJECTIVE_CHARS: Final = 200
 _LINE_CHARS: Final = 300
 _DIGEST_LINES: Final = 40
+#: A shorter message is hardly a new request.
+_FEW: Final = 30
 
 
 def objective(messages: Sequence[Message], before: Payload, own_words: OwnWords) -> str:
-    """The stated objective of open work, otherwise the last request, otherwise the known objective or a first line."""
+    """The last request, otherwise the known objective or a first line. A few words do not replace a stated one."""
     known = before.objective or ""
-    if before.work_open and known and "objective" not in before.derived:
+    if _stays(known, "objective", messages, before, own_words):
         return known
-    said = [m.text for m in messages if m.text.strip()] or ["(the session holds no text)"]
+    said = [m.text for m in messages if m.text.strip()] or [ownlines.NO_TEXT]
     return cut(_last_request(messages, own_words), _OBJECTIVE_CHARS) or known or first_line(said[0], _LINE_CHARS)
 
 
 def next_step(messages: Sequence[Message], before: Payload, own_words: OwnWords) -> str:
-    """The stated next step of open work, otherwise the last request."""
+    """The last request, otherwise the known next step. A few words do not replace a stated one."""
     known = "" if is_none(before.next_step) else before.next_step or ""
-    if before.work_open and known and "next_step" not in before.derived:
+    if _stays(known, "next_step", messages, before, own_words):
         return known
-    return cut(_last_request(messages, own_words), _LINE_CHARS) or known or "not stated"
+    return cut(_last_request(messages, own_words), _LINE_CHARS) or known or ownlines.NOT_STATED
+
+
+def _stays(known: str, name: str, messages: Sequence[Message], before: Payload, own_words: OwnWords) -> bool:
+    """Whether the field ``name`` of open work was stated, and the user has said no more than "thanks" or "go on"."""
+    stated = bool(before.work_open and known and name not in before.derived)
+    return stated and len(_last_request(messages, own_words)) < _FEW
 
 
 def _last_request(messages: Sequence[Message], own_words: OwnWords) -> str:
@@ -53,5 +62,5 @@ def digest(messages: Sequence[Message], own_words: OwnWords) -> str:
             lines.append(f"- assistant: {first_line(m.text, _LINE_CHARS)}")
     if len(lines) > _DIGEST_LINES:
         half = _DIGEST_LINES // 2
-        lines = [*lines[:half], f"- … {len(lines) - 2 * half} more in the journal", *lines[-half:]]
-    return "\n".join(["_Not summarised. What was said, shortened:_", "", *lines]) if lines else ""
+        lines = [*lines[:half], ownlines.line(ownlines.MORE, str(len(lines) - 2 * half)), *lines[-half:]]
+    return "\n".join([ownlines.NOT_SUMMARISED, "", *lines]) if lines else ""

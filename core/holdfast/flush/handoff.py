@@ -15,7 +15,7 @@ from attrs import evolve, field, fields, frozen
 
 from holdfast.errors import Corrupt
 from holdfast.models.value import Value
-from holdfast.text import untrusted
+from holdfast.text import ownlines, untrusted
 from holdfast.text.openwork import is_open
 from holdfast.text.plain import one_line
 
@@ -40,7 +40,7 @@ CLOSED = "closed"
 _QUOTING = ("objective", "next_step", "facts", "blockers", "follow_ups")
 
 _FENCE = "+++"
-HEADER = "# Handoff"
+HEADER = ownlines.HANDOFF
 
 
 def _clip(text: str) -> str:
@@ -129,13 +129,13 @@ def _fields(work: Work) -> dict[str, object]:
 
 def _for_people(work: Work) -> list[str]:
     if not work.is_open:
-        why = f" It was closed by command{f': {one_line(work.because)}' if work.because else ''}."
-        text = f"Nothing is left to do here. Flush {work.flush}, {work.note or 'no note'}."
+        why = f"{ownlines.BY_COMMAND[:-1]}: {one_line(work.because)}." if work.because else ownlines.BY_COMMAND
+        text = ownlines.line(ownlines.LEFT, work.flush, work.note or "no note")
         return [f"## Closed: {work.title}", "", text + (why if work.ended == CLOSED else "")]
-    lines = [f"## Open: {work.title}", "", f"- **Next action:** {one_line(work.next_action)}"]
+    lines = [f"## Open: {work.title}", "", f"{_field('Next action')} {one_line(work.next_action)}"]
     for label, value in (("Branch or review", work.branch), ("Blocker", work.blocker), ("Objective", work.objective)):
         if value:
-            lines.append(f"- **{label}:** {one_line(value)}")
+            lines.append(f"{_field(label)} {one_line(value)}")
     for label, values in (
         ("Facts that changed", work.facts),
         ("Artifacts", work.artifacts),
@@ -143,11 +143,15 @@ def _for_people(work: Work) -> list[str]:
         ("Needed from the operator", work.needs_operator),
     ):
         if values:
-            lines += [f"- **{label}:**", *(f"  - {one_line(v)}" for v in values)]
+            lines += [_field(label), *(f"  - {one_line(v)}" for v in values)]
     if work.sources:
-        lines.append(f"- **Quoted from messages:** {one_line('; '.join(work.sources))}")
-    lines.append(f"- **Whole story:** {work.note or 'the daily notes'}, block {work.flush}")
+        lines.append(ownlines.line(ownlines.QUOTES, one_line("; ".join(work.sources))))
+    lines.append(ownlines.line(ownlines.STORY, work.note or "the daily notes", work.flush))
     return lines
+
+
+def _field(label: str) -> str:
+    return ownlines.line(ownlines.FIELD, label)
 
 
 def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
@@ -157,7 +161,7 @@ def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
     from holdfast.config.serde import structure
 
     problem = f"{name} cannot be read as a handoff"
-    step = "Correct the TOML between the `+++` lines. The daily notes hold the same facts."
+    step = "Run `holdfast doctor --fix`, which rebuilds it and keeps a copy, or correct the TOML between `+++` lines."
     parts = text.removeprefix("\ufeff").replace("\r\n", "\n").split(f"{_FENCE}\n", 2)
     if len(parts) != 3 or parts[0].strip():
         raise Corrupt(f"{problem}: it does not begin with TOML between `+++` lines.", next_step=step)
@@ -169,6 +173,30 @@ def parse(text: str, name: str = "The handoff") -> tuple[Work, ...]:
     if not isinstance(entries, list):
         raise Corrupt(f"{problem}: `work` is not a list of tables.", next_step=step)
     return tuple(structure(entry, Work, what=name, error=Corrupt) for entry in entries)
+
+
+def is_framed(text: str) -> bool:
+    """Whether the text has both fences, as every whole handoff has, also one with git's conflict markers."""
+    lines = text.replace("\r\n", "\n").partition(f"{_FENCE}\n")
+    return f"\n{_FENCE}\n" in lines[2]
+
+
+def salvaged(text: str) -> tuple[Work, ...]:
+    """The entries that a damaged handoff still has whole."""
+    found: list[Work] = []
+    toml, fence, _ = text.replace("\r\n", "\n").partition(f"\n{_FENCE}\n")
+    parts = toml.split("\n[[work]]\n")[1:]
+    for part in parts if fence else parts[:-1]:  # where it was cut, the last entry may lack lines
+        try:
+            found += parse(f"{_FENCE}\n[[work]]\n{part}\n{_FENCE}\n")
+        except Corrupt:
+            continue
+    return tuple(found)
+
+
+def newest(entries: Iterable[Work]) -> list[Work]:
+    """The entries in the handoff's order."""
+    return sorted(entries, key=lambda w: w.at, reverse=True)
 
 
 def put(entries: Iterable[Work], new: Work) -> tuple[Work, ...]:
@@ -262,7 +290,7 @@ def closed(work: Work, ended: str = FINISHED, because: str = "") -> Work:
 
 def reopened(work: Work, because: str = "") -> Work:
     """Open work again. Without a next action of its own, the reason for reopening it is the next action."""
-    step = work.next_action or because or "not stated"
+    step = work.next_action or because or ownlines.NOT_STATED
     return evolve(
         work, state="open", ended="", because="", next_action=step, derived=work.derived or not work.next_action
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,8 @@ from attrs import frozen
 
 from holdfast.config.serde import moment, stamp
 from holdfast.models.value import Value
-from holdfast.storage import block_marker
+from holdfast.storage import block_marker, tombstone
+from holdfast.text import ownlines
 from holdfast.text.lazy import Lazy
 from holdfast.text.openwork import is_none, is_open
 from holdfast.text.plain import lines as split
@@ -20,36 +21,27 @@ from holdfast.text.plain import one_line
 if TYPE_CHECKING:
     from holdfast.models import CuratedDecision, Payload
 
-#: Titles of the origin's daily blocks. Source: reading A24.
-TITLES = {
-    "compaction": "Trimmed Context",
-    "trim": "Trimmed Context",
-    "overflow": "Context Overflow Recovery",
-    "daily": "Daily Summary",
-}
-OTHER_TITLE = "Session Notes"
-LATER_TITLE = "Summary"
-CLOSED_TITLE = "Work Closed"
-REOPENED_TITLE = "Work Reopened"
-SUMMARY = "### Summary"
-BEFORE = "### Stated before, in a flush that was refused"
-CURATED_NONE = "curated memory changes: none"
 #: A purge by date puts this in place of a summary.
 PURGED = "[purged]"
 
 _STAMP = Lazy(r"^<!-- at=(\S+) session=(.*) reason=(\S+) -->$", re.MULTILINE)
 _BY = re.compile(r"^<!-- by=(.*) -->$", re.MULTILINE)
 _MARK = Lazy(r"^<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
+_GONE = Lazy(r"^<!-- holdfast:gone (\S+) -->$", re.MULTILINE)
 
 
 def header(day: date) -> str:
     """The first lines of new daily notes."""
-    return f"# Daily Memory: {day.isoformat()}\n"
+    return ownlines.line(ownlines.NOTE_HEADER, day.isoformat()) + "\n"
 
 
 def title(reason: str, at: datetime) -> str:
     """The block's heading, with the local time as 24 h ``HH:MM``."""
-    return f"## {TITLES.get(reason, OTHER_TITLE)} ({at:%H:%M})"
+    return _heading(ownlines.TITLES.get(reason, ownlines.OTHER_TITLE), at)
+
+
+def _heading(title: str, at: datetime) -> str:
+    return ownlines.line(ownlines.BLOCK, title, f"{at:%H:%M}")
 
 
 def render(
@@ -95,9 +87,9 @@ def later(flush_id: str, by: str, text: str, *, session: str, at: datetime, part
     piece when the summary covers only a piece of the flush."""
     block_id = "-".join(filter(None, (flush_id, by, part)))
     lines = [
-        *_head(f"## {LATER_TITLE} ({at:%H:%M})", block_id, at, f" session={comment(session)} reason=summary"),
+        *_head(_heading(ownlines.LATER_TITLE, at), block_id, at, f" session={comment(session)} reason=summary"),
         "",
-        f"_Of block {flush_id}, by {by}._",
+        ownlines.line(ownlines.OF_BLOCK, flush_id, by),
         "",
         _escape(text.strip()),
     ]
@@ -106,7 +98,7 @@ def later(flush_id: str, by: str, text: str, *, session: str, at: datetime, part
 
 def decided(block_id: str, *, session: str, title: str, opens: bool, because: str, at: datetime) -> str:
     """The block that says that the work of ``session`` was closed or reopened by command."""
-    heading = f"## {REOPENED_TITLE if opens else CLOSED_TITLE} ({at:%H:%M})"
+    heading = _heading(ownlines.REOPENED_TITLE if opens else ownlines.CLOSED_TITLE, at)
     lines = [
         *_head(heading, block_id, at, f" session={comment(session)} reason=work"),
         "",
@@ -118,31 +110,20 @@ def decided(block_id: str, *, session: str, title: str, opens: bool, because: st
 
 def summary_header(day: date) -> str:
     """The first lines of new daily summaries."""
-    return f"# Daily Summary: {day.isoformat()}\n"
+    return ownlines.line(ownlines.SUMMARY_HEADER, day.isoformat()) + "\n"
 
 
 def summary_block(payload: Payload, *, block_id: str, flush_id: str, note: str, session: str, at: datetime) -> str:
     """The state mutations of one flush, for the daily summary, with a pointer to the full note."""
-    lines = [*_head(f"## State changes ({at:%H:%M})", block_id, at), ""]
+    lines = [*_head(_heading(ownlines.STATE_TITLE, at), block_id, at), ""]
     lines += [f"- **{m.kind}** {one_line(m.target)}: {one_line(m.summary)}" for m in payload.state_mutations or ()]
-    lines += ["", f"Source: {note}, block {flush_id}"]
+    lines += ["", ownlines.line(ownlines.SOURCE, note, flush_id)]
     return "\n".join(lines) + "\n"
 
 
 def _head(heading: str, block_id: str, at: datetime, about: str = "") -> list[str]:
     """A block's first lines: a blank line, its heading, its marker, and its time followed by ``about``."""
     return ["", heading, block_marker(block_id), f"<!-- at={stamp(at.astimezone(UTC))}{about} -->"]
-
-
-#: The questions that a block answers, each with its line labels. Source: R099, R128-R133.
-WHAT_HAPPENED, WHAT_CHANGED, WHAT_IS_BLOCKED, WHAT_IS_NEEDED, WHAT_NEXT, PROOF = (
-    "What happened",
-    "What changed",
-    "What is blocked",
-    "What is needed from the operator",
-    "What should happen next",
-    "Where the proof lives",
-)
 
 
 def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str:
@@ -155,29 +136,29 @@ def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str
     changes = [f"{m.kind} of {m.target}: {m.summary}" for m in payload.state_mutations or ()]
     parts = [
         f"**Objective:** {_plain(payload.objective)}",
-        f"Work is {'open' if is_open(payload) else 'closed'}.",
-        _part(WHAT_HAPPENED, ("Fact", "Facts", payload.facts)),
-        _part(WHAT_CHANGED, ("Decision", "Decisions", payload.decisions), ("State", "State changes", changes)),
-        _part(WHAT_IS_BLOCKED, ("Blocker", "Blockers", payload.blockers)),
-        *([_part(WHAT_IS_NEEDED, ("Needed", "Needed", needed))] if needed else []),
+        ownlines.OPEN if is_open(payload) else ownlines.CLOSED,
+        _part(ownlines.WHAT_HAPPENED, ("Fact", "Facts", payload.facts)),
+        _part(ownlines.WHAT_CHANGED, ("Decision", "Decisions", payload.decisions), ("State", "State changes", changes)),
+        _part(ownlines.WHAT_IS_BLOCKED, ("Blocker", "Blockers", payload.blockers)),
+        *([_part(ownlines.WHAT_IS_NEEDED, ("Needed", "Needed", needed))] if needed else []),
         _part(
-            WHAT_NEXT,
+            ownlines.WHAT_NEXT,
             ("Next step", "Next step", (payload.next_step or "",)),
             ("Promised", "Promised follow-ups", payload.follow_ups),
         ),
-        _part(PROOF, ("Artifact", "Artifacts", payload.artifacts)),
+        _part(ownlines.PROOF, ("Artifact", "Artifacts", payload.artifacts)),
         _curated(payload.curated),
     ]
     if carried:
-        parts.append("\n".join([BEFORE, "", *carried]))
+        parts.append("\n".join([ownlines.BEFORE, "", *carried]))
     found, empty = found_and_not(payload)
     if found:
         shown = (f"{name}{_ids(payload, name)}" for name in found)
-        parts.append(f"_Derived from the session, not stated by it: {', '.join(shown)}._")
+        parts.append(ownlines.line(ownlines.DERIVED, ", ".join(shown)))
     if empty:
-        parts.append(f"_Nothing was stated about: {', '.join(empty)}._")
+        parts.append(ownlines.line(ownlines.NOTHING_STATED, ", ".join(empty)))
     if summary.strip():
-        parts.append(f"{SUMMARY}\n\n{_escape(summary.strip())}")
+        parts.append(f"{ownlines.SUMMARY}\n\n{_escape(summary.strip())}")
     return "\n\n".join(parts)
 
 
@@ -193,22 +174,22 @@ def found_and_not(payload: Payload) -> tuple[list[str], list[str]]:
     looked = [n for n in payload.derived if n not in ("curated", "work_open", "handoff")]
     if not payload.state_mutations:
         looked = [n for n in looked if n != "state_mutations"]
-    empty = [n for n in looked if not getattr(payload, n) or getattr(payload, n) in (("none",), "not stated")]
+    empty = [n for n in looked if not getattr(payload, n) or getattr(payload, n) in (("none",), ownlines.NOT_STATED)]
     return [n for n in looked if n not in empty], empty
 
 
 def _part(heading: str, *rows: tuple[str, str, Iterable[str] | None]) -> str:
-    lines = [f"### {heading}", ""]
+    lines = [ownlines.line(ownlines.PART, heading), ""]
     for one, many, items in rows:
         found = [_plain(i) for i in items or ()]
-        lines += [f"- {one}: {item}" for item in found if item] or [f"- {many}: none"]
+        lines += [f"- {one}: {item}" for item in found if item] or [ownlines.line(ownlines.NONE, many)]
     return "\n".join(lines)
 
 
 def _curated(decision: CuratedDecision | None) -> str:
     if decision is None or decision.is_none:
-        return CURATED_NONE
-    lines = ["curated memory changes:", ""]
+        return ownlines.CURATED_NONE
+    lines = [ownlines.CURATED, ""]
     for surface, entries in (("memory", decision.memory), ("user", decision.user)):
         for entry in entries:
             instead = f" (instead of: {_plain(entry.replaces)})" if entry.replaces else ""
@@ -278,6 +259,46 @@ def blocks(text: str) -> Iterator[Block]:
         )
 
 
+def without(text: str, gone: Callable[[Block], bool]) -> str:
+    """A note or trail without the selected blocks. Above the others stay their tombstones, by which a merge knows that
+    they were removed."""
+    plain = text.replace("\r\n", "\n")
+    found = [block for block in blocks(plain) if gone(block)]
+    for block in found:
+        marker = block_marker(block.id)
+        rest = block.text.partition("\n")[2]
+        # Without its own heading the block begins at its marker, because the text above belongs to another block.
+        part = block.text if rest.startswith(marker) else block.text[block.text.index(marker) :]
+        whole = f"\n{part}\n"
+        plain = plain.replace(whole, "", 1) if whole in plain else plain.replace(part, "", 1)
+    return buried(plain, (tombstone(block.id) for block in found)) if found else text
+
+
+def buried(text: str, stones: Iterable[str]) -> str:
+    """A note or trail with further tombstones, above its first block."""
+    first = _MARK.search(text)
+    at = text.rfind("\n## ", 0, first.start()) + 1 if first else len(text)
+    lines = "".join(f"<!-- holdfast:gone {stone} -->\n" for stone in stones)
+    head = text[:at].rstrip("\n")
+    return (f"{head}\n{lines}\n{text[at:]}" if first else f"{head}\n{lines}") if lines else text
+
+
+def tombstones(text: str) -> list[str]:
+    """The tombstones of a note or trail, in order."""
+    return _GONE.findall(text)
+
+
+def in_order(text: str, at: datetime, reached: dict[str, datetime]) -> Iterator[tuple[Block, datetime]]:
+    """A note's blocks, each with a time for telling its statements from older ones. A block without a time takes the
+    previous block's, the first one ``at``. Within a session the times never go back, even when the clock did;
+    ``reached`` holds each session's last one, for the next note."""
+    for block in blocks(text):
+        at = block.at or at
+        if block.session:
+            at = reached[block.session] = max(at, reached.get(block.session, at))
+        yield block, at
+
+
 def block_ids(text: str) -> list[str]:
     """The block ids of a note or a trail, in order, without reading the blocks."""
     return _MARK.findall(text)
@@ -290,7 +311,7 @@ def _after(text: str, label: str) -> str:
 def _lines(text: str) -> Iterator[tuple[str, str, str]]:
     heading = ""
     for _, line in split(text):
-        if line == SUMMARY:
+        if line == ownlines.SUMMARY:
             return  # always last, and its content is third-party Markdown
         if line.startswith("### "):
             heading = line.removeprefix("### ")

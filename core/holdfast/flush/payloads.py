@@ -7,7 +7,6 @@ stated later also holds content that only the earlier ones had. A payload refuse
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,19 +41,15 @@ def unopened(root: str | None, session_id: str, payload: Payload, error: Holdfas
     messages read. Guesses whatever depends on the settings. Never raises."""
     from datetime import UTC, datetime
 
-    from holdfast.config import settings
+    from holdfast.config import settings, statefolder
     from holdfast.journal import safety
     from holdfast.journal.journal import Journal
 
     try:
         folder = settings.find_root(root)
-        try:
-            names = [settings.state_folder(settings.raw(folder)[0])]
-        except HoldfastError:  # without its settings, use the existing private folder
-            names = [name for name in settings.STATE_FOLDERS.values() if os.path.isdir(os.path.join(folder, name))]
-        state = os.path.join(folder, *names[:1])
-        old = safety.read(state, session_id) if names else None
-        if not names or (contract.missing(payload) and old is None and not Journal(state, session_id).exists()):
+        state = statefolder.of_files(folder)
+        old = safety.read(state, session_id)
+        if contract.missing(payload) and old is None and not Journal(state, session_id).exists():
             return  # a session that never existed must not be left as UNSAFE
         at = stamp(datetime.now(UTC))
         one = Stated(digest=digest(payload), at=at, why=paths.rewrite(error.message, folder))
@@ -154,7 +149,19 @@ def newest(standing: Sequence[Stated]) -> Stated | None:
 
 def payload_of(one: Stated) -> Payload | None:
     """The kept payload. Raises: ConfigError when it cannot be read."""
-    return None if one.payload is None else payload_from(one.payload, "A stated payload")
+    if one.payload is None:
+        return None
+    return payload_from(one.payload, "A stated payload").evolve(derived=tuple(one.payload.get("derived", ())))
+
+
+def completed(given: Payload | None, earlier: Sequence[Stated]) -> Payload | None:
+    """``given``, with fields that it lacks from refused payloads that lacked some, too, the newest first. A complete
+    payload is another statement. Raises: ConfigError when one cannot be read."""
+    for one in reversed(earlier) if given is not None else ():
+        before = None if one.waived else payload_of(one)
+        if given is not None and before is not None and contract.missing(contract.stated(before)):
+            given = contract.filled(given, before)
+    return given
 
 
 def beyond(earlier: Iterable[Stated], payload: Payload, zone: datetime) -> list[str]:

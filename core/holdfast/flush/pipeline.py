@@ -131,7 +131,7 @@ class _Flush:
         if self._idle and not self._has_begun():
             last = session.last_receipt
             if last is None:
-                safety.clear(services.state, session.id)
+                safety.clear_empty(services.state, session.id)
                 raise contract.nothing(session.id)
             try:
                 services.dispatch.require_all()
@@ -263,6 +263,7 @@ class _Flush:
     def _receipt(self, content: Content, flush_id: str) -> Receipt:
         payload = content.payload
         found_in, empty = notes.found_and_not(payload)
+        told = self.given.derived if self.given is not None else ()
         warnings = dict.fromkeys((*self.warnings, *self.documents.warnings))
         return Receipt(
             flush_id=flush_id,
@@ -270,7 +271,7 @@ class _Flush:
             reason=self.reason,
             at=content.at,
             written=self.documents.written,
-            derived=[n for n in payload.derived if n in (*found_in, "work_open", "handoff")],
+            derived=[n for n in payload.derived if n in (*found_in, *told, "work_open", "handoff")],
             not_found=empty,
             warnings=[paths.rewrite(w, self.services.root) for w in warnings],
             summary=notes.body(payload, content.summary, content.before),
@@ -310,6 +311,7 @@ class _Flush:
         zone, overrides = self.services.config.tz, self.session.unrecorded_overrides
         content = Content.from_record(record, key=key, zone=zone, overrides=overrides)
         self.reason, self.agent = content.reason, self.agent or content.agent
+        self.documents.is_later = True
         payload, summary = self._attributed(content.payload, content.summary)
         return evolve(content, payload=payload, summary=summary)
 
@@ -317,12 +319,14 @@ class _Flush:
         """Collect the content, and store it in the marker before anything is written."""
         services, session, documents = self.services, self.session, self.documents
         at = services.now()
-        given = self.given
+        others = [one for one in marker.stated if self.stated is None or one.digest != self.stated.digest]
+        given = payloads.completed(self.given, others)
         names = contract.missing(given or Payload())
+        unstated = contract.missing(contract.stated(given or Payload()))
         strict = services.config.flush.policy == "strict"
         enough = marker.blocked >= services.config.flush.strict_blocks
-        if names and strict and not enough:
-            raise contract.refusal(names)
+        if unstated and strict and not enough:
+            raise contract.refusal(unstated)
         if given is not None and self.taken_up and enough:
             given = contract.without_blanks(given)
         last = session.last_flush
@@ -349,7 +353,6 @@ class _Flush:
         admitted = payloads.admitted(services, payload, summary, found)
         self.warnings += [f"{f.message} ({f.rule})" for f in found]
         payload, summary = self._attributed(*admitted)
-        others = [one for one in marker.stated if self.stated is None or one.digest != self.stated.digest]
         earlier = payloads.beyond(others, payload, at)
         self.warnings += (line for line in earlier if line.startswith(payloads.NOT_KEPT))
         content = Content(
@@ -365,7 +368,9 @@ class _Flush:
         )
         entries = marker.stated
         if self.stated is not None:
-            mine = payload.evolve(**dict.fromkeys(payload.derived), derived=(), sources=())
+            own = given.derived if given is not None else ()
+            rest = dict.fromkeys(n for n in payload.derived if n not in own)
+            mine = payload.evolve(**rest, derived=own, sources=())
             self.stated = evolve(self.stated, payload=payloads.form(mine))
             entries = payloads.joined(entries, self.stated)
         safety.begin(services.state, evolve(marker, key=key, pending=content.pending(), stated=entries))
@@ -416,7 +421,8 @@ class _Flush:
         authorship = self.services.authorship
         drafts = [authorship.cleared(e.draft, turns) for _, e in found.results]
         if not self.unflushed:  # an earlier flush has the lists and the summary of these messages
-            return [draft.evolve(**dict.fromkeys(contract.ALL_LISTS)) for draft in drafts], ""
+            stated = [before] if before.work_open and not before.derived else []  # and nothing was requested since
+            return [draft.evolve(**dict.fromkeys(contract.ALL_LISTS)) for draft in (*stated, *drafts)], ""
         self.gathered = found
         summary = "\n\n".join(e.summary.strip() for _, e in found.results if e.summary.strip())
         return drafts, uncommitted.added(self.services, summary or fallback.digest(messages, authorship.own_words))
@@ -432,6 +438,7 @@ class _Flush:
             flush=flush_id,
             payload=fresh,
             at=at,
+            late=self.documents.is_later,
             stored=self.documents.facts,
         )
         self.queued += queued

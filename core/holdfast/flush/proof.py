@@ -15,7 +15,7 @@ from attrs import field, frozen
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload
 from holdfast.errors import HoldfastError, Refused
-from holdfast.facts.factrules import duplicate_key
+from holdfast.facts.relation import same_key
 from holdfast.flush import closings, curated, handoff, notes
 from holdfast.models import Written
 from holdfast.models.value import Value
@@ -145,15 +145,14 @@ def missing(
     return [
         entry
         for entry in absent
-        if duplicate_key(curated.item(entry.text)) not in gone
-        and not curated.is_archived(curated.item(entry.text), there)
+        if same_key(curated.item(entry.text)) not in gone and not curated.is_archived(curated.item(entry.text), there)
     ]
 
 
 def _consolidated(services: Services, at: datetime) -> set[str]:
     """Keys of the lines that dreams since ``at`` dropped, merged into others, replaced or archived."""
     found = services.dreams
-    return {duplicate_key(curated.item(text)) for text in found.gone_since(at)} if found else set()
+    return {same_key(curated.item(text)) for text in found.gone_since(at)} if found else set()
 
 
 def _replaced(services: Services, at: datetime) -> set[str]:
@@ -170,5 +169,5 @@ def _replaced(services: Services, at: datetime) -> set[str]:
         for line in (document.text if document else "").splitlines():
             _, instead, old = line.partition(" (instead of: ")
             if instead and line.startswith("- "):
-                found.add(duplicate_key(curated.item(old.removesuffix(")"))))
+                found.add(same_key(curated.item(old.removesuffix(")"))))
     return found

@@ -28,6 +28,7 @@ MARK = statemark.FILE
 #: Suffix after a put-aside folder's name.
 ASIDE = ".foreign-"
 _WAIT_S = 10.0
+_ITS_OWN = (_IGNORE, MARK, INDEX_SEEN)
 
 #: Folders whose mark this process has verified: device, inode and change time of their marks. A mark is written once,
 #: so these change only with the folder.
@@ -94,27 +95,28 @@ def check(state: str) -> None:
             _take_back(parent, name)
 
 
-def foreign(state: str) -> list[str]:
-    """Paths next to ``state`` of put-aside state from another user or machine, oldest first."""
-    folder, name = os.path.split(state)
+def is_own(state: str) -> bool:
+    """Whether the folder has this user's mark. Raises: Unavailable; ConfigError for a key that cannot be used."""
+    return _is_checked(state) or (os.path.lexists(os.path.join(state, MARK)) and _is_marked(state))
+
+
+def is_used(state: str) -> bool:
+    """Whether anything but the folder's own mark is in it; also true for a link, a file, and an unreadable folder."""
     try:
-        found = [one for one in safeopen.names(folder) if one.startswith(name + ASIDE)]
+        return any(name not in _ITS_OWN for name in safeopen.names(state))
+    except FileNotFoundError:
+        return False
     except OSError:
-        return []
-    return [path for path in (os.path.join(folder, one) for one in found) if not statemark.is_valid(path)]
+        return True
 
 
-def notice(state: str) -> str:
-    """A sentence about put-aside state, with the next step; empty when there is none."""
-    found = foreign(state)
-    if not found:
-        return ""
-    shown = f"`{os.path.basename(os.path.dirname(state))}/{os.path.basename(found[-1])}`"
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return (
-        f"State of another user or machine, or of a copied project, was put aside ({shown}{more}); unflushed work may "
-        "be in it. `holdfast trust --adopt-state` shows and adopts it."
-    )
+def discard(state: str) -> None:
+    """Remove a folder in which only its own mark is. Raises: OSError."""
+    with Folder(state) as folder:
+        for name in folder.names():
+            if name in _ITS_OWN:
+                folder.unlink(name)
+    os.rmdir(state)
 
 
 def ignore(state: str) -> None:

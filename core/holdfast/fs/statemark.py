@@ -26,6 +26,7 @@ except ImportError:
 FILE = "owner"
 KEY_VARIABLE = "HOLDFAST_KEY_FILE"
 _HEAD = "holdfast-state-1"
+_SEAL = "holdfast-store-1 "
 #: Errors that show that the mark is missing, or is a link, a folder, a pipe or a device.
 _NO_MARK = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EISDIR, errno.EINVAL, errno.ENXIO)
 _MOST = 512  # bytes read of a mark or a key
@@ -79,6 +80,20 @@ def is_valid(state: str) -> bool:
     if os.environ.get(KEY_VARIABLE):
         return True
     return inode == str(found.st_ino) and (_is_ours(found) if owner == "-" else owner == str(found.st_uid))
+
+
+def seal() -> str:
+    """A new line that :func:`is_sealed` recognises, on this machine and for this user only, for a file that is kept
+    outside the private folder. Raises: ConfigError; Unavailable."""
+    nonce = os.urandom(16).hex()
+    return f"{nonce} {_hash(secret(make=True), _SEAL + nonce)}"
+
+
+def is_sealed(line: str) -> bool:
+    """Whether the line is a :func:`seal` by this user. Raises: ConfigError; Unavailable."""
+    nonce, _, proof = line.partition(" ")
+    key = secret(make=False)
+    return bool(key) and nonce.isascii() and proof == _hash(key, _SEAL + nonce)
 
 
 def _is_ours(found: os.stat_result) -> bool:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, BinaryIO, NamedTuple
 
 from holdfast.errors import Conflict, Corrupt, Unavailable
@@ -139,9 +140,24 @@ class Journal:
         """Add records durably, all with one flush.
 
         Raises: Unavailable; Corrupt when the journal was damaged or cut short; Conflict when ``first_line`` is given
-        and no longer matches the journal. Then nothing was added.
+        and no longer matches the journal. Then nothing was added. A session left without a first line is noted as
+        UNSAFE in the user's folder, because nothing else shows that it was begun.
         """
         lines = [encode(record) for record in records]
+        try:
+            return self._append(lines, records, first_line)
+        except Unavailable:
+            self._note_first()
+            raise
+
+    def _note_first(self) -> None:
+        from holdfast.journal import reserve
+
+        with suppress(Unavailable):
+            if not self.size():
+                reserve.add_away(self._state, file_stem(self.session_id))
+
+    def _append(self, lines: list[bytes], records: tuple[dict[str, Any], ...], first_line: bytes) -> list[Entry]:
         private.make(self._state, "sessions")
         with durable.lock(self.lock_path):
             if first_line and self.first_line() != first_line:
@@ -158,7 +174,6 @@ class Journal:
             first = b""
             if not size:  # a process killed in its first append may have created `sessions` without making it durable
                 durable.fsync_dir(self._state)
-                self._reserve()
                 first = header(self.session_id)
             start = durable.append(self.path, first + b"".join(lines)) + len(first)
             entries = []
@@ -167,18 +182,19 @@ class Journal:
                 if record["kind"] == "checkpoint":
                     self._checkpoint = start
                 start += len(line)
+            if first:
+                self._begun()
             self._known = self._identity()
             self._leave_hint(start)
         return entries
 
-    def _reserve(self) -> None:
-        """Reserve space for a note that this session is UNSAFE. Without it, only a full disk makes a difference."""
+    def _begun(self) -> None:
+        """The first line is durable. Reserve space for a note that this session is UNSAFE, for a full disk."""
         from holdfast.journal import reserve
 
-        try:
+        with suppress(Unavailable):
             reserve.make(self._state)
-        except Unavailable:
-            return
+        reserve.clear_away(self._state, file_stem(self.session_id))
 
     def entries(self, start: int = 0) -> Iterator[Entry]:
         """Records from offset ``start`` (where a record starts), in order, without a torn last line.

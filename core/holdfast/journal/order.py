@@ -1,4 +1,4 @@
-"""The order in which a client's session was said.
+"""The order in which a session was said, whatever the clock showed.
 
 Hooks journal prompts, tool calls and final answers at once. The rest, such as remarks between two calls, is only in the
 client's transcript, and follows in the journal at the next compaction or at the session's end.
@@ -11,10 +11,25 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from holdfast.journal.journal import Journal
     from holdfast.models import Message
 
 #: Beginning of the ids that hooks give.
 _BY_HOOK: Final = "hook-"
+
+
+def flushes(journal: Journal) -> tuple[str, ...]:
+    """The ids of the session's completed flushes, in the order they were made. Raises: Unavailable."""
+    receipts = (entry.record["receipt"] for entry in journal.of_kinds("checkpoint"))
+    return tuple(dict.fromkeys(str(receipt["flush_id"]) for receipt in receipts if receipt))
+
+
+def is_after(said: Sequence[str], other: str, one: str) -> bool | None:
+    """Whether flush ``other`` was made after flush ``one`` of the session whose flushes are ``said``. None when
+    ``other`` is not among them. A flush ``one`` that is not among them has yet to complete, so it is the last."""
+    if other not in said:
+        return None
+    return one in said and said.index(other) > said.index(one)
 
 
 def as_said(messages: Sequence[Message]) -> list[Message]:

@@ -3,6 +3,10 @@
 On a full disk or in a read-only folder, no marker can be created. ``state/unsafe.reserve`` already exists then and is
 written in place, which needs neither a free block nor a new name. A line has a flag, a time and the session's journal
 stem. Blank lines are free. A note moves into the marker as soon as that can be written.
+
+The user's folder also remembers failed flushes, and sessions whose first line could not be written, because the private
+folder may not exist, or may be removed. There a note is an empty file, ``unsafe/PROJECT.STEM``: a name alone needs no
+free block. It counts only while the session has no journal, which otherwise says more.
 """
 
 from __future__ import annotations
@@ -13,21 +17,29 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Final, NamedTuple
 
 from holdfast.errors import Unavailable
-from holdfast.fs import durable, private, safeopen
+from holdfast.fs import durable, private, safeopen, userdir
+
+try:
+    from _blake2 import blake2b  # as in holdfast.fs.statemark
+except ImportError:
+    from hashlib import blake2b
 
 FILE: Final = "unsafe.reserve"
 _LINE: Final = 128  # in bytes. A journal's stem has at most 80.
 _LINES: Final = 64
 _BLANK: Final = b" " * (_LINE - 1) + b"\n"
 _WAIT_S: Final = 2.0
+_FOLDER: Final = "unsafe"
 
 
 class Note(NamedTuple):
-    """``at`` is ISO-8601. ``stated`` is true when the failed flush had a stated payload, which is lost."""
+    """``at`` is ISO-8601. ``stated`` is true when the failed flush had a stated payload, which is lost. ``away``
+    marks a note in the user's folder."""
 
     stem: str
     at: str
-    stated: bool
+    stated: bool = False
+    away: bool = False
 
 
 def make(state: str) -> None:
@@ -42,13 +54,63 @@ def make(state: str) -> None:
         raise durable.unavailable(error, path, "read") from error
     private.make(state)
     with private.lock(path):  # its lock file exists from now on, too
-        kept = b"".join(_line(note) for note in notes(state))
+        kept = b"".join(_line(note) for note in _in_place(state))
         durable.replace(path, kept + _BLANK * (_LINES - len(kept) // _LINE))
 
 
 def notes(state: str) -> list[Note]:
-    """The sessions that are UNSAFE without a marker, oldest first. Raises: Unavailable."""
+    """The sessions that are UNSAFE even without a marker, oldest first. Raises: Unavailable."""
+    there = _in_place(state)
+    known = {note.stem for note in there}
+    return [*there, *(note for note in _away(state) if note.stem not in known)]
+
+
+def _in_place(state: str) -> list[Note]:
     return _parsed((private.read(os.path.join(state, FILE)) or b"")[: _LINE * _LINES])
+
+
+def _away(state: str) -> list[Note]:
+    from datetime import UTC, datetime
+
+    folder, head = os.path.split(away_path(state, ""))
+    found = []
+    for stem in (name.removeprefix(head) for name in private.names(folder) if name.startswith(head)):
+        if not _has_journal(state, stem):
+            with suppress(FileNotFoundError):
+                at = datetime.fromtimestamp(os.lstat(away_path(state, stem)).st_mtime, UTC)
+                found.append(Note(stem, at.isoformat(), away=True))
+    return sorted(found, key=lambda note: note.at)
+
+
+def _has_journal(state: str, stem: str) -> bool:
+    try:  # a full disk can leave an empty one
+        return os.lstat(os.path.join(state, "sessions", f"{stem}.jsonl")).st_size > 0
+    except OSError:
+        return False
+
+
+def away_path(state: str, stem: str) -> str:
+    """A session's note in the user's folder. It names the project's folder, not the private one, which may change."""
+    project = os.path.realpath(os.path.dirname(os.path.dirname(state)))
+    digest = blake2b(os.fsencode(project), digest_size=12).hexdigest()
+    return os.path.join(userdir.path(_FOLDER), f"{digest}.{stem}")
+
+
+def add_away(state: str, stem: str) -> None:
+    """Note the session in the user's folder, durably. Raises: Unavailable."""
+    path = away_path(state, stem)
+    durable.make_private_dir(os.path.dirname(path))
+    try:
+        os.close(safeopen.open_fd(path, os.O_WRONLY | os.O_CREAT))
+    except OSError as error:
+        raise durable.unavailable(error, path, "write") from error
+    durable.fsync_dir(os.path.dirname(path))
+
+
+def clear_away(state: str, stem: str) -> None:
+    """Remove the session's note from the user's folder."""
+    with suppress(OSError):
+        os.unlink(away_path(state, stem))
 
 
 def adopt(state: str, data: bytes) -> None:
@@ -56,7 +118,7 @@ def adopt(state: str, data: bytes) -> None:
     make(state)
     path = os.path.join(state, FILE)
     with _held(path):
-        there = notes(state)
+        there = _in_place(state)
         known = {note.stem for note in there}
         _write(path, [*there, *(note for note in _parsed(data) if note.stem not in known)])
 
@@ -80,19 +142,20 @@ def add(state: str, stem: str, at: str, *, stated: bool) -> None:
     """Note in place, durably, that the session is UNSAFE. Raises: Unavailable, also when the reserve is full."""
     path = os.path.join(state, FILE)
     with _held(path):
-        there = notes(state)
+        there = _in_place(state)
         old = next((note for note in there if note.stem == stem), None)
         new = Note(stem, at, stated or (old is not None and old.stated))
         _write(path, [*(note for note in there if note.stem != stem), new])
 
 
 def clear(state: str, stem: str) -> None:
-    """Remove the session's note, durably. Raises: Unavailable."""
-    if of(state, stem) is None:
+    """Remove the session's notes, durably in place. Raises: Unavailable."""
+    clear_away(state, stem)
+    if all(note.stem != stem for note in _in_place(state)):
         return
     path = os.path.join(state, FILE)
     with _held(path):
-        _write(path, [note for note in notes(state) if note.stem != stem])
+        _write(path, [note for note in _in_place(state) if note.stem != stem])
 
 
 @contextmanager

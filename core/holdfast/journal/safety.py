@@ -201,11 +201,17 @@ def _changing(state: str, session_id: str) -> Iterator[None]:
 
 
 def failed(state: str, marker: Marker, *, error: str, next_step: str, target: str, blocked: bool = False) -> Marker:
-    """Record the error in the marker. Raises: Unavailable. The marker of :func:`begin` then remains."""
+    """Record the error in the marker. Raises: Unavailable. The marker of :func:`begin` then remains.
+
+    The user's folder notes it too, so that the session is UNSAFE even if its private folder is removed.
+    """
     marker = evolve(
         marker, error=error, next_step=next_step, target=target, blocked=marker.blocked + (1 if blocked else 0)
     )
-    return begin(state, marker)
+    marker = begin(state, marker)
+    with suppress(Unavailable):
+        reserve.add_away(state, file_stem(marker.session))
+    return marker
 
 
 def clear(state: str, session_id: str, settled: Collection[str] = ()) -> None:
@@ -223,6 +229,14 @@ def clear(state: str, session_id: str, settled: Collection[str] = ()) -> None:
         else:
             error = "A payload stated meanwhile by another process was refused."
             _write(state, evolve(marker, error=error, stated=left, key="", pending=None))
+
+
+def clear_empty(state: str, session_id: str) -> None:
+    """:func:`clear` for a session without messages. Without a marker a note in the user's folder stays, because
+    something was said in the session and is lost. Raises: Unavailable."""
+    note = reserve.of(state, file_stem(session_id))
+    if note is None or not note.away or os.path.lexists(path_of(state, session_id)):
+        clear(state, session_id)
 
 
 def waive(state: str, session_id: str) -> None:
@@ -271,6 +285,8 @@ def _found(state: str, stem: str, session_id: str, note: reserve.Note | None) ->
         if data is not None:
             name = os.path.basename(_aside(path, data))
             error = f"The UNSAFE marker itself is damaged. The next flush keeps it as state/unsafe/{name}."
+        elif note is not None and note.away:
+            error = "A turn or a flush of it failed, and the private folder holds no trace of that."
         elif note is not None:
             error = "A flush failed, and its UNSAFE marker could not be written."
         elif stated:
@@ -279,6 +295,8 @@ def _found(state: str, stem: str, session_id: str, note: reserve.Note | None) ->
             return None
         at = note.at if note else _changed(path if data is not None else copy)
         step = "Flush the session again. A verified flush makes it safe."
+        if note is not None and note.away:
+            step += f" If its work is gone, `holdfast purge --session {stem}` forgets it."
         marker = Marker(session=session_id, at=at, reason=UNKNOWN, error=error, next_step=step, stated=stated)
     if note is not None and note.stated and all(one.digest != _UNWRITTEN for one in marker.stated):
         one = Stated(digest=_UNWRITTEN, at=note.at, why="no marker could be written.")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.errors import PluginLoadFailed, PluginNotFound
 from holdfast.plugin import ToStderr
+from holdfast_memory import DISTRIBUTION
 
 if TYPE_CHECKING:
     from holdfast.errors import NotTrusted, PluginError, StorageError
@@ -42,10 +43,7 @@ _KINDS: Mapping[str, str] = {
     DECLARED: "declaration",
 }
 #: This module's distribution.
-OWN = "holdfast"
-
-#: Optional dependencies of first-party plugins, to install when an import inside a plugin fails.
-EXTRAS: Mapping[str, str] = {}
+OWN = DISTRIBUTION
 
 
 class Found(NamedTuple):
@@ -239,9 +237,7 @@ def import_object(found: Found) -> object:
         if missing and (module_name == missing or module_name.startswith(missing + ".")):
             step = f"Reinstall {found.distribution}."
         else:
-            step = f"Install {missing!r}" + (
-                f" with `pip install '{EXTRAS[found.name]}'`." if found.name in EXTRAS else "."
-            )
+            step = f"Install {missing!r}."
         raise PluginLoadFailed(f"{found.name!r} ({found.distribution}) needs {missing!r}.", next_step=step) from error
     except (Exception, SystemExit) as error:  # sys.exit(0) in a plugin must not end a flush as if it had succeeded
         raise PluginLoadFailed(

@@ -31,7 +31,7 @@ def check_storage(backend: object, given: Collection[str], found: Iterable[disco
         return
     known = {*declared}
     for one in found:
-        if one.group == discovery.BACKENDS and one.distribution == "holdfast":
+        if one.group == discovery.BACKENDS and one.distribution == discovery.OWN:
             try:
                 known.update(getattr(discovery.import_object(one), "known_options", ()))
             except PluginError:
@@ -48,7 +48,7 @@ def check_named(backend: str, given: Collection[str]) -> None:
     """
     found = discovery.scan()
     for one in found:
-        if (one.group, one.name, one.distribution) == (discovery.BACKENDS, backend, "holdfast"):
+        if (one.group, one.name, one.distribution) == (discovery.BACKENDS, backend, discovery.OWN):
             check_storage(discovery.import_object(one), given, found)
 
 

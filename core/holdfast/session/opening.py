@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from holdfast.config import inforce, settings
+from holdfast.config import inforce, settings, statefolder
 from holdfast.config.provenance import Provenance
 from holdfast.errors import BadValue, Unavailable
 from holdfast.fs import private, tracked
@@ -36,7 +36,7 @@ def opened(
         raise BadValue("root", f"cannot be {root!r}", next_step="Give a folder, as a string or a path.")
     folder = settings.find_root(os.fspath(root) if root is not None else None)
     settled, notices = (config, ()) if config is not None else inforce.settled(folder, lenient=lenient)
-    state = os.path.join(folder, *settings.STATE_FOLDERS[settled.layout.preset].split("/"))
+    state = statefolder.path(folder, settled.layout.preset)
     private.check(state)
     tracked.check(folder, state)
     found = tuple(discovery.scan())
@@ -64,7 +64,7 @@ def opened(
         dispatch=dispatch,
         store=Store(backend, settled.layout, state, provenance),
         clock=clock or _system_clock,
-        notices=(*notices, *filter(None, [private.notice(state)])),
+        notices=notices,
     )
     with suppress(Unavailable):  # what was not recorded stays withheld
         services.store.begin()

@@ -18,6 +18,7 @@ from holdfast.plugin.manager import Dispatch
 from holdfast.session.store import Store
 from holdfast.storage import Capability, Document
 from holdfast.text import tokens
+from holdfast_memory import DISTRIBUTION
 
 if TYPE_CHECKING:
     from holdfast.flush.interfaces.authorship import Authorship
@@ -123,7 +124,7 @@ class Services:
         made = self.offered(name)
         if made is None:
             chosen = name == "spool" and self.keeps_flushes and not self.waits(f"{name}.jsonl")
-            step = "Reinstall holdfast, because its own distribution provides it"
+            step = f"Reinstall {DISTRIBUTION}, which provides it"
             raise PluginNotFound(
                 f"No installed package provides `services.{name}`, which "
                 + ("`[storage] spool = true` needs." if chosen else f"delivers what waits in {name}.jsonl."),

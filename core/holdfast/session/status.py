@@ -10,13 +10,14 @@ import os
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
+from holdfast.config import statefolder
 from holdfast.config.serde import moment, stamp
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.flush.interfaces.losses import Loss
 from holdfast.fs import paths, private
-from holdfast.journal import journal, safety
+from holdfast.journal import journal, pastgate, safety
 from holdfast.journal.safety import Marker, State
 from holdfast.journal.statusindex import StatusIndex
 from holdfast.models.value import Value
@@ -32,7 +33,8 @@ class SessionStatus(Value):
     """One session. ``state`` is safe, dirty or unsafe. An unreadable session is unsafe, with the reason in ``error``.
 
     ``unflushed_*`` count messages since the last flush, ``context_*`` those in context. ``last_turn_at`` and
-    ``last_flush_at`` are None when there was none; ``last_flush_id`` is then empty.
+    ``last_flush_at`` are None when there was none; ``last_flush_id`` is then empty. ``past_gate_at`` is when the client
+    last compacted it without asking holdfast.
     """
 
     id: str
@@ -45,6 +47,7 @@ class SessionStatus(Value):
     last_turn_at: datetime | None = None
     last_flush_at: datetime | None = None
     last_flush_id: str = ""
+    past_gate_at: datetime | None = None
     provider: str = ""
     error: str = ""
     next_step: str = ""
@@ -54,7 +57,7 @@ class SessionStatus(Value):
 class Status(Value):
     """A project at one moment. ``sessions`` is sorted with unsafe first, next dirty, last safe, each by id. ``waiting``
     lists unpublished items, oldest first; ``spooled`` the flushes that only this machine has. ``notices`` are
-    sentences about project settings that are not in force.
+    sentences about project settings that are not in force, and about sessions compacted past the gate.
     ``lost`` is stored data that a quick check found missing."""
 
     root: str
@@ -77,6 +80,8 @@ class Status(Value):
         return not self.unsafe and not self.lost
 
 
+#: The characters of a put-aside folder's name. It has no word of more than seven letters, and no space.
+_NAMED = frozenset("state.foreign-0123456789abcdefTZ")
 _RANK = {State.UNSAFE: 0, State.DIRTY: 1, State.SAFE: 2}
 
 
@@ -93,24 +98,42 @@ def status(services: Services) -> Status:
         for session_id, marker in markers.items()
         if session_id not in known
     ]
+    now = services.now()
+    past = {one.session: one.at for one in pastgate.all_of(services.state)}
+    found = [evolve(one, past_gate_at=past[one.id]) if one.id in past else one for one in found]
     return Status(
         root=services.root,
-        at=services.now(),
+        at=now,
         layout=services.layout.preset,
         backend=services.config.storage.backend,
         sessions=tuple(sorted(_masked(services, found), key=lambda s: (_RANK[s.state], s.id))),
         waiting=tuple(services.outbox.waiting()) if services.waits(private.OUTBOX) else (),
         spooled=tuple(services.spool.items()) if services.waits(private.SPOOL) else (),
-        notices=services.notices,
-        lost=tuple(_lost(services)),
+        notices=(*services.notices, *(one.sentence for one in pastgate.recent(services.state, now))),
+        lost=(*apart(services.root, services.state), *_lost(services)),
     )
+
+
+def apart(root: str, state: str) -> list[Loss]:
+    """Private state that nothing reads, as one loss; empty when there is none. Such a project is never safe."""
+    found = statefolder.apart(root, state)
+    if not found:
+        return []
+    folder, name = os.path.split(os.path.relpath(found[-1], root).replace(os.sep, "/"))
+    if set(name) - _NAMED:  # a clone can choose it, and agents read this
+        name = "..."
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    message = (
+        f"State of another user, machine or layout, or of a copied project, was put aside (`{folder}/{name}`{more});"
+        " unflushed work may be in it."
+    )
+    step = "`holdfast trust --adopt-state` shows and adopts it. Remove the folder if you do not need it."
+    return [Loss(kind="apart", name="", message=message, next_step=step)]
 
 
 def _masked(services: Services, found: list[SessionStatus]) -> list[SessionStatus]:
     """``found`` with masked ids, because a journal from an earlier version can have a secret in its id. If no validator
     works, ids are shown as stored, since they passed the gate when written."""
-    from attrs import evolve
-
     try:
         ids = services.gate.identifiers([one.id for one in found])
     except HoldfastError:
@@ -272,6 +295,4 @@ def owner(path: str) -> str:
 
 
 def _marked(one: SessionStatus, marker: Marker) -> SessionStatus:
-    from attrs import evolve
-
     return evolve(one, state=State.UNSAFE, error=marker.error, next_step=marker.way_out)

@@ -54,6 +54,11 @@ class Store:
         """The documents by name, in one round trip where the backend can. Raises: as :meth:`read`."""
         return dict(self.backend.read_many([check_name(name) for name in dict.fromkeys(names)]))
 
+    def read_and_list(self, names: Iterable[str]) -> tuple[dict[str, Document | None], list[Fact]]:
+        """The documents by name and all facts, in one round trip where the backend can. Raises: as :meth:`read`."""
+        documents, facts = self.backend.read_and_list([check_name(name) for name in dict.fromkeys(names)])
+        return dict(documents), facts
+
     def names(self) -> list[str]:
         """All documents of the layout's folders, sorted."""
         return sorted({n for prefix in self.layout.prefixes() for n in self.backend.names(prefix)})

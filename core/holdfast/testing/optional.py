@@ -33,6 +33,9 @@ class OptionalContract(ContractBase):
         for view in (store, reopen()):
             names = ["MEMORY.md", NOTE, "MEMORY.md"]
             assert dict(view.read_many(names)) == {"MEMORY.md": view.read("MEMORY.md"), NOTE: None}
+        store.add_fact(make_fact(1), 10)
+        documents, facts = store.read_and_list([NOTE, "MEMORY.md"])
+        assert (dict(documents), facts) == ({NOTE: None, "MEMORY.md": store.read("MEMORY.md")}, list(store.facts()))
         with pytest.raises(Refused):
             store.read_many(["MEMORY.md", "../x.md"])
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 OPEN, CLOSE = "<recalled-memory>", "</recalled-memory>"
 
+#: The name of the stored facts among a brief's documents.
+FACTS = "facts"
+
 #: Begins the line with which a session's start introduces the fenced text.
 INTRODUCTION = "holdfast keeps this project's memory."
 

@@ -5,7 +5,7 @@
 # holdfast exits with status 10 to allow a compaction. Status 0 comes from another program, or from an early exit.
 without=WITHOUT
 if ! command -v "$1" >/dev/null 2>&1; then
-    echo "holdfast keeps the context: the program '$1' is not installed here, or not on Claude Code's PATH. Install it with \`INSTALL\`, then compact again. To work without holdfast, $without." >&2
+    echo "holdfast keeps the context: the program '$1' is not installed here, or not on Claude Code's PATH. Install it with \`@INSTALL@\`, then compact again. To work without holdfast, $without." >&2
     exit 2
 fi
 if command -v timeout >/dev/null 2>&1; then
@@ -17,9 +17,9 @@ fi
 status=$?
 case $status in
 10) exit 0 ;;
-2) ;; # holdfast has said why
-0) echo "holdfast keeps the context: the program ended without an answer. Run \`holdfast doctor\`, then compact again." >&2 ;;
-124 | 137 | 142) echo "holdfast keeps the context: it gave no answer in 55 seconds. Run \`holdfast doctor\`, then compact again." >&2 ;;
-*) echo "holdfast keeps the context: it ended with status $status. Run \`holdfast doctor\`, then compact again." >&2 ;;
+2 | 3) ;; # holdfast has said why
+0) echo "holdfast keeps the context: the program ended without an answer. Run \`@PROGRAM@ doctor\`, then compact again." >&2 ;;
+124 | 137 | 142) echo "holdfast keeps the context: it gave no answer in 55 seconds. Run \`@PROGRAM@ doctor\`, then compact again." >&2 ;;
+*) echo "holdfast keeps the context: it ended with status $status. Run \`@PROGRAM@ doctor\`. If that fails, reinstall it with \`@REPAIR@\`. Then compact again." >&2 ;;
 esac
 exit 2

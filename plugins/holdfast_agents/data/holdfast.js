@@ -1,6 +1,6 @@
 // Made by `holdfast install`; `holdfast uninstall` takes it out again.
 //
-// holdfast in opencode: context is compacted only after a verified flush. Every event goes to `holdfast hook opencode`,
+// holdfast in opencode: context is compacted only after a verified flush. Every event goes to `holdfast-memory hook opencode`,
 // one process an event, JSON on its standard input. At compaction any other exit code than ALLOWED throws, and opencode
 // then makes no summary. opencode.json switches compaction off and this plugin switches it on, so that a plugin that does
 // not load (a syntax error, `--pure`) leaves it off.
@@ -11,11 +11,11 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { homedir, tmpdir } from "node:os"
 import { join } from "node:path"
 
-const PROGRAM = ["holdfast"]
+const PROGRAM = ["holdfast-memory"]
 // False where the user had switched compaction off before holdfast was installed: then it stays off.
 const LIFTS = true
 const MISSING =
-  "The program `" + PROGRAM[0] + "` is not installed here, or not on opencode's PATH. Install it with `INSTALL`."
+  "The program `" + PROGRAM[0] + "` is not installed here, or not on opencode's PATH. Install it with `@INSTALL@`."
 const WITHOUT =
   "To work without holdfast, delete .opencode/plugins/holdfast.js and take agent.compaction.disable out of opencode.json."
 // The exit code that allows a compaction. Code 0 comes from another program, or from an early exit.
@@ -263,11 +263,14 @@ function end(child) {
 }
 
 function problem(answer) {
-  if (answer.late) return `${PROGRAM.join(" ")} gave no answer in time. Run \`holdfast doctor\`.`
+  if (answer.late) return `${PROGRAM.join(" ")} gave no answer in time. Run \`@PROGRAM@ doctor\`.`
   if (answer.error === "ENOENT") return `${MISSING} ${WITHOUT}`
-  if (answer.error) return `${PROGRAM.join(" ")} could not run (${answer.error}). Run \`holdfast doctor\`. ${WITHOUT}`
-  if (answer.code === 0) return `${PROGRAM.join(" ")} ended without an answer. Run \`holdfast doctor\`.`
-  return answer.stderr.trim() || `holdfast ended with exit code ${answer.code}. Run \`holdfast doctor\`.`
+  if (answer.error) return `${PROGRAM.join(" ")} could not run (${answer.error}). Run \`@PROGRAM@ doctor\`. ${WITHOUT}`
+  if (answer.code === 0) return `${PROGRAM.join(" ")} ended without an answer. Run \`@PROGRAM@ doctor\`.`
+  const said = answer.stderr.trim()
+  if ((answer.code === 2 || answer.code === 3) && said) return said
+  const ended = said || `holdfast ended with exit code ${answer.code}.`
+  return `${ended}\nRun \`@PROGRAM@ doctor\`. If that fails, reinstall it with \`@REPAIR@\`.`
 }
 
 // Whether the user's or the project's settings switch compaction off and are not the ones that `holdfast install` wrote.

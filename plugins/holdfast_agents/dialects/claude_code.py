@@ -86,6 +86,7 @@ def parse(payload: Mapping[str, object], client: str = CLIENT) -> Event:
         failed=name == "PostToolUseFailure",
         exit_status=_exit_status(payload, name) if kind == events.TOOL else None,
         path=text(payload, "file_path"),
+        unsummarised=payload.get("compact_summary") == "",
     )
 
 

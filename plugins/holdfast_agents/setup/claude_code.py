@@ -54,7 +54,7 @@ def needed(where: Where) -> Needed:
         return Place(path=path, shown=shown, part=part, base=base, what=what, contained=where.in_project)
 
     settings = place(hooks(where.program, _guard_path(where, inside)), f"{len(EVENTS)} hooks", "settings.json")
-    without = f"take the hooks with `holdfast hook` out of {settings.shown}"
+    without = f"take holdfast's hooks out of {settings.shown}"
     places = [
         settings,
         place(Whole(body=guard(without)), "the time limit before a compaction", *_GUARD),
@@ -98,8 +98,7 @@ def hooks(words: tuple[str, ...], guard_path: str) -> Hooks:
 
 def guard(without: str) -> str:
     """The guard script. ``without`` is an imperative clause: how to work without holdfast."""
-    text = texts.data("claude-guard.sh")
-    return text.replace("INSTALL", program.INSTALL).replace("WITHOUT", shlex.quote(without))
+    return program.filled(texts.data("claude-guard.sh")).replace("WITHOUT", shlex.quote(without))
 
 
 def command() -> str:

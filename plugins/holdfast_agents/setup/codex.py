@@ -17,6 +17,7 @@ from holdfast_agents.setup import clients, program, texts
 from holdfast_agents.setup.clients import Needed, Where
 from holdfast_agents.setup.parts import MARK, Hooks, Part, Section, Whole
 from holdfast_agents.setup.placing import Place
+from holdfast_memory import DISTRIBUTION, REPAIR
 
 CLIENT = "codex"
 #: Event -> seconds.
@@ -33,12 +34,18 @@ _PLAIN = "{program} hook codex"
 _GATE = f"{_PLAIN} PreCompact"  # named on the command line, so that an unreadable event is refused too
 #: The shell's reasons when holdfast cannot answer. Without quotes and backticks, which a shell would interpret.
 MISSING = (
-    "holdfast keeps the context: the program holdfast is not installed here, or not on the PATH of Codex. Install it "
-    f"with {program.INSTALL}, then compact again. To work without holdfast, take its hooks out of .codex/hooks.json."
+    f"holdfast keeps the context: the program {DISTRIBUTION} is not installed here, or not on the PATH of Codex. "
+    f"Install it with {program.INSTALL}, then compact again. To work without holdfast, take its hooks out of "
+    ".codex/hooks.json."
 )
 FAILED = (
-    "holdfast keeps the context: it gave no answer in 55 seconds, or ended without one. Run holdfast doctor, then "
-    "compact again."
+    f"holdfast keeps the context: it gave no answer in 55 seconds, or ended without one. Run {DISTRIBUTION} "
+    "doctor, then compact again."
+)
+#: For the exit codes of Python without the module, and of holdfast without its own files.
+DAMAGED = (
+    f"holdfast keeps the context: {DISTRIBUTION} is not in its Python any more, or another project, holdfast, replaced "
+    f"or removed files of it. Reinstall it with {REPAIR}, then compact again."
 )
 # In `sh`, because Codex uses the user's shell, which may be fish. Output that is not an answer is dropped, because with
 # it the answer would be invalid and compaction would continue. macOS has no `timeout`. Status 10 allows
@@ -47,7 +54,7 @@ _GUARDED = (
     "if command -v timeout >/dev/null; then set -- timeout -s KILL 55; elif command -v perl >/dev/null; then "
     'set -- perl -e "alarm 55; exec @ARGV; exit 127"; fi; '
     f'out=$("$@" {_GATE} --allow 10); case "$?:$out" in 10:*) exit 0 ;; 0:{{\\"continue\\":false,*}}) why= ;; '
-    f'127:*) why="{MISSING}" ;; *) why="{FAILED}" ;; esac; '
+    f'127:*) why="{MISSING}" ;; 1:* | 3:*) why="{DAMAGED}" ;; *) why="{FAILED}" ;; esac; '
     '[ -z "$why" ] || out="{\\"continue\\":false,\\"stopReason\\":\\"$why\\"}"; printf %s "$out"'
 )
 _GUARDED_WINDOWS = f'{_GATE} || echo {{"continue":false,"stopReason":"{MISSING}"}}'

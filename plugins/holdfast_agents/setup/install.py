@@ -155,8 +155,8 @@ def _by_hand(where: Where, wanted: Needed, done: Sequence[Done]) -> list[str]:
     if where.program == program.PLAIN and not program.on_path():
         steps.insert(
             0,
-            "Put `holdfast` on the client's PATH: activate its environment before you start the client, or install it "
-            "with pipx. Until then compaction is blocked and nothing is restored.",
+            f"Put `{program.PLAIN[0]}` on the client's PATH: activate its environment before you start the client, or "
+            "install it with pipx. Until then compaction is blocked and nothing is restored.",
         )
     steps += _left_alone(done)
     if not where.server:

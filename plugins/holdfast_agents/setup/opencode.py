@@ -20,7 +20,7 @@ CLIENT = "opencode"
 #: Path to the setting that disables compaction.
 SWITCH = ("agent", "compaction", "disable")
 SCHEMA = "https://opencode.ai/config.json"
-_PROGRAM = 'const PROGRAM = ["holdfast"]'
+_PROGRAM = 'const PROGRAM = ["holdfast-memory"]'
 _LIFTS, _LEAVES = "const LIFTS = true", "const LIFTS = false"
 _SERVER, _READ = ("mcp", "holdfast"), ("instructions",)
 #: In every settings file that holdfast has changed. Other entries, such as an MCP server, may be the user's own.
@@ -88,7 +88,7 @@ def plugin(words: tuple[str, ...], *, lifts: bool = True) -> str:
     """The plugin, which starts the program ``words``. With ``lifts`` it enables the compaction that holdfast's settings
     disable."""
     text = texts.data("holdfast.js").replace(_PROGRAM, f"const PROGRAM = {json.dumps(list(words))}")
-    text = text.replace("INSTALL", program.INSTALL)
+    text = program.filled(text)
     return text if lifts else text.replace(_LIFTS, _LEAVES)
 
 

@@ -17,6 +17,7 @@ from attrs import frozen
 from holdfast.errors import ConfigError
 from holdfast.text import untrusted
 from holdfast_agents.setup import jsontext
+from holdfast_memory import DISTRIBUTION
 
 #: Marks files that holdfast owns. A file without it is left alone.
 MARK = "Made by `holdfast install`"
@@ -109,7 +110,7 @@ class Hooks(_Merged):
 def is_ours(hook: object, client: str) -> bool:
     """Whether a hook starts ``holdfast hook CLIENT``, by whatever path."""
     command = hook.get("command") if isinstance(hook, dict) else None
-    return isinstance(command, str) and bool(re.search(rf"holdfast\S{{0,5}}\s+hook\s+{re.escape(client)}\b", command))
+    return isinstance(command, str) and bool(re.search(rf"holdfast\S{{0,10}}\s+hook\s+{re.escape(client)}\b", command))
 
 
 def hooks_of(group: object) -> list[object]:
@@ -313,20 +314,20 @@ class Whole:
         return ()
 
 
-_MODULE = ["-m", "holdfast", "mcp"]
+_MODULE = re.compile(r"(-P )?-m holdfast(_memory)? mcp")
 
 
 def is_server(value: object) -> bool:
-    """Whether ``holdfast install`` may have written a client's MCP server entry. It writes ``holdfast mcp`` or
-    ``INTERPRETER -P -m holdfast mcp`` (once without -P), without other settings."""
+    """Whether ``holdfast install`` may have written a client's MCP server entry. It writes ``holdfast-memory mcp``
+    or ``INTERPRETER -P -m holdfast_memory mcp``, without other settings. Once it was ``holdfast`` and without -P."""
     entry = dict(value) if isinstance(value, dict) else {}
     command, arguments = entry.pop("command", None), entry.pop("args", [])
     words = [
         *(command if isinstance(command, list) else [command]),
         *(arguments if isinstance(arguments, list) else []),
     ]
-    plain = words == ["holdfast", "mcp"] or words[1:] in (["-P", *_MODULE], _MODULE)
-    return plain and entry in ({}, {"type": "stdio"}, {"type": "local", "enabled": True})
+    plain = words in (["holdfast", "mcp"], [DISTRIBUTION, "mcp"]) or _MODULE.fullmatch(" ".join(map(str, words[1:])))
+    return bool(plain) and entry in ({}, {"type": "stdio"}, {"type": "local", "enabled": True})
 
 
 def _toml(text: str, name: str) -> Mapping[str, object]:

@@ -10,24 +10,26 @@ import sys
 
 from holdfast.plugin import nested
 from holdfast.text import untrusted
+from holdfast_memory import DISTRIBUTION, REPAIR
 
-#: The command in settings shared through git, and where ``holdfast`` is on PATH.
-PLAIN = ("holdfast",)
+#: The command in settings shared through git, and where it is on PATH. Another project has a program ``holdfast``.
+PLAIN = (DISTRIBUTION,)
 #: The command that installs holdfast, for messages about a missing program.
-INSTALL = "pip install holdfast"
+INSTALL = f"pip install {DISTRIBUTION}"
 THIS = nested.THIS
+_TEXTS = {"PROGRAM": DISTRIBUTION, "REPAIR": REPAIR, "INSTALL": INSTALL}
 
 
 def on_path() -> bool:
-    """Whether a client started in this process's environment finds ``holdfast``."""
+    """Whether a client started in this process's environment finds :data:`PLAIN`."""
     return shutil.which(PLAIN[0]) is not None
 
 
 def words(scope: str) -> tuple[str, ...]:
     """The program and its first arguments.
 
-    A project's settings are shared, so they never name a folder of this machine. A user's settings do when ``holdfast``
-    is not on PATH, or only while a virtual environment is activated.
+    A project's settings are shared, so they never name a folder of this machine. A user's settings do when
+    :data:`PLAIN` is not on PATH, or only while a virtual environment is activated.
     """
     found = shutil.which(PLAIN[0])
     environment = os.environ.get("VIRTUAL_ENV")
@@ -50,16 +52,21 @@ def command(template: str, program: tuple[str, ...], platform: str = sys.platfor
     return template.replace("{program}", spelled(program, platform))
 
 
+def filled(text: str) -> str:
+    """A guard's source with the commands in its messages."""
+    return re.sub(r"@(\w+)@", lambda found: _TEXTS[found[1]], text)
+
+
 def requirement(extra: str) -> str:
     """The argument for ``pip install``, quoted for a shell, that adds ``extra`` to this installation. It names the
     folder or repository of the installation, or else the distribution."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        origin = untrusted.from_json(distribution(PLAIN[0]).read_text("direct_url.json") or "{}")
+        origin = untrusted.from_json(distribution(DISTRIBUTION).read_text("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError):
         origin = {}
-    url, name = str(origin.get("url", "")), f"{PLAIN[0]}[{extra}]"
+    url, name = str(origin.get("url", "")), f"{DISTRIBUTION}[{extra}]"
     if not url:
         return shlex.quote(name)
     if "dir_info" in origin:

@@ -44,10 +44,6 @@ class Places(NamedTuple):
         """The first ``most`` places."""
         return [entry & _PLACE for entry in self.bucket[self.first : min(self.end, self.first + most)]]
 
-    def newest(self, most: int) -> list[int]:
-        """The last ``most`` places, last first."""
-        return [entry & _PLACE for entry in reversed(self.bucket[max(self.first, self.end - most) : self.end])]
-
 
 class Postings:
     """Each key's places, 8 bytes per place. Keys are compared by 48 bits of their hash, which Python seeds per process.
@@ -65,12 +61,6 @@ class Postings:
             bucket = self._buckets[code & _BUCKET] = array("Q")
         bucket.append(code >> _BUCKET_BITS << _PLACE_BITS | place)
         self._sorted.discard(code & _BUCKET)
-
-    def remove(self, key: str, place: int) -> None:
-        """Remove a key's place. A missing one is not an error."""
-        found = self.places(key)
-        if found.has(place):
-            del found.bucket[bisect_left(found.bucket, found.bucket[found.first] & ~_PLACE | place)]
 
     def places(self, key: str) -> Places:
         """All places of a key."""

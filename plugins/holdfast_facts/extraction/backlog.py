@@ -16,8 +16,8 @@ from holdfast.flush.extraction import AT_ONCE_MESSAGES, at_once
 from holdfast.fs import paths, private
 from holdfast.journal import background
 from holdfast.journal.journal import Journal
-from holdfast.models import turns_of
-from holdfast.text import recall
+from holdfast.models import Payload, turns_of
+from holdfast.text import ownlines, recall
 from holdfast.text.lazy import log
 from holdfast_authorship import hostile
 from holdfast_facts.extraction import extract, extracted
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.flush.extraction import Gathered
-    from holdfast.models import Extraction, Fact, Message, Payload, Receipt, Turn
+    from holdfast.models import Extraction, Fact, Message, Receipt, Turn
     from holdfast.session.services import Services
     from holdfast.session.session import Session
     from holdfast_facts.extraction.queue import Queue, Waiting
@@ -61,50 +61,53 @@ def settle_flush(
     flush: str,
     payload: Payload | None = None,
     at: datetime | None = None,
+    late: bool = False,
     stored: Sequence[Fact] | None = None,
 ) -> tuple[list[str], tuple[str, ...]]:
     """Store the facts that the flush ``flush`` found, and queue its turns for extractors that run later
     or failed. With ``[extract] when = "turn"`` all extractors run later, for the messages not extracted
     yet. If the extracting process died and its results are lost, the extractors that a flush may wait for
     run again. The facts that ``payload`` states are stored with the flush as their source, dated
-    ``at``. ``stored`` are all stored facts, read just before; None if they were not read.
+    ``at``; ``late`` when an earlier attempt collected them. ``stored`` are all stored facts, read just before; None if
+    they were not read.
 
-    Never raises, because a failure here must not refuse a flush. Returns the queued items' ids, and warnings.
+    Never raises, because a failure here must not refuse a flush. Returns the queued items' ids, and warnings, also for
+    stated facts that were not stored.
     """
     queued: list[str] = []
     try:
         turns = recall.without_recalled(turns_of(said[-AT_ONCE_MESSAGES:]))
         asked = services.dispatch.extractors()
         at = at or services.now()
-        fresh = statedfacts.values(services, payload, flush=flush, at=at, turns=turns) if payload is not None else []
+        payload = payload or Payload()
+        fresh = statedfacts.values(services, payload, flush=flush, at=at, turns=turns, late=source if late else "")
         if services.config.extract.when == background.TURN:
             queued += enqueue(services, source, said, list(asked), flush=flush)
             _tell_pieces(services, source, said, flush, at)
-            Facts(services).store(fresh, stored)
+            results = tuple(Facts(services).store(fresh, stored))
         else:
             found = found or at_once(services, turns)
             later = [name for name, quick in asked.items() if not quick]
             for plugins, error in ((later, ""), (sorted(found.failed), " ".join(found.failed.values()))):
                 queued += enqueue(services, source, said, plugins, flush=flush, error=error)
-            extract.settle(services, found, said=turns, source=source, stated=fresh, stored=stored)
+            results = extract.settle(services, found, said=turns, source=source, stated=fresh, stored=stored).stated
     except HoldfastError as error:
         logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
         return queued, (f"These messages' facts could not be stored: {error}",)
-    return queued, ()
+    return queued, statedfacts.unstored(payload, results)
 
 
 def completed(
     services: Services, session: Session, receipt: Receipt, queued: Collection[str], gathered: Gathered | None
 ) -> Receipt:
     """Run the extractors waiting for this flush's turns, and one more piece. Returns the receipt with results."""
-    from holdfast.flush import notes
 
     asked = work_off(services, first=queued, but=gathered.failed if gathered else ())
     mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
     receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
     if mine:
         session.catch_up()
-        receipt = evolve(receipt, summary="\n\n".join([receipt.summary, notes.SUMMARY, *mine]))
+        receipt = evolve(receipt, summary="\n\n".join([receipt.summary, ownlines.SUMMARY, *mine]))
     return receipt
 
 
@@ -228,7 +231,9 @@ def work_off(
                     queue.done(item)
                     continue
                 found, troubles = extract.ask(services, item.turns, plugins)
-                settled = extract.settle(services, evolve(found, failed={}), said=item.turns, source=item.source)
+                settled = extract.settle(
+                    services, evolve(found, failed={}), said=item.turns, source=item.source, at=item.since
+                )
                 _note(services, item, [name for name in plugins if name not in found.failed], found.results)
                 item = evolve(item, flush=_flush_of(queue, item))
                 result += evolve(settled, retried=1, summaries=_summarise(services, item, found))

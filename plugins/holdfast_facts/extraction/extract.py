@@ -6,7 +6,8 @@ before any extractor, and so any model, sees them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -19,11 +20,13 @@ from holdfast.fs import paths
 from holdfast.models import AddOutcome, AddResult, FactCandidate, Profile, Turn
 from holdfast.models.value import Value
 from holdfast.text import recall
-from holdfast.text.lazy import log
+from holdfast.text.lazy import Lazy, log
 from holdfast_authorship import hostile
 from holdfast_authorship.witness import REASON
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from holdfast.flush.extraction import Gathered, Trouble
     from holdfast.models import Fact
     from holdfast.session.services import Services
@@ -37,6 +40,7 @@ _AGAIN: Final = "It is retried automatically, or now with `holdfast extract --qu
 BATCH_CHARS: Final = 60_000
 #: Maximum number of stored facts shown to an extractor.
 _KNOWN: Final = 30
+_WORD: Final = Lazy(r"[^\W_]+(?:[-'._/][^\W_]+)*")
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -53,7 +57,7 @@ class ExtractResult(Value):
     """``judged`` in order of proposal. ``failures`` describe extractor errors; ``queued`` counts the pieces
     to be retried, ``retried`` the waiting pieces that were tried now; ``given_up`` counts pieces that
     will not be retried; ``profile`` is true when the profile changed; ``summaries`` are of flushes, by their ids, from
-    waiting turns."""
+    waiting turns; ``stated`` are the outcomes of facts that a flush stated."""
 
     judged: tuple[Judged, ...] = field(default=(), converter=tuple[Judged, ...])
     failures: tuple[str, ...] = field(default=(), converter=tuple[str, ...])
@@ -62,6 +66,7 @@ class ExtractResult(Value):
     retried: int = 0
     given_up: tuple[GivenUp, ...] = ()
     summaries: tuple[tuple[str, str], ...] = ()
+    stated: tuple[AddResult, ...] = ()
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -82,6 +87,7 @@ class ExtractResult(Value):
             retried=self.retried + other.retried,
             given_up=self.given_up + other.given_up,
             summaries=self.summaries + other.summaries,
+            stated=self.stated + other.stated,
         )
 
 
@@ -115,12 +121,11 @@ def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) ->
 def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
     """Stored facts on the turns' subjects, masked. None when the facts came with a clone. Never raises, because an
     extractor can work without them."""
-    from holdfast_facts.store import factsubject
     from holdfast_facts.store.lifecycle import Facts
 
     try:
         texts = (m.text for turn in said for m in turn.messages)
-        near = factsubject.related(services.store.backend.facts(), texts, limit=_KNOWN)
+        near = related(services.store.backend.facts(), texts, limit=_KNOWN)
         return Facts(services).shown(services.store.known_facts(near))
     except HoldfastError as error:
         logger.warning("stored facts could not be shown to the extractors: %s", type(error).__name__)
@@ -143,12 +148,13 @@ def settle(
     *,
     said: Sequence[Turn] = (),
     source: str = "",
-    stated: Sequence[newer.Value] = (),
+    stated: Sequence[newer.Value | AddResult] = (),
     stored: Sequence[Fact] | None = None,
+    at: datetime | None = None,
 ) -> ExtractResult:
-    """Check and store the candidates from the turns ``said``, and the ``stated`` facts after them. A sentence that
-    instructs an agent and is not the user's own is refused. Raises: PluginError from the gate; Corrupt, Unavailable
-    from the store."""
+    """Check and store the candidates from the turns ``said``, and the ``stated`` facts after them. ``at`` is when the
+    turns were said, if that was earlier. A sentence that instructs an agent and is not the user's own is refused.
+    Raises: PluginError from the gate; Corrupt, Unavailable from the store."""
     from holdfast_facts.store.lifecycle import Facts
 
     facts = Facts(services)
@@ -159,7 +165,7 @@ def settle(
         for plugin, extraction in found.results
         for candidate in extraction.facts
     ]
-    offered = [_HOSTILE if _is_hostile(one, said) else facts.proposed(one) for _, one in named]
+    offered = [_HOSTILE if _is_hostile(one, said) else facts.proposed(one, at) for _, one in named]
     results = facts.store([*offered, *stated], stored)
     judged = [
         Judged(plugin=plugin, candidate=one, result=result)
@@ -179,7 +185,7 @@ def settle(
                 changed = profile.learn(services, learnt) != before or changed
             except (Refused, BadValue) as refused:
                 failures.append(f"The profile was not changed: {refused.message}")
-    return ExtractResult(judged=judged, failures=failures, profile=changed)
+    return ExtractResult(judged=judged, failures=failures, profile=changed, stated=tuple(results[len(named) :]))
 
 
 def _is_hostile(candidate: FactCandidate, said: Sequence[Turn]) -> bool:
@@ -225,3 +231,24 @@ def pieces(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
         size += cost
     if piece:
         yield piece
+
+
+def related(stored: Iterable[Fact], texts: Iterable[str], *, limit: int) -> list[Fact]:
+    """Up to ``limit`` facts that share most words with ``texts``, the closest first. Takes time in proportion."""
+    said: set[str] = set()
+    for text in texts:
+        said.update(_words(text))
+    facts = list(stored)
+    spread = Counter(word for fact in facts for word in set(_words(fact.content)))
+    scored: list[tuple[float, int, Fact]] = []
+    for number, fact in enumerate(facts):
+        shared = {w for w in _words(fact.content) if len(w) > 2} & said
+        score = sum(1 / spread[word] for word in shared)
+        if len(shared) > 1:
+            scored.append((-score, -number, fact))
+    scored.sort(key=lambda row: row[:2])
+    return [fact for _, _, fact in scored[:limit]]
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]

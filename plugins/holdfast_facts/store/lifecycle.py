@@ -159,8 +159,9 @@ class Facts:
         """
         return self.store([self.proposed(candidate)])[0]
 
-    def proposed(self, candidate: FactCandidate) -> Value | AddResult:
-        """A valid candidate's values, for :meth:`store`; the result for an invalid one. Raises: PluginError."""
+    def proposed(self, candidate: FactCandidate, at: datetime | None = None) -> Value | AddResult:
+        """A valid candidate's values, for :meth:`store`; the result for an invalid one. ``at`` is when it was said, if
+        that was earlier. Raises: PluginError."""
         from holdfast_facts.store.newer import Value
 
         rules = self._services.config.facts
@@ -179,25 +180,35 @@ class Facts:
             reason = error.message.rstrip(".")
             logger.info("a fact was skipped: %s", f"bad {error.field}" if isinstance(error, BadValue) else "refused")
             return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
-        return Value(content, category, confidence, source, self._services.clock())
+        return Value(content, category, confidence, source, at or self._services.clock(), () if at else None)
 
     def state(
         self, content: str, category: str, confidence: float, source: str = "", *, at: datetime | None = None
     ) -> AddResult:
-        """Store a fact stated at the instant ``at`` (now), unless a newer one on the same subject is stored.
+        """Store a fact stated now, or at the earlier instant ``at``, unless a newer one on the same subject is stored.
         It replaces the facts found by :func:`holdfast_facts.store.factsubject.replaces`; the threshold does not apply.
 
         Raises: BadValue, Refused and PluginError, as :meth:`create`.
         """
-        return self.store([self.stated(content, category, confidence, source, at=at)])[0]
+        said = None if at is None else ()
+        return self.store([self.stated(content, category, confidence, source, at=at, said=said)])[0]
 
     def stated(
-        self, content: str, category: str, confidence: float, source: str = "", *, at: datetime | None = None
+        self,
+        content: str,
+        category: str,
+        confidence: float,
+        source: str = "",
+        *,
+        at: datetime | None = None,
+        said: tuple[str, ...] | None = None,
     ) -> Value:
-        """A stated fact's values, for :meth:`store`. Raises: BadValue, Refused, PluginError."""
+        """A stated fact's values, for :meth:`store`, see :class:`~holdfast_facts.store.newer.Value`.
+
+        Raises: BadValue, Refused, PluginError."""
         from holdfast_facts.store.newer import Value
 
-        return Value(*self._checked(content, category, confidence, source), at or self._services.clock())
+        return Value(*self._checked(content, category, confidence, source), at or self._services.clock(), said)
 
     def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> ResultList:
         """Store values. Newer ones replace older ones; see :func:`holdfast_facts.store.newer.store`."""

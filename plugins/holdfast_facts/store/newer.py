@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.facts.relation import K, Known, Relation, read
+from holdfast.journal import order
 from holdfast.models import AddOutcome, AddResult, Fact
-from holdfast_facts.store import factsubject, origins
+from holdfast_facts.store import origins
 
 if TYPE_CHECKING:
     from holdfast_facts.store.lifecycle import Facts
@@ -18,13 +20,24 @@ _OUTRANKED: Final = 0.3
 
 
 class Value(NamedTuple):
-    """A fact's values, checked and admitted. ``at`` is the instant at which it was stated, aware."""
+    """A fact's values, checked and admitted. ``at`` is the instant at which it was stated, aware.
+
+    What is said now is newer than everything stored, whatever the clocks say. A statement that is stored later than it
+    was said has ``said``, the flushes of its session in their order. They decide; the clock decides for other facts."""
 
     content: str
     category: str
     confidence: float
     source: str
     at: datetime
+    said: tuple[str, ...] | None = None
+
+    def is_before(self, fact: Fact) -> bool:
+        """Whether ``fact``, on the same subject, was stated later."""
+        if self.said is None:
+            return False
+        after = order.is_after(self.said, origins.unsigned(fact.source), origins.unsigned(self.source))
+        return fact.created_at > self.at if after is None else after
 
 
 def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> list[AddResult]:
@@ -37,15 +50,16 @@ def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fa
     """
     results: dict[int, AddResult] = {}
     waiting: dict[int, Value] = {}
-    said: dict[str, list[Value]] = {}  # the same by the subject that others can replace
+    said = Known[int]()  # the waiting values
     leaving: dict[int, list[Fact]] = {}
     unsaid: list[tuple[str, str]] = []  # facts that a source no longer states while others do: id and source
-    known: dict[str, list[Fact]] = {}  # stored facts that others can replace, by subject
+    known = Known[str]()  # the stored facts, by id
+    by_id: dict[str, Fact] = {}
 
     def learn(found: Iterable[Fact]) -> None:
         for fact in found:
-            if about := factsubject.replaceable(fact.content):
-                known.setdefault(about, []).append(fact)
+            known.add(fact.id, fact.content)
+            by_id[fact.id] = fact
 
     def add_waiting() -> None:
         added = facts.add_all(list(waiting.values()), older=[leaving.get(at, []) for at in waiting])
@@ -57,43 +71,51 @@ def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fa
         for fact_id, by in unsaid:
             facts.sign(fact_id, partial(origins.left, other=by))
         unsaid.clear()
+        for at in waiting:
+            said.remove(at)
         waiting.clear()
-        said.clear()
 
-    if stored is None and any(isinstance(value, Value) and factsubject.subject(value.content) for value in values):
-        stored = facts.list()
-    learn(stored or ())
+    learn(_stored(facts, values) if stored is None else stored)
     for at, value in enumerate(values):
         if isinstance(value, AddResult):
             results[at] = value
             continue
         value = value._replace(at=value.at.astimezone(UTC))
-        if about := factsubject.subject(value.content):
-            if any(factsubject.replaces(value.content, other.content) for other in said.get(about, ())):
+        if read(value.content).frames:
+            if _rivals(said, value):
                 add_waiting()
-            older = list(_older(known.get(about, ()), value))
-            newer = next((fact for fact in older if fact.created_at > value.at), None)
+            older = list(_older((by_id[key] for key in _rivals(known, value)), value))
+            newer = next((fact for fact in older if value.is_before(fact)), None)
             if newer is not None:
-                reason = f"fact {newer.id} says something newer"
+                reason = f"fact {newer.id} has a newer value"
                 results[at] = AddResult(outcome=AddOutcome.REFUSED, reason=reason)
                 continue
             shared = [fact for fact in older if _others(fact, value)]
             unsaid += [(fact.id, value.source) for fact in shared]
             leaving[at] = [fact for fact in older if fact not in shared]
-            known[about] = [fact for fact in known.get(about, ()) if fact not in older]
+            for fact in older:
+                known.remove(fact.id)
         waiting[at] = value
-        said.setdefault(factsubject.replaceable(value.content), []).append(value)
+        said.add(at, value.content)
     add_waiting()
     return [results[at] for at in range(len(values))]
+
+
+def _stored(facts: Facts, values: Sequence[Value | AddResult]) -> Sequence[Fact]:
+    """All stored facts; none when no value can replace one."""
+    replaces = any(isinstance(value, Value) and read(value.content).frames for value in values)
+    return facts.list() if replaces else ()
+
+
+def _rivals(known: Known[K], value: Value) -> list[K]:
+    return [key for key, found in known.related(value.content) if found is Relation.REPLACES]
 
 
 def _older(stored: Iterable[Fact], value: Value) -> Iterable[Fact]:
     return (
         fact
         for fact in stored
-        if fact.confidence - value.confidence <= _OUTRANKED
-        and factsubject.replaces(value.content, fact.content)
-        and origins.share(value.source, fact.source)
+        if fact.confidence - value.confidence <= _OUTRANKED and origins.share(value.source, fact.source)
     )
 
 

@@ -8,19 +8,19 @@ person and machine. Values from different people or machines stay until a dream 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from holdfast.facts.relation import Known, Relation
 from holdfast.text.lazy import Lazy
-from holdfast_facts.store import factsubject
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
 
 _ONE: Final = r"[^@,]{1,100}@[^\s,]+(?: [^@,]*)?"
 _SIGNED: Final = Lazy(rf"(?:(?P<source>.*) )?by (?P<by>{_ONE}(?:, {_ONE})*)", re.DOTALL)
-#: How many of the newest facts on one subject to compare with each other. More are not a conflict but a list.
+#: How many of the related facts to compare with each other. More are not a conflict but a list.
 _COMPARED: Final = 24
 
 
@@ -73,32 +73,25 @@ def share(source: str, other: str) -> bool:
 
 def conflicts(facts: Iterable[Fact]) -> list[Conflict]:
     """The conflicts among ``facts``, the newest first. Takes time in proportion to their number."""
-    by_subject: defaultdict[str, list[Fact]] = defaultdict(list)
-    for fact in facts:
-        if of(fact.source) and (subject := factsubject.subject(fact.content)):
-            by_subject[subject].append(fact)
+    rest = {fact.id: fact for fact in facts if of(fact.source)}
+    known = Known[str]()
+    for key, fact in rest.items():
+        known.add(key, fact.content)
     found: list[Conflict] = []
-    for about in by_subject.values():
-        if len(about) > 1:
-            about.sort(key=lambda fact: (fact.created_at, fact.id), reverse=True)
-            found += _among(about[:_COMPARED])
-    return sorted(found, key=lambda one: one.facts[0].created_at, reverse=True)
-
-
-def _among(facts: Sequence[Fact]) -> Iterable[Conflict]:
-    """The conflicts among facts on one subject, the newest first."""
-    rest = list(facts)
-    while rest:
-        newest = rest.pop(0)
-        others = [
-            old
-            for old in rest
-            if not share(newest.source, old.source)
-            and (factsubject.replaces(newest.content, old.content) or factsubject.replaces(old.content, newest.content))
-        ]
-        if others:
-            yield Conflict((newest, *others))
-            rest = [fact for fact in rest if fact not in others]
+    for newest in sorted(rest.values(), key=lambda fact: (fact.created_at, fact.id), reverse=True):
+        if newest.id not in rest:
+            continue
+        del rest[newest.id]
+        known.remove(newest.id)
+        related = islice(known.related(newest.content), _COMPARED)
+        old = [rest[key] for key, what in related if what is Relation.REPLACES]
+        if others := [fact for fact in old if not share(newest.source, fact.source)]:
+            others.sort(key=lambda fact: (fact.created_at, fact.id), reverse=True)
+            found.append(Conflict((newest, *others)))
+            for fact in others:
+                del rest[fact.id]
+                known.remove(fact.id)
+    return found
 
 
 def _each(source: str) -> list[str]:

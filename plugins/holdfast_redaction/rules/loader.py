@@ -19,6 +19,7 @@ from typing import Any
 
 from holdfast.errors import ConfigError
 from holdfast.text import untrusted
+from holdfast_memory import extra
 from holdfast_redaction.budget import Budget
 from holdfast_redaction.patterns import Hit, entropy
 from holdfast_redaction.rules import lint
@@ -221,13 +222,13 @@ def _compile_re(regex: str, where: str, probes: tuple[int, ...]) -> re.Pattern[s
     if pattern is None:
         raise ConfigError(
             f"The regex of {where} cannot be used: {'; '.join(problems)}.",
-            next_step="Correct the rule, or install google-re2 with `pip install 'holdfast[redaction]'`.",
+            next_step=f"Correct the rule, or install google-re2 with `{extra('redaction')}`.",
         )
     slow = _slow_on(pattern, regex, probes)
     if slow:
         raise ConfigError(
             f"The regex of {where} takes too long on {slow}.",
-            next_step="Bound its repeats, or install google-re2 with `pip install 'holdfast[redaction]'`.",
+            next_step=f"Bound its repeats, or install google-re2 with `{extra('redaction')}`.",
         )
     return pattern
 

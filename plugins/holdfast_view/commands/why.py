@@ -9,6 +9,7 @@ from holdfast.cli.args import add_json, examples
 from holdfast.cli.humanize import ago, count
 from holdfast.cli.problem import UsageError
 from holdfast.cli.terminal import Term
+from holdfast_view.memory_lines import NOTES_SEARCHED
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -86,7 +87,8 @@ def _show(out: Term, one: Trace, now: datetime, zone: tzinfo | None) -> None:
         by = f", by {event.by}" if event.by and event.by != one.place else ""
         out.say(out.wrapped(f"{event.at.astimezone(zone):%Y-%m-%d} {what}{by}{why}", first="  · ", rest="    "))
     if not one.sources and not one.history:
-        out.say(f"\n  {out.mark('dot')} No note says it, so a person or a client wrote it into the file.")
+        told = f"None of the newest {NOTES_SEARCHED} notes says it." if ":" in one.place else "It was stored directly."
+        out.say(f"\n  {out.mark('dot')} {told}")
 
 
 def _source(out: Term, source: Source, zone: tzinfo | None) -> None:
@@ -97,7 +99,7 @@ def _source(out: Term, source: Source, zone: tzinfo | None) -> None:
     if source.text:
         out.say(out.wrapped(source.text, first="    "))
     for turn in source.turns:
-        head = f"    {out.dim(f'{turn.at.astimezone(zone):%H:%M} {turn.role}:')} "
+        head = f"    {out.dim(f'{turn.at.astimezone(zone):%Y-%m-%d %H:%M} {turn.role}:')} "
         out.say(out.wrapped(turn.text, first=head, rest="      "))
     if source.turns:
         turn = source.turns[0]

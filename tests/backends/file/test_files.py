@@ -794,12 +794,13 @@ def test_facts__disk_fails_while_reading__unavailable_and_never_stale(
     assert store.count_facts() == 2
 
 
-def test_compact__no_fact_left__no_file_and_the_next_fact_makes_one(store: FileBackend, home: Path) -> None:
+def test_compact__no_fact_left__only_tombstones_and_the_next_fact_is_added(store: FileBackend, home: Path) -> None:
     store.add_fact(make_fact(1), 5)
     store.delete_fact(make_fact(1).id)
     for _ in range(2):
         store.compact()
-        assert not (home / "facts.jsonl").exists()
+        [line] = (home / "facts.jsonl").read_bytes().splitlines()
+        assert b'"op": "gone"' in line
     assert FileBackend(home.parent).count_facts() == 0
     assert store.add_fact(make_fact(2), 5).outcome is AddOutcome.ADDED
     assert list(FileBackend(home.parent).facts()) == [make_fact(2)]

@@ -146,7 +146,7 @@ def test_authors__another_user_named_in_the_settings__their_records_count(
     standin.world.repo(REPO).rights["ana"] = "write"
     (tmp_path / "ana").mkdir()
     options = {"server": standin.url, "repository": REPO, "token": token}
-    ana = GiteaBackend(tmp_path / "ana", authors=("Agent",), **options)  # type: ignore[arg-type]
+    ana = GiteaBackend(tmp_path / "ana", authors=("Agent", "ana"), **options)  # type: ignore[arg-type]
     machine().write("MEMORY.md", "one\n")
     assert text_of(ana, "MEMORY.md") == "one\n"
     ana.write("MEMORY.md", "two\n")

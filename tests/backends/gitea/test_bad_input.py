@@ -18,6 +18,7 @@ from holdfast.config.values import Config, StorageConfig
 from holdfast.errors import FlushRefused, StorageError, Unavailable
 from holdfast.storage import StorageBackend
 from holdfast.testing.base import make_block, make_fact
+from holdfast_gitea import invitations
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.wire import transport
 from holdfast_gitea.wire.faults import Absent, Closed, Passing
@@ -180,9 +181,10 @@ def store_token(gitea: StandIn, spoil: Callable[[StandIn], str]) -> str:
 
 def test_store__issues_locked__who_may_not_write_is_told(gitea: StandIn, filled: GiteaBackend, opened: Open) -> None:
     gitea.world.repo(REPO).private = False
+    guest = opened("guest", token=gitea.make_token("guest"))
+    invitations.invite(filled.log, "guest", gitea.world.user("guest").id)
     for number in gitea.titles(REPO):
         gitea.lock(REPO, number)
-    guest = opened("guest", token=gitea.make_token("guest"))
     before = everything(filled)
     for what in (WRITES["block"], WRITES["version"], WRITES["fact"]):
         with pytest.raises(Closed, match="is locked"):

@@ -441,7 +441,7 @@ def test_gitea__library_missing__names_the_extra() -> None:
         "except PluginLoadFailed as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert 'pip install "holdfast[gitea]"' in done.stdout
+    assert "pip install 'holdfast-memory[gitea]'" in done.stdout
 
 
 def test_client__everything_logged_and_printed__no_token(

@@ -34,5 +34,5 @@ def test_demo__without_the_http_library__says_what_to_install_before_anything(
     monkeypatch.setitem(sys.modules, "httpx2", None)
     assert main(["demo", "--gitea", "--dir", str(tmp_path / "demo")]) == 3
     told = capsys.readouterr()
-    assert "holdfast[gitea]" in told.err
+    assert "holdfast-memory[gitea]" in told.err
     assert "1. " not in told.out

@@ -83,16 +83,69 @@ def test_invite__a_record_from_before__does_not_count_on_any_machine_either_way(
     """Otherwise an acknowledged version of the owner would become one that came too late."""
     owner, ana = of("agent"), of("ana")
     owner.write("MEMORY.md", "one\n")
-    ana.write("MEMORY.md", "early\n")
-    ana.write("USER.md", "early\n")
+    number = issue_of(standin, "holdfast:doc:MEMORY.md")
+    base = (marker.fields(standin.bodies(REPO, number)[-1]) or {})["id"]
+    early = marker.frame("x", "early\n", id=folding.new_id(), kind="ver", base=base)
+    standin.make_comment(REPO, number, early, poster="ana")
     owner.write("MEMORY.md", "two\n")
     invitations.invite(owner.log, "ana")
     for view in (owner, ana, of("agent"), of("ana")):
         view.log.index.refresh()
         assert text_of(view) == "two\n"
-        assert text_of(view, "USER.md") is None
     ana.write("MEMORY.md", "three\n")
     assert text_of(of("agent")) == "three\n"
+    told = [check for check in inspect(of("agent").log) if "by ana" in check.message]
+    assert [("1 record" in check.message, "invite" in check.next_step) for check in told] == [(True, False)]
+
+
+@pytest.mark.parametrize("filled", [False, True])
+@pytest.mark.parametrize("scopes", [SCOPES, ("write:issue",)])
+def test_write__before_the_invitation__refused_until_the_records_count_and_then_everything_is_there(
+    standin: StandIn, of: Of, filled: bool, scopes: tuple[str, ...]
+) -> None:
+    """They would be gone for everyone after the invitation, although they were acknowledged."""
+    owner, ana = of("agent"), of("ana", "ana", scopes)
+    if filled:
+        owner.write("MEMORY.md", "one\n")
+    for store in (ana, of("ana", "ana", scopes)):
+        for call in (
+            lambda store=store: store.write("USER.md", "early\n"),
+            lambda store=store: store.append(DAY, make_block("one"), HEADER, "one"),
+            lambda store=store: store.add_fact(make_fact(1), 100),
+        ):
+            with pytest.raises(Refused, match="do not count") as caught:
+                call()
+            assert "holdfast gitea invite ana" in caught.value.next_step
+    assert not [body for number in standin.titles(REPO) for body in standin.bodies(REPO, number) if "early" in body]
+    told = [check for check in inspect(ana.log) if "do not count" in check.message]
+    assert [check.outcome for check in told] == [Outcome.FAIL]
+    invitations.invite(owner.log, "ana")
+    ana.write("USER.md", "late\n")  # at once, although this process has just read the list
+    ana.append(DAY, make_block("one"), HEADER, "one")
+    ana.add_fact(make_fact(1), 100)
+    for view in (owner, ana, of("agent"), of("ana")):
+        view.log.index.refresh()
+        assert (text_of(view, "USER.md"), view.count_facts()) == ("late\n", 1)
+        assert "id=one" in (text_of(view, DAY) or "")
+    assert not [check for check in inspect(of("ana", "ana", scopes).log) if check.outcome is Outcome.FAIL]
+
+
+def test_write__in_an_organizations_store_that_another_user_began__refused(standin: StandIn, of: Of) -> None:
+    """One user may begin a store there without a setting. Machines of a second user would begin another one."""
+    standin.make_repo("team/memory", rights={"bot": "write", "eve": "write"})
+    bot = of("bot", repository="team/memory")
+    bot.write("MEMORY.md", "one\n")
+    for _ in range(2):  # the second time from what the first kept
+        with pytest.raises(Refused, match="do not count"):
+            of("eve", "eve", repository="team/memory").write("MEMORY.md", "two\n")
+    of("bot", repository="team/memory").write("MEMORY.md", "three\n")
+    assert text_of(bot) == "three\n"
+    invitations.invite(bot.log, "eve")
+    with pytest.raises(Refused, match="do not count"):  # this machine does not name bot
+        of("eve", "eve", repository="team/memory").write("MEMORY.md", "four\n")
+    eve = of("eve", "eve", authors=("bot",), repository="team/memory")
+    eve.write("MEMORY.md", "five\n")
+    assert text_of(bot) == "five\n"
 
 
 def test_revoke__records_from_before__still_count_and_later_ones_do_not(standin: StandIn, of: Of) -> None:
@@ -199,7 +252,8 @@ def test_invitation__written_by_a_reader_or_an_invited_user__has_no_effect(
     own = standin.make_issue(REPO, "holdfast:authors", poster=poster)
     standin.make_comment(REPO, own, body.replace(f" base={base}", ""), poster=poster)
     standin.make_comment(REPO, number, folding.ACCEPT, poster=poster)
-    of("mallory").write("MEMORY.md", "evil\n")
+    with pytest.raises(Refused):
+        of("mallory").write("MEMORY.md", "evil\n")
     for view in (owner, of("agent"), of("cleo")):
         assert text_of(view) == "one\n"
         assert [one.login for one in invitations.listed(view.log)] == ["ana"]
@@ -284,7 +338,7 @@ def test_authors__a_named_user_gives_up_their_login__the_next_with_it_does_not_c
     standin: StandIn, of: Of
 ) -> None:
     owner = of("agent", "owner", authors=("ana",))
-    of("ana").write("MEMORY.md", "two\n")
+    of("ana", authors=("ana",)).write("MEMORY.md", "two\n")
     assert text_of(owner) == "two\n"
     owner.log.keep()
     standin.rename_user("ana", "anna")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from tests.support.trusting import trusted
 from holdfast import FlushRefused, Holdfast, Payload, Receipt
 from holdfast.errors import Unavailable
 from holdfast.fs import durable
+from holdfast.journal.journal import Journal
 from holdfast.storage import block_marker
 from holdfast_gitea.standin import StandIn
 from holdfast_spool.kept import Spool
@@ -52,9 +54,9 @@ class Away:
     def give_back(self) -> None:
         self.proxy.heal()
 
-    def flush(self, session: str, text: str, **more: object) -> Receipt:
+    def flush(self, session: str, text: str, *, at: datetime | None = None, **more: object) -> Receipt:
         payload = STATED.evolve(facts=(text,), **more)
-        with Holdfast.open(self.project) as memory:
+        with Holdfast.open(self.project, clock=(lambda: at) if at else None) as memory:
             one = memory.session(session)
             one.add("user", f"About {text}")
             one.add("assistant", "I will.")
@@ -409,6 +411,33 @@ def test_handoff__changed_on_the_server_meanwhile__the_newer_entry_stays(away: A
     assert away.ship() == 0
     with Holdfast.open(away.project) as memory:
         assert "Newer words" in memory.load().work[0].facts
+
+
+def test_ship__the_clock_stepped_back_before_the_kept_flush__the_later_statement_and_handoff_win(away: Away) -> None:
+    noon = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    away.flush("one", "The port is 8080", at=noon)
+    away.take_away()
+    away.flush("one", "The port is 9090", at=noon - timedelta(hours=2))
+    away.give_back()
+    assert away.ship() == 0
+    with Holdfast.open(away.project) as memory:
+        assert [fact.content for fact in memory.facts.list()] == ["The port is 9090"]
+        assert memory.load().work[0].facts == ("The port is 9090",)
+
+
+def test_ship__a_newer_value_is_stored_meanwhile__the_receipt_names_what_was_not_stored(away: Away) -> None:
+    noon = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    away.take_away()
+    away.flush("one", "The port is 8080", at=noon)
+    away.give_back()
+    with Holdfast.open(away.project, clock=lambda: noon + timedelta(hours=1)) as memory:
+        newer = memory.facts.remember("The port is 9090").fact
+    assert away.ship() == 0
+    with Holdfast.open(away.project) as memory:
+        assert [fact.content for fact in memory.facts.list()] == ["The port is 9090"]
+    journal = Journal(str(away.state), "one")
+    (shipped,) = [entry.record["receipt"] for entry in journal.of_kinds("shipped")]
+    assert any(f"fact {newer.id} has a newer value" in warning for warning in shipped["warnings"])
 
 
 def test_project_file__switches_the_spool_on_without_trust__it_is_not_in_force(away: Away, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ class Cluster:
 
     def __init__(self, *, fsync: bool = False, auth: str = "trust", host: str = "127.0.0.1", **settings: str) -> None:
         """``auth`` is the method for TCP, ``settings`` are server settings; an empty ``host`` means all of them."""
-        pytest.importorskip("psycopg", reason="holdfast[postgres] is not installed")
+        pytest.importorskip("psycopg", reason="holdfast-memory[postgres] is not installed")
         self.folder = Path(tempfile.mkdtemp(prefix="hfpg-"))
         self.port = _free_port()
         self._fsync, self._settings = fsync, {"listen_addresses": host or "*", **settings}

@@ -83,7 +83,7 @@ def test_doctor__file_in_place_of_the_private_folder__put_aside_and_told(run, pr
     (project / ".holdfast").mkdir()
     (project / ".holdfast/state").write_text("x")
     result = run("doctor", "--json")
-    assert outcomes(result)["private state"] == {"warn"}
+    assert outcomes(result)["private state"] == {"fail"}
     [aside] = (project / ".holdfast").glob("state.foreign-*")
     assert aside.read_text() == "x"
 

@@ -217,7 +217,7 @@ def test_schedule__cron__adds_one_line_and_takes_only_that_away(run, project, pr
     lines = table.read_text().splitlines()
     assert lines[:2] == ["# mine", "5 4 * * * backup"]
     assert lines[2].startswith("# holdfast-dream-project-")
-    assert lines[3].startswith(f"5 1 * * * {sys.executable} -P -m holdfast --root {project} dream --if-due")
+    assert lines[3].startswith(f"5 1 * * * {sys.executable} -P -m holdfast_memory --root {project} dream --if-due")
     run("schedule", "install")
     assert table.read_text().splitlines() == lines
     assert run("schedule", "status", "--json").json["installed"] is True

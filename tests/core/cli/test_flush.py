@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -314,8 +316,82 @@ def test_override__unknown_session__exit_1(talked):
     assert talked("override", "--session", "nobody", "--reason", "x").code == 1
 
 
-def test_flush__payload_lacks_a_decision__names_the_flag_and_end_names_the_command(talked):
-    refused = talked("flush", "--session", "s1", "--objective", "Fix the login")
-    assert "As a flag: `--curated none`." in refused.err
-    assert "`holdfast flush --session s1`, which has a flag for each" in talked("end", "--session", "s1").err
-    assert talked("flush", "--session", "s1", "--objective", "Fix the login", "--curated", "none").code == 0
+def followed(talked, told: str, *words: str, stdin: str = "") -> int:
+    """The exit code after doing literally what the advice says: the command it names, or the flags it names."""
+    advice = " ".join(told.partition("next:")[2].split())
+    found = shlex.split(re.findall(r"`([^`]+)`", advice)[0])
+    return talked(*(found[1:] if found[0] == "holdfast" else (*words, *found)), stdin=stdin).code
+
+
+def test_flush__one_flag__is_merged_into_what_the_session_says(talked):
+    words = ("flush", "--session", "s1", "--blocker", "The VPN is down", "--next-step", "Ask Ann")
+    done = talked(*words, "--json")
+
+    assert done.code == 0
+    assert "curated" in done.json["derived"]
+    assert "objective" in done.json["derived"]
+    note = talked("show", done.json["written"][0]["name"]).out
+    assert "The VPN is down" in note
+    assert "Ask Ann" in note
+    assert "curated memory changes: none" in note
+    assert talked("status").code == 0
+
+
+def test_flush__one_flag_and_the_store_fails__is_completed_by_a_later_flush_without_it(talked, project):
+    notes = project / ".holdfast" / "memory"
+    notes.parent.mkdir(exist_ok=True)
+    notes.write_text("in the way")
+    assert talked("flush", "--session", "s1", "--blocker", "The VPN is down").code == 1
+    notes.unlink()
+
+    done = talked("flush", "--session", "s1", "--json")
+
+    assert "The VPN is down" in talked("show", done.json["written"][0]["name"]).out
+
+
+def test_flush__one_flag_with_the_policy_strict__is_refused_and_its_advice_leads_to_success(talked, project):
+    with (project / "holdfast.toml").open("a") as file:
+        file.write('[flush]\npolicy = "strict"\n')
+    words = ("flush", "--session", "s1", "--blocker", "The VPN is down", "--next-step", "Ask Ann")
+    refused = talked(*words)
+    assert refused.code == 1
+    assert "`curated`" in refused.err
+    assert "`--objective none --fact none" in " ".join(refused.err.split())
+
+    assert followed(talked, refused.err, "flush", "--session", "s1") == 0  # the advice's flags alone
+
+    note = talked("show", talked("flush", "--session", "s1", "--json").json["written"][0]["name"]).out
+    assert "The VPN is down" in note
+    assert "Ask Ann" in note
+
+
+@pytest.mark.parametrize("again", ["the same command", "the flags alone", "end"])
+def test_flush__payload_lacks_a_decision__following_the_advice_loses_nothing(talked, again):
+    given = json.dumps({"objective": "Fix the login", "blockers": ["The VPN is down"], "next_step": "Ask Ann"})
+    refused = talked("flush", "--session", "s1", stdin=given)
+    assert refused.code == 1
+    assert "`--curated none`" in refused.err
+
+    if again == "end":
+        ended = talked("end", "--session", "s1")
+        assert "`holdfast flush --session s1 --curated none`" in " ".join(ended.err.split())
+        assert followed(talked, ended.err) == 0
+        assert talked("end", "--session", "s1").code == 0
+    else:
+        stdin = given if again == "the same command" else ""
+        assert followed(talked, refused.err, "flush", "--session", "s1", stdin=stdin) == 0
+
+    note = talked("show", talked("flush", "--session", "s1", "--json").json["written"][0]["name"]).out
+    assert note.count("The VPN is down") == 1
+    assert note.count("Ask Ann") >= 1
+    assert "Stated before" not in note
+    assert talked("status").code == 0
+
+
+def test_flush__payload_for_a_session_that_does_not_exist__the_advice_leads_to_success(run):
+    given = json.dumps({name: [] for name in ("facts", "decisions", "blockers", "artifacts", "follow_ups")})
+    words = ("flush", "--session", "new", "--objective", "Fix", "--next-step", "none", "--payload", "-", "--closed")
+    refused = run(*words, stdin=given)
+    assert refused.code == 1
+
+    assert followed(run, refused.err, *words, stdin=given) == 0

@@ -23,12 +23,13 @@ _VARIES = (
     (re.compile(r"\d{4}-\d\d-\d\d"), "DAY"),
     (re.compile(r"T\d\d:\d\d:\d\d\.\d+Z"), "TTIMEZ"),
     (re.compile(r"\(\d\d:\d\d\)"), "(TIME)"),
+    (re.compile(r"\bat \d\d:\d\d\b"), "at TIME"),
 )
 
 
 def replay(scenario: str, folder: Path) -> Iterator[tuple[str, Answered, Client]]:
     """Each event of the scenario and its answer. In a ``blocked`` one the store breaks before the first compaction."""
-    name = scenario.partition(".")[0].removesuffix("-blocked")
+    name = scenario.partition(".")[0].removesuffix("-blocked").removesuffix("-module")
     recorded, told = _rows(f"{scenario}.hooks.jsonl"), _rows(f"{scenario}.transcript.jsonl")
     project = folder / "project"
     project.mkdir()

@@ -74,7 +74,7 @@ class Client:
     def start(self, payload: Mapping[str, Any] | bytes, *words: str, **env: str) -> subprocess.Popen[bytes]:
         """The process, with its input given and closed."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "holdfast", "hook", self.name, *words],
+            [sys.executable, "-m", "holdfast_memory", "hook", self.name, *words],
             cwd=self.project,
             env={**environment(), **env},
             stdin=subprocess.PIPE,

@@ -11,7 +11,7 @@ from tests.plugins.agents.hooking import Client
 
 #: Modules of this repository and pluggy that the events of every turn import. A new one needs a reason.
 HOT = """
-    holdfast holdfast.errors holdfast.cli holdfast.cli.table holdfast.plugin holdfast.plugin.discovery
+    holdfast_memory holdfast holdfast.errors holdfast.cli holdfast.cli.table holdfast.plugin holdfast.plugin.discovery
     holdfast.plugin.nested holdfast.text holdfast.text.untrusted holdfast_message_formats
     holdfast_message_formats.excerpts holdfast.config
     holdfast.fs holdfast.fs.userdir holdfast.config.settings holdfast.subject holdfast.gate holdfast.fs.safeopen

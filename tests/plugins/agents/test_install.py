@@ -34,7 +34,7 @@ FILES = {
     "opencode": ("opencode.json", ".opencode/plugins/holdfast.js", ".opencode/commands/memory-update.md"),
 }
 GUARD = '"$CLAUDE_PROJECT_DIR"/.claude/hooks/holdfast-guard.sh'
-GATE = f"sh {GUARD} holdfast hook claude-code PreCompact || exit 2"
+GATE = f"sh {GUARD} holdfast-memory hook claude-code PreCompact || exit 2"
 #: Settings that somebody wrote by hand, with hooks of their own.
 ODD = """{ "env" : {"TOKEN":"x"},
 
@@ -90,7 +90,7 @@ def test_install__claude_code__every_event_has_its_hook_and_compaction_a_guard(c
             }
         ],
         **{
-            event: [{"type": "command", "command": "holdfast hook claude-code", "timeout": timeout}]
+            event: [{"type": "command", "command": "holdfast-memory hook claude-code", "timeout": timeout}]
             for event, timeout in {
                 "UserPromptSubmit": 10, "SessionStart": 20, "PostToolUse": 10, "PostToolUseFailure": 10, "Stop": 10,
                 "PostCompact": 20, "SessionEnd": 30, "ConfigChange": 10,
@@ -105,18 +105,22 @@ def test_install__opencode__compaction_is_off_until_the_plugin_switches_it_on(co
     assert command("install", "opencode").code == 0
     settings = json.loads((project / "opencode.json").read_text())
     assert settings["agent"] == {"compaction": {"disable": True}}
-    assert settings["mcp"]["holdfast"]["command"] == ["holdfast", "mcp"]
+    assert settings["mcp"]["holdfast"]["command"] == ["holdfast-memory", "mcp"]
     assert settings["instructions"] == [".opencode/holdfast-protocol.md"]
     assert (project / ".opencode/holdfast-protocol.md").exists()
-    assert 'const PROGRAM = ["holdfast"]' in (project / ".opencode/plugins/holdfast.js").read_text()
+    assert 'const PROGRAM = ["holdfast-memory"]' in (project / ".opencode/plugins/holdfast.js").read_text()
 
 
 def test_install__codex__hooks_server_section_and_skills(command: Command, project: Path) -> None:
     assert command("install", "codex").code == 0
     hooks = json.loads((project / ".codex/hooks.json").read_text())["hooks"]
-    assert hooks["SessionEnd"][0]["hooks"][0] == {"type": "command", "command": "holdfast hook codex", "timeout": 3}
+    assert hooks["SessionEnd"][0]["hooks"][0] == {
+        "type": "command",
+        "command": "holdfast-memory hook codex",
+        "timeout": 3,
+    }
     assert tomllib.loads((project / ".codex/config.toml").read_text()) == {
-        "mcp_servers": {"holdfast": {"command": "holdfast", "args": ["mcp"]}}
+        "mcp_servers": {"holdfast": {"command": "holdfast-memory", "args": ["mcp"]}}
     }
     assert "LOAD" in (project / "AGENTS.md").read_text()
     assert (project / ".agents/skills/holdfast/SKILL.md").read_text().startswith("---\nname: holdfast\n")
@@ -247,7 +251,7 @@ def test_install__hooks_of_an_older_installation__are_replaced_and_their_neighbo
     hooks = json.loads(path.read_text())["hooks"]
     commands = {event: [h["command"] for g in groups for h in g["hooks"]] for event, groups in hooks.items()}
     assert commands["PreCompact"] == ["./mine.sh", GATE]
-    assert commands["Stop"] == ["notify holdfast-is-fine", "holdfast hook claude-code"]
+    assert commands["Stop"] == ["notify holdfast-is-fine", "holdfast-memory hook claude-code"]
     assert "SubagentStop" not in commands
 
 
@@ -424,7 +428,7 @@ def test_install__a_server_of_an_older_installation__is_replaced(
 ) -> None:
     path = write(project / ".mcp.json", json.dumps({"mcpServers": {"holdfast": entry}}))
     assert "left alone" not in command("install", "claude-code").out
-    assert json.loads(path.read_text())["mcpServers"]["holdfast"]["command"] == "holdfast"
+    assert json.loads(path.read_text())["mcpServers"]["holdfast"]["command"] == "holdfast-memory"
 
 
 @pytest.mark.parametrize("more", ["", ', "mcp": {"holdfast": {"type": "local", "command": ["mine"]}}'])
@@ -478,20 +482,23 @@ def test_install__the_mcp_extra_is_missing__no_server_is_written_and_the_way_to_
 @pytest.mark.parametrize(
     ("origin", "wanted"),
     [
-        (None, "'holdfast[mcp]'"),
+        (None, "'holdfast-memory[mcp]'"),
         ({"url": "file:///home/a/hold%20fast", "dir_info": {}}, "'/home/a/hold fast[mcp]'"),
         (
             {"url": "https://example.org/h.git", "vcs_info": {"vcs": "git", "commit_id": "0"}},
-            "'holdfast[mcp] @ git+https://example.org/h.git'",
+            "'holdfast-memory[mcp] @ git+https://example.org/h.git'",
         ),
-        ({"url": "https://example.org/h.whl", "archive_info": {}}, "'holdfast[mcp] @ https://example.org/h.whl'"),
+        (
+            {"url": "https://example.org/h.whl", "archive_info": {}},
+            "'holdfast-memory[mcp] @ https://example.org/h.whl'",
+        ),
     ],
 )
 def test_program__an_extra_is_missing__is_installed_from_where_holdfast_came(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: object, wanted: str
 ) -> None:
-    record = tmp_path / "holdfast-9.dist-info"
-    write(record / "METADATA", "Name: holdfast\nVersion: 9\n")
+    record = tmp_path / "holdfast_memory-9.dist-info"
+    write(record / "METADATA", "Name: holdfast-memory\nVersion: 9\n")
     if origin is not None:
         write(record / "direct_url.json", json.dumps(origin))
     monkeypatch.syspath_prepend(tmp_path)
@@ -594,9 +601,9 @@ def test_install__user_scope_without_holdfast_on_path__names_this_installation(
     assert tree(project) == {}
     assert not (project / "holdfast.toml").exists()
     hooks = json.loads((home / ".claude/settings.json").read_text())["hooks"]
-    assert hooks["Stop"][0]["hooks"][0]["command"] == f"{sys.executable} -P -m holdfast hook claude-code"
+    assert hooks["Stop"][0]["hooks"][0]["command"] == f"{sys.executable} -P -m holdfast_memory hook claude-code"
     assert (
-        f'const PROGRAM = ["{sys.executable}", "-P", "-m", "holdfast"]'
+        f'const PROGRAM = ["{sys.executable}", "-P", "-m", "holdfast_memory"]'
         in (home / ".config/opencode/plugins/holdfast.js").read_text()
     )
     assert (
@@ -610,7 +617,7 @@ def test_install__user_scope_without_holdfast_on_path__names_this_installation(
 def test_program__virtual_environment_that_is_only_activated__is_named_for_the_user_but_not_for_the_project(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    tool = write(tmp_path / "venv/bin/holdfast", "#!/bin/sh\n")
+    tool = write(tmp_path / "venv/bin/holdfast-memory", "#!/bin/sh\n")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tool.parent))
     assert program.words("user") == program.PLAIN
@@ -621,7 +628,7 @@ def test_program__virtual_environment_that_is_only_activated__is_named_for_the_u
 
 def test_program__started_in_a_clone_with_modules_of_its_names__imports_none_of_them(tmp_path: Path) -> None:
     """With `python -m` alone a clone's `holdfast` or `json.py` ran at each event of a client with the user's hooks."""
-    for name in ("holdfast/__init__.py", "holdfast/__main__.py", "json.py"):
+    for name in ("holdfast_memory/__init__.py", "holdfast/__init__.py", "holdfast/__main__.py", "json.py"):
         write(tmp_path / name, "open('imported', 'w')\n")
     done = subprocess.run([*program.THIS, "--version"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("holdfast ")
@@ -670,7 +677,7 @@ def guard(project: Path, client: str) -> str:
 
 
 def fake(folder: Path, script: str) -> str:
-    tool = write(folder / "bin/holdfast", f"#!/bin/sh\n{script}\n")
+    tool = write(folder / "bin/holdfast-memory", f"#!/bin/sh\n{script}\n")
     tool.chmod(0o755)
     return f"{tool.parent}:/usr/bin:/bin"
 
@@ -690,7 +697,7 @@ def test_guard__claude_code_without_holdfast__blocks(command: Command, project: 
 @pytest.mark.parametrize(
     ("script", "told"),
     [
-        (None, "the program 'holdfast' is not installed here, or not on Claude Code's PATH"),
+        (None, "the program 'holdfast-memory' is not installed here, or not on Claude Code's PATH"),
         ("exit 1", "it ended with status 1"),
         ("exit 0", "ended without an answer"),
         ("sleep 30", "it gave no answer in 55 seconds"),
@@ -709,7 +716,7 @@ def test_guard__claude_code_is_blocked__says_what_is_wrong_and_what_to_do(
     assert told in done.stderr
     if script is None:
         assert f"Install it with `{program.INSTALL}`" in done.stderr
-        assert "take the hooks with `holdfast hook` out of .claude/settings.json" in done.stderr
+        assert "take holdfast's hooks out of .claude/settings.json" in done.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
@@ -726,7 +733,7 @@ def test_guard__system_with_another_way_to_limit_time__holdfast_is_asked_and_a_h
     assert (done.returncode, done.stdout) == (0, "")
     if not limiter:
         return
-    write(folder / "holdfast", "#!/bin/sh\nwhile :; do :; done\n")
+    write(folder / "holdfast-memory", "#!/bin/sh\nwhile :; do :; done\n")
     short = guard(project, client).replace("KILL 55", "KILL 1").replace("alarm 55", "alarm 1")
     script = project / ".claude/hooks/holdfast-guard.sh"
     if script.exists():
@@ -738,6 +745,7 @@ def test_guard__system_with_another_way_to_limit_time__holdfast_is_asked_and_a_h
 
 MISSING = {"continue": False, "stopReason": codex_files.MISSING}
 FAILED = {"continue": False, "stopReason": codex_files.FAILED}
+DAMAGED = {"continue": False, "stopReason": codex_files.DAMAGED}
 
 
 @pytest.mark.req("R184")
@@ -746,8 +754,8 @@ FAILED = {"continue": False, "stopReason": codex_files.FAILED}
     ("script", "answer"),
     [
         (None, MISSING),
-        ("exit 1", FAILED),
-        ("echo '{\"continue\": tr'; exit 3", FAILED),
+        ("exit 1", DAMAGED),
+        ("echo '{\"continue\": tr'; exit 3", DAMAGED),
         ("kill -9 $$", FAILED),
         ("sleep 30", FAILED),
         ("cat > /dev/null; exit 10", None),
@@ -779,7 +787,7 @@ def test_guard__codex_on_a_system_without_timeout__still_asks_holdfast(
     path = fake(tmp_path, "exit 10").split(":")[0]
     (Path(path) / "sh").symlink_to("/bin/sh")
     assert sh(guard(project, "codex"), path).stdout == ""
-    (Path(path) / "holdfast").unlink()
+    (Path(path) / "holdfast-memory").unlink()
     assert json.loads(sh(guard(project, "codex"), path).stdout) == MISSING
 
 

@@ -51,7 +51,7 @@ class Model:
         said = [row for row in body.get("messages") or body["input"] if row.get("role") == "user"]
         if "summary" in json.dumps(said[-1]).lower():  # after it a hook's context may come
             self.summaries += 1
-            text = "## Goal\nFix the login test"
+            text = "<summary>\n## Goal\nFix the login test\n</summary>"  # without the tags Claude Code asks again
         if "/responses" in path:
             return _responses(text, self.tokens)
         return _messages(text, self.tokens) if "/messages" in path else _chat(text, self.tokens)
@@ -179,6 +179,28 @@ class ClaudeCode(Real):
     def compact(self) -> None:
         self.say("/compact")
 
+    def talk(self, *lines: tuple[str, int], plugin: Path) -> None:
+        """One process for all lines, each with the tokens that its answer reports, and a plugin for this session."""
+        flags = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
+        words = ["claude", "-p", "--plugin-dir", str(plugin), *flags]
+        with subprocess.Popen(
+            words, cwd=self.project, env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdin
+            assert process.stdout
+            watchdog = threading.Timer(TIMEOUT_S, process.kill)
+            watchdog.start()
+            for text, self.model.tokens in lines:
+                said = {"type": "user", "message": {"role": "user", "content": text}}
+                process.stdin.write(json.dumps(said) + "\n")
+                process.stdin.flush()
+                for row in map(json.loads, process.stdout):
+                    if row["type"] == "result":
+                        break
+            process.stdin.close()
+            process.wait(30)
+            watchdog.cancel()
+
 
 class Codex(Real):
     """Compacts before a prompt when the last turn's usage was above its limit."""
@@ -301,3 +323,49 @@ def test_compaction__store_broken_then_repaired__is_refused_before_a_summary_and
         assert "Where to resume" in model.asked[-1]
     finally:
         client.stop()
+
+
+@pytest.mark.req("R083", "R166", "R184")
+@pytest.mark.parametrize("is_intact", [True, False], ids=["intact", "broken"])
+@pytest.mark.parametrize("trigger", ["manual", "auto"])
+def test_compaction__a_plugins_module_answers_it__is_saved_at_once_and_marked(
+    trigger: str, is_intact: bool, project: Path, tmp_path: Path, model: Model
+) -> None:
+    """PreCompact is not asked, so the gate cannot keep the context. The module's text is nobody's words."""
+    if shutil.which(ClaudeCode.program) is None:
+        pytest.skip("needs the real client on the PATH, as `claude`")
+    home = tmp_path / "home"
+    home.mkdir()
+    module = "export function register(on) { on('session.compact', async ($, e, next) => ({messages: [MESSAGE]})) }"
+    plugin = tmp_path / "shrink"
+    for name, text in {
+        ".claude-plugin/plugin.json": '{"name": "shrink", "version": "0.1.0", "description": "x"}',
+        "hooks/hooks.json": '{"modules": ["./register.js"]}',
+        "hooks/register.js": module.replace("MESSAGE", "{role: 'user', text: 'MODULE', toolUses: []}"),
+    }.items():
+        (plugin / name).parent.mkdir(parents=True, exist_ok=True)
+        (plugin / name).write_text(text)
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+    client = ClaudeCode(project, home, model)
+    client.holdfast("install", client.name)
+    client.start()
+    notes = project / ".holdfast" / "memory"
+    if not is_intact:
+        notes.parent.mkdir(exist_ok=True)
+        notes.write_text("a file in place of the notes folder\n")
+    full = 98_000 if trigger == "auto" else 1_000
+    client.environment["CLAUDE_CODE_AUTO_COMPACT_WINDOW"] = "100000"
+
+    client.talk((PROMPT, full), ("Next, please." if trigger == "auto" else "/compact", 1_000), plugin=plugin)
+
+    assert model.summaries == 0
+    told = json.loads(client.holdfast("status", "--json"))
+    assert "compacted past the gate" in told["notices"][-1]
+    assert told["sessions"][0]["past_gate_at"]
+    assert (told["unsafe"] == []) is is_intact
+    if not is_intact:
+        notes.unlink()
+        client.holdfast("flush", "--session", told["unsafe"][0])
+    assert "the clock is injected" in "".join(path.read_text() for path in notes.glob("*.md"))
+    journals = (project / ".holdfast" / "state" / "sessions").glob("*.jsonl")
+    assert "MODULE" not in "".join(path.read_text() for path in journals)

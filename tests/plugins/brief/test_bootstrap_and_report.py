@@ -18,6 +18,7 @@ from holdfast.flush import handoff
 from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work, crowded
 from holdfast.hooks import hookimpl
 from holdfast_brief.fitting import fitted
+from holdfast_brief.known import Known
 from holdfast_report.report import SECTIONS
 
 
@@ -111,7 +112,14 @@ def test_load__no_three_files__tells_of_none(flushed):
 def test_load__summaries_deleted__loses_nothing(flushed, project):
     before = flushed().load()
     (project / ".holdfast" / "memory" / "summaries" / "2026-11-21.md").unlink()
-    assert flushed().load() == before
+    after = flushed().load()
+    assert (after.work, after.notes, after.memory, after.user) == (
+        before.work,
+        before.notes,
+        before.memory,
+        before.user,
+    )
+    assert [one.name for one in after.lost] == ["memory/summaries/2026-11-21.md"]
 
 
 def test_load__which_notes__today_and_yesterday_else_the_latest(opened, payload, clock):
@@ -165,14 +173,16 @@ DAMAGE = {
 
 @pytest.mark.req("R121", "R166")
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_handoff__damaged__is_corrupt_for_load_report_and_flush_and_stays(flushed, project, payload, damage):
+def test_handoff__damaged__is_named_by_load_corrupt_for_report_and_flush_and_stays(flushed, project, payload, damage):
     path = project / ".holdfast" / "continuity" / "active.md"
     path.write_bytes(DAMAGE[damage])
     memory = flushed()
-    for read in (memory.load, memory.report):
-        with pytest.raises(Corrupt, match=r"continuity/active\.md") as corrupt:
-            read()
-        assert corrupt.value.next_step
+    brief = memory.load()
+    assert [(one.name, bool(one.next_step)) for one in brief.damaged] == [("continuity/active.md", True)]
+    assert brief.next_step == "Run the tests"  # from the receipt
+    with pytest.raises(Corrupt, match=r"continuity/active\.md") as corrupt:
+        memory.report()
+    assert corrupt.value.next_step
     with pytest.raises(FlushRefused, match="active"):
         memory.session("s").compact(0, payload(objective="more"))
     assert path.read_bytes() == DAMAGE[damage]
@@ -180,12 +190,14 @@ def test_handoff__damaged__is_corrupt_for_load_report_and_flush_and_stays(flushe
 
 @pytest.mark.parametrize("name", ["MEMORY.md", "USER.md", "memory/2026-11-21.md"])
 @pytest.mark.parametrize("damage", [b"\xff", b"a\0b", None])
-def test_load__document_cannot_be_read__is_corrupt_not_empty(flushed, project, name, damage):
+def test_load__document_cannot_be_read__is_named_and_the_others_are_shown(flushed, project, name, damage):
     path = project / ".holdfast" / name
     path.unlink()
     path.write_bytes(damage) if damage else path.mkdir()
-    with pytest.raises(Corrupt, match=path.name):
-        flushed().load()
+    brief = flushed().load()
+    assert [one.name for one in brief.damaged] == [name]
+    assert f"**DAMAGED:** {brief.damaged[0].message}" in brief.text
+    assert brief.next_step == "Run the tests"
 
 
 @pytest.mark.parametrize("max_chars", [1, 17, 50, 100, 400, 900, 2000, 100_000])
@@ -217,12 +229,13 @@ def test_load__note_longer_than_the_budget__its_newest_blocks_stay(flushed, payl
 TEXTS = st.text(max_size=300) | st.lists(st.text(max_size=60), max_size=30).map("\n- ".join)
 
 
-@given(st.lists(TEXTS, min_size=6, max_size=6), st.integers(1, 3_000))
+@given(st.lists(TEXTS, min_size=7, max_size=7), st.integers(1, 3_000))
 def test_fitted__any_sections_and_budget__is_never_exceeded(tmp_path_factory, texts, max_chars):
-    resume, torn, user, memory, today, yesterday = texts
+    resume, torn, facts, user, memory, today, yesterday = texts
     text = fitted(
         resume,
         ("active.md", torn),
+        Known(lines={line: f"- {line}" for line in facts.split()}, more=len(facts)),
         (("USER.md", user), ("MEMORY.md", memory)),
         (("memory/2.md", today), ("memory/1.md", yesterday)),
         max_chars,
@@ -512,3 +525,66 @@ def test_load__recent_notes__each_document_is_read_once(flushed, monkeypatch):
     monkeypatch.setattr(type(memory.store.backend), "read", lambda self, name: read.append(name) or whole(self, name))
     assert memory.load().notes
     assert len(read) == len(set(read))
+
+
+# stored facts
+
+
+def test_load__remembered_and_stated_facts__are_a_section_corrections_first(opened, payload):
+    memory = opened()
+    memory.facts.remember("Prefers tabs", category="preference")
+    memory.facts.remember("The staging host is stage-2, not stage-1", category="correction", confidence=0.5)
+    memory.session("s").flush(payload(facts=["The port is 8080"]))
+    brief = opened().load(max_chars=9000)
+    section = str(brief).partition("<!-- facts -->\n")[2].partition("\n\n")[0].splitlines()
+    assert section == [
+        "- [correction | 0.50] The staging host is stage-2, not stage-1",
+        "- [context | 0.90] The port is 8080",
+        "- [preference | 0.90] Prefers tabs",
+    ]
+    assert brief.facts == tuple(section)
+    assert str(brief).count("The port is 8080") == 1  # neither in the entry nor in the note again
+
+
+def test_load__more_facts_than_fit__others_are_counted_with_the_command(opened):
+    memory = opened()
+    for number in range(200):
+        memory.facts.remember(f"Rack {number} holds {number * 7} servers", category="knowledge")
+    memory.facts.remember("Rack 3 is empty", category="correction", confidence=0.1)
+    text = str(memory.load(max_chars=9000))
+    section = text.partition("<!-- facts -->\n")[2].partition("\n</recalled")[0].splitlines()
+    assert section[0] == "- [correction | 0.10] Rack 3 is empty"
+    assert section[1].endswith("Rack 199 holds 1393 servers")
+    assert section[-1] == f"… {201 - len(section) + 1} more: `holdfast facts`"
+    assert 1_200 < len("\n".join(section)) <= 1_800
+
+
+def test_load__fact_in_curated_memory__is_not_shown_twice(opened, payload):
+    memory = opened()
+    memory.facts.remember("Prefers short answers", category="preference")
+    memory.session("s").flush(payload(curated={"memory": [], "user": ["Prefers short answers"]}))
+    text = str(memory.load(max_chars=9000)).partition("curated memory changes")[0]
+    assert text.count("Prefers short answers") == 1
+
+
+def test_load__long_handoff_notes_and_memory__facts_keep_their_share(opened, payload):
+    memory = opened()
+    memory.facts.remember("Never push to main", category="correction")
+    for number in range(30):
+        many = [f"Decision {number} about part {n} of the importer" for n in range(30)]
+        memory.session(f"s{number}").flush(payload(decisions=many, artifacts=[f"src/{n}.py" for n in range(60)]))
+    for limit in (1_000, 4_000, 9_000):
+        text = str(memory.load(max_chars=limit))
+        assert "Never push to main" in text
+        assert len(text) <= limit
+
+
+def test_load__facts_file_is_damaged__the_rest_is_shown_and_the_file_named(opened, payload, project):
+    memory = opened()
+    memory.facts.remember("Prefers tabs")
+    memory.session("s").flush(payload())
+    (project / ".holdfast" / "facts.jsonl").write_bytes(b"\xff\xfe broken\n" * 3)
+    text = str(opened().load())
+    assert "Run the tests" in text
+    assert "DAMAGED" in text
+    assert "Prefers tabs" not in text

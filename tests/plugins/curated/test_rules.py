@@ -51,7 +51,19 @@ def test_curated__line_that_will_not_stand__is_refused(
     assert finding.fix
 
 
+SENTENCES = (HERE.parents[1] / "data" / "curated" / "sentences.tsv").read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize(("where", "line"), [row.split("\t") for row in SENTENCES])
+def test_curated__sentence_written_without_knowledge_of_the_rules__goes_where_it_belongs(
+    plugin: CuratedMemory, where: str, line: str
+) -> None:
+    found = plugin.on_validate(Subject("memory", "MEMORY.md", f"- {line}\n"))
+    assert [one.severity for one in found] == ([] if where == "keep" else ["error"])
+    assert all("daily note" in str(one.fix) for one in found)
+
+
 def test_labelled_set__is_large_enough() -> None:
     assert len(STANDING) >= 80
     assert len(REFUSED) >= 60
-    assert len({rule for rule, _ in REFUSED}) == 6
+    assert len({rule for rule, _ in REFUSED}) == 7

@@ -45,6 +45,24 @@ def test_newest__nothing_missing__finds_nothing(flushed, opened):
     assert "MISSING" not in str(opened().load())
 
 
+def test_losses__summary_of_state_changes_removed__named_reported_and_written_again(flushed, opened, payload):
+    merged = {"kind": "merge", "target": "o/r#7", "summary": "merged: at last"}
+    opened().session("three").flush(payload(objective="Merge", state_mutations=[merged]))
+    [summary] = (flushed / "memory/summaries").glob("*.md")
+    before, reported = summary.read_text(), str(opened().report())
+    assert "**merge** o/r#7: merged: at last" in reported
+    summary.unlink()
+    now = status(opened().services)
+    assert not now.ok
+    assert "state changes flush_" in messages(now.lost)
+    assert summary.name in messages(now.lost)
+    assert "**merge** o/r#7: merged: at last" in str(opened().report())
+    doctor.examine(str(flushed.parent), repair=True)
+    assert sorted(summary.read_text().splitlines()) == sorted(before.splitlines())
+    assert str(opened().report()) == reported
+    assert status(opened().services).ok
+
+
 @pytest.mark.req("R173")
 def test_losses__notes_and_handoff_removed__named_everywhere_and_written_again(flushed, opened):
     before = {name: text for name, text in stored(flushed).items() if "summaries" not in name}
@@ -194,6 +212,20 @@ def test_doctor__files_removed__fails_and_fix_writes_them_again(flushed, project
     assert [c for c in doctor.examine(str(project), repair=True) if c.name == "stored" and c.repaired]
     assert note.read_text() == text
     assert [c.outcome for c in doctor.examine(str(project)) if c.name == "stored"] == [Outcome.OK]
+
+
+def test_mend__facts_file_removed_and_the_clock_had_stepped_back__the_later_statement_is_stored(
+    opened, payload, project, clock
+):
+    memory = opened()
+    memory.session("one").flush(payload(facts=["The port is 8080"]))
+    clock.tick(hours=-2)
+    memory.session("one").flush(payload(facts=["The port is 9090"]))
+    (project / ".holdfast" / "facts.jsonl").unlink()
+    memory.close()
+    services = opened().services
+    assert all(done.whole for done in mending.mend(services, audit.every(services)))
+    assert [fact.content for fact in opened().facts.list()] == ["The port is 9090"]
 
 
 @pytest.mark.parametrize("deleted", [False, True])

@@ -10,17 +10,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from tests.support.git import git
 
 from holdfast import Holdfast
 from holdfast.errors import Corrupt
-from holdfast.flush import handoff
+from holdfast.flush import handoff, notes
 from holdfast.plugin.checks import Outcome
 from holdfast.storage import block_marker
 from holdfast_doctor.examine import examine
-from holdfast_doctor.threeway import merge
+from holdfast_doctor.threeway import damage, merge
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -197,6 +197,7 @@ _some = st.lists(st.sampled_from(["# A", "- one", "- two", "- three", "", "text"
 @given(_some, _some, _some)
 def test_merge__lines_of_two_sides__is_the_same_from_either_side(base: list[str], a: list[str], b: list[str]) -> None:
     was, one, two = ("\n".join(lines) + "\n" for lines in (base, a, b))
+    assume(not damage(was, one, "MEMORY.md") and not damage(was, two, "MEMORY.md"))
     merged = merge(was, one, two, "MEMORY.md")
     assert merged == merge(was, two, one, "MEMORY.md")
     assert {*a} - {*base} <= {*merged.split("\n")}
@@ -216,6 +217,7 @@ def test_merge__lines_that_repeat__are_there_as_often_as_a_side_added_them(
     texts = [
         end.join(lines) + (end if lines and whole else "") for lines, whole in zip((base, a, b), ended, strict=True)
     ]
+    assume(not damage(texts[0], texts[1], "MEMORY.md") and not damage(texts[0], texts[2], "MEMORY.md"))
     merged = merge(*texts, "MEMORY.md")
     assert merged == merge(texts[0], texts[2], texts[1], "MEMORY.md")
     if end in "".join(texts):
@@ -248,6 +250,13 @@ _FACT = '{"id": "fact_0000000%d", "content": "%s", "category": "goal", "confiden
 _DAY = "2026-01-31T12:00:00Z"
 
 
+_REMOVED = '{"op": "delete", "id": "fact_0000000%d"}\n'
+
+
+def _facts(text: str) -> list[dict[str, str]]:
+    return [record for record in map(json.loads, text.splitlines()) if "op" not in record]
+
+
 _BY = '{"id": "fact_0000000%d", "content": "The port is 1", "category": "context", "confidence": 0.9, "createdAt": '
 _BY += '"2026-01-31T12:00:00Z", "source": "%s"}\n'
 
@@ -269,16 +278,18 @@ _BY += '"2026-01-31T12:00:00Z", "source": "%s"}\n'
 def test_merge__equal_facts_of_two_machines__is_one_fact_of_those_who_state_it_now(
     base: str, one: tuple[int, str] | str, two: tuple[int, str] | str, merged: list[str]
 ) -> None:
-    was, a, b = (_BY % side if isinstance(side, tuple) else side for side in ((1, base) if base else "", one, two))
+    was = _BY % (1, base) if base else ""
+    a, b = (_BY % side if isinstance(side, tuple) else "" for side in (one, two))
+    a, b = (side if "00001" in side or not base else side + _REMOVED % 1 for side in (a, b))
     text = merge(was, a, b, "facts.jsonl")
     assert text == merge(was, b, a, "facts.jsonl")
-    assert [json.loads(line)["source"] for line in text.splitlines()] == merged
+    assert [fact["source"] for fact in _facts(text)] == merged
 
 
 def test_merge__both_sides_changed_one_fact_to_one_text__it_is_stated_by_both_machines() -> None:
     base = (_BY % (1, "by a@x, b@y")).replace("port is 1", "port is 0")
     merged = merge(base, _BY % (1, "by a@x"), _BY % (1, "by b@y"), "facts.jsonl")
-    assert [json.loads(line)["source"] for line in merged.splitlines()] == ["by a@x, b@y"]
+    assert [fact["source"] for fact in _facts(merged)] == ["by a@x, b@y"]
 
 
 #: Up to three facts by id, each with its text and the machines that state it.
@@ -295,13 +306,14 @@ def test_merge__any_facts__a_text_new_on_both_sides_stays_and_each_text_and_id_i
 ) -> None:
     was, a, b = (
         "".join((_BY % (fact, by)).replace("is 1", f"is {port}") for fact, (port, by) in side.items())
+        + "".join(_REMOVED % fact for fact in base.keys() - side.keys())
         for side in (base, one, two)
     )
     merged = merge(was, a, b, "facts.jsonl")
     assert merged == merge(was, b, a, "facts.jsonl")
     if a in (b, was) or b == was:
         return  # the merged file is one of the sides, whose own facts are not judged
-    facts = [json.loads(line) for line in merged.splitlines()]
+    facts = _facts(merged)
     ports = {int(fact["content"].removeprefix("The port is ")) for fact in facts}
     assert len(ports) == len({fact["id"] for fact in facts}) == len(facts)
     old, mine, theirs = ({port for port, _ in side.values()} for side in (base, one, two))
@@ -313,10 +325,10 @@ def test_merge__any_facts__a_text_new_on_both_sides_stays_and_each_text_and_id_i
 
 def test_merge__each_side_edits_the_fact_that_the_other_removes_to_one_text__keeps_it() -> None:
     base = _FACT % (1, "one", _DAY) + _FACT % (2, "two", _DAY)
-    one, two = _FACT % (1, "the same", _DAY), _FACT % (2, "the same", _DAY)
+    one, two = _FACT % (1, "the same", _DAY) + _REMOVED % 2, _FACT % (2, "the same", _DAY) + _REMOVED % 1
     merged = merge(base, one, two, ".holdfast/facts.jsonl")
     assert merged == merge(base, two, one, ".holdfast/facts.jsonl")
-    assert [json.loads(line)["content"] for line in merged.splitlines()] == ["the same"]
+    assert [fact["content"] for fact in _facts(merged)] == ["the same"]
 
 
 def test_merge__both_sides_changed_one_fact__keeps_both_texts() -> None:
@@ -333,6 +345,11 @@ def test_merge__a_damaged_fact__is_refused() -> None:
         merge("", "{broken\n", _FACT % (1, "x", _DAY), "facts.jsonl")
 
 
+def test_merge__the_common_version_is_damaged__both_sides_are_kept() -> None:
+    merged = merge("{broken\n", _FACT % (1, "one", _DAY), _FACT % (2, "two", _DAY), "facts.jsonl")
+    assert [fact["content"] for fact in _facts(merged)] == ["one", "two"]
+
+
 @pytest.mark.parametrize("swapped", [False, True])
 def test_merge__one_side_purged_a_block_that_the_other_changed__it_stays_gone(swapped: bool) -> None:
     def block(n: int, words: str) -> str:
@@ -340,7 +357,7 @@ def test_merge__one_side_purged_a_block_that_the_other_changed__it_stays_gone(sw
         return f"## Notes (10:0{n})\n{block_marker(f'flush_{n}')}\n{stamped}\n\n{words}\n"
 
     base = "\n".join(["# Day", block(1, "Kept"), block(2, "Secret words")])
-    purged = "\n".join(["# Day", block(1, "Kept"), block(3, "New here")])
+    purged = notes.without("\n".join([base, block(3, "New here")]), lambda found: found.id == "flush_2")
     changed = "\n".join(["# Day", block(1, "Kept"), block(2, "Secret words, edited")])
     sides = (changed, purged) if swapped else (purged, changed)
     merged = merge(base, *sides, "memory/2026-01-01.md")

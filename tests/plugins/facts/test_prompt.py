@@ -24,7 +24,7 @@ from holdfast.models import Fact, Finding, Message, Profile, Turn
 from holdfast.plugin import discovery
 from holdfast.testing import strategies
 from holdfast.text import recall, tokens
-from holdfast_facts import prompt
+from holdfast_facts import factlines, prompt
 from holdfast_facts.counters import counter
 
 BACKENDS = [f.name for f in discovery.scan() if f.group == discovery.BACKENDS and f.name in ("file", "sqlite")]
@@ -96,7 +96,7 @@ def test_prompt__confidences_of_a_kind__each_as_it_rounds() -> None:
     at = datetime(2026, 1, 1, tzinfo=UTC)
     facts = [Fact(id="fact_0", content="x", category="goal", confidence=n, created_at=at) for n in numbers]
     shown = ["1.00", "1.00", "0.99", "0.99", "0.12", "0.01", "0.00", "0.00"]
-    assert [prompt.fact_line(fact) for fact in facts] == [f"- [goal | {number}] x" for number in shown]
+    assert [factlines.fact_line(fact) for fact in facts] == [f"- [goal | {number}] x" for number in shown]
 
 
 @pytest.mark.req("R067")

@@ -18,7 +18,7 @@ from holdfast import Holdfast
 from holdfast.fs import durable
 from holdfast_agents.records import heartbeat
 
-pytest.importorskip("mcp_types", reason="holdfast[mcp] is not installed")
+pytest.importorskip("mcp_types", reason="holdfast-memory[mcp] is not installed")
 
 from mcp import Client, MCPError
 from tests.plugins.mcp.conftest import WHOLE, Wire, text, transport
@@ -327,7 +327,7 @@ def test_command__without_the_sdk__says_how_to_get_it(project: Path) -> None:
         [sys.executable, "-c", code, str(project)], input=b"", capture_output=True, timeout=60, check=False
     )
     assert done.returncode == 3
-    assert b'-m pip install "holdfast[mcp]"`.' in done.stderr
+    assert b"-m pip install 'holdfast-memory[mcp]'`." in done.stderr
     assert done.stdout == b""
 
 

@@ -138,6 +138,22 @@ def test_flush__incomplete_and_without_a_session__is_refused_and_leaves_no_sessi
     assert "No session is UNSAFE" in call("status")
 
 
+def test_flush__incomplete__the_next_steps_fields_alone_complete_it(call: Call, project: Path) -> None:
+    say(project, "s1", "Fix the login test")
+    given = {"blockers": ["The VPN is down"], "next_step": "Ask Ann"}
+    with pytest.raises(FlushRefused) as refused:
+        call("flush", session="s1", **given)
+    assert refused.value.missing == ("curated",)
+    assert '`"curated": "none"`' in refused.value.next_step
+
+    call("flush", session="s1", curated="none")
+
+    note = "".join(path.read_text() for path in project.glob(".holdfast/memory/*.md"))
+    assert "The VPN is down" in note
+    assert "Ask Ann" in note
+    assert "No session is UNSAFE" in call("status")
+
+
 # what is stored
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-#: What `pip install holdfast` brings for this command.
+#: What `pip install holdfast-memory` brings for this command.
 BASE = ("attr", "attrs", "cattr", "cattrs", "pluggy", "tomli_w", "typing_extensions.py")
 
 
@@ -19,7 +19,7 @@ def test_mcp__sdk_not_whole__says_what_to_install_and_for_which_python(
     tmp_path: Path, project: Path, missing: str
 ) -> None:
     installed, here = Path(sysconfig.get_paths()["purelib"]), Path(__file__).parents[3]
-    names = [*BASE, *(path.name for path in installed.glob("holdfast-*.dist-info"))]
+    names = [*BASE, *(path.name for path in installed.glob("holdfast_memory-*.dist-info"))]
     if missing == "a package that it needs":
         names += ["mcp", *(path.name for path in installed.glob("mcp-*.dist-info"))]
     if missing == "the new version":
@@ -44,6 +44,6 @@ def test_mcp__sdk_not_whole__says_what_to_install_and_for_which_python(
     assert done.returncode == 3
     assert done.stdout == ""
     assert "needs the MCP SDK, version 2 or newer" in done.stderr
-    assert f'{sys.executable} -m pip install "holdfast[mcp]"' in done.stderr
+    assert f"{sys.executable} -m pip install 'holdfast-memory[mcp]'" in done.stderr
     assert "unforeseen" not in done.stderr
     assert ("1.9" in done.stderr) is (missing == "the new version")

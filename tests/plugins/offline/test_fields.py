@@ -102,9 +102,93 @@ def test_added__no_request_since_the_last_flush__its_objective_is_kept():
 
 
 @pytest.mark.parametrize("stated", ["none", "Run the tests"])
-def test_added__next_step_stated_earlier__is_kept_unless_it_was_none(stated):
-    said = [Message(id="1", at=datetime(2026, 11, 21, tzinfo=UTC), role="user", text="Paint the shed")]
+def test_added__requested_since_the_payload__replaces_objective_and_next_step(stated):
+    said = [
+        Message(
+            id="1", at=datetime(2026, 11, 21, tzinfo=UTC), role="user", text="Paint the shed, the fence and the gate"
+        )
+    ]
     previous = Work(session="s", flush="f", objective="o", next_action=stated)
-    step = fields.added(Payload(), said, before(previous, None)).next_step
-    assert step.startswith("none") is False
-    assert step.startswith("Run the tests (stated before") is (stated != "none")
+    draft = fields.added(Payload(), said, before(previous, None))
+    assert (draft.objective, draft.next_step) == (
+        "Paint the shed, the fence and the gate",
+        "Paint the shed, the fence and the gate",
+    )
+
+
+STATED = {
+    "objective": "Add OAuth login",
+    "next_step": "Write the callback handler",
+    "decisions": ["Use PKCE"],
+    "blockers": ["The client secret is not here yet"],
+    "handoff": {
+        "active_task": "OAuth login",
+        "branch": "oauth",
+        "blocker": "The client secret is not here yet",
+        "next_action": "Write the callback handler",
+    },
+}
+
+
+def resumed(memory, payload, *said):
+    """The open work after a stated payload, the messages said since (the user's first) and a compaction."""
+    session = memory.session("s")
+    session.add("user", "Add OAuth login to the web app.")
+    session.flush(payload(**STATED))
+    for number, text in enumerate(said):
+        session.add("assistant" if number % 2 else "user", text)
+    session.flush(reason="compaction")
+    (work,) = memory.load(session="s").work
+    return work
+
+
+def test_flush__another_request_after_the_payload__its_task_and_the_announced_step_are_in_the_brief(opened, payload):
+    memory = opened()
+    request = "The payment test in tests/pay.py is flaky, please fix it first."
+    work = resumed(memory, payload, request, "It compares times. Next I'll pin the clock in conftest.py.")
+    assert (work.active_task, work.objective, work.next_action) == (
+        request,
+        request,
+        "Next I'll pin the clock in conftest.py.",
+    )
+    assert work.blockers == ("The client secret is not here yet",)
+    brief = memory.load(session="s").text
+    assert "Decision: Use PKCE" in brief
+    assert brief.count("client secret") == 1
+    assert "stated before" not in brief
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (),
+        ("thanks",),
+        ("Where is the config?", "In src/oauth.ts."),
+        ("Fix the typo in the README", "Fixed: it says OAuth now."),
+    ],
+)
+def test_flush__nothing_open_was_requested_after_the_payload__stated_work_stays(opened, payload, said):
+    work = resumed(opened(), payload, *said)
+    assert (work.active_task, work.objective, work.next_action) == (
+        "OAuth login",
+        "Add OAuth login",
+        "Write the callback handler",
+    )
+
+
+def test_flush__told_to_go_on_after_the_payload__the_announced_step_is_the_next_one(opened, payload):
+    work = resumed(opened(), payload, "go on", "The handler works. Next I'll add the logout route.")
+    assert (work.active_task, work.objective) == ("OAuth login", "Add OAuth login")
+    assert work.next_action == "Next I'll add the logout route."
+
+
+def test_flush__compactions_after_the_payload__stated_blocker_stays_until_another_payload(opened, payload):
+    memory = opened()
+    session = memory.session("s")
+    session.flush(payload(**STATED))
+    for number in range(3):
+        session.add("user", f"Now write the chapter number {number} of the manual")
+        session.flush(reason="compaction")
+        assert memory.load().work[0].blockers == ("The client secret is not here yet",)
+    session.flush(payload())
+    assert memory.load().work[0].blockers == payload().blockers

@@ -102,7 +102,7 @@ def test_check__distribution_without_an_entry_point__is_told_to_add_one(
 def test_check__of_holdfast_itself__every_entry_point_follows_the_specifications(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["plugin", "check", "holdfast"]) == 0
+    assert main(["plugin", "check", "holdfast-memory"]) == 0
     out = capsys.readouterr().out
     assert "plugin redaction" in out
     assert "backend sqlite" in out
@@ -115,4 +115,4 @@ def test_check__distribution_that_is_not_installed__is_exit_code_3() -> None:
 
 def test_check__file_of_settings_that_is_no_toml__is_exit_code_2(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("=")
-    assert main(["plugin", "check", "holdfast", "--settings", str(tmp_path / "bad.toml")]) == 2
+    assert main(["plugin", "check", "holdfast-memory", "--settings", str(tmp_path / "bad.toml")]) == 2

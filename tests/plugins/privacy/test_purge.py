@@ -287,7 +287,10 @@ def test_purge__everything__nothing_is_left_and_the_store_can_be_used(full, open
     assert report.clean, report.left
     full.close()
     kept = {".gitignore", "owner", "tombstones.jsonl", "tombstones.key", "holdfast.db"}
-    lying = [n for n, data in snapshot(project).items() if data and n.rsplit("/", 1)[-1] not in kept]
+    found = snapshot(project)
+    stones = found.pop(".holdfast/facts.jsonl", b"")  # what a git merge needs, so that no fact comes back
+    assert stones.count(b"\n") == stones.count(b'{"op": "gone", "ids": [')
+    lying = [n for n, data in found.items() if data and n.rsplit("/", 1)[-1] not in kept]
     assert lying == []
     assert holding(project, SUBJECT, "Prefers tabs", "release", "Python 3.11") == []
     again = opened(storage=full.config.storage)

@@ -20,7 +20,7 @@ import pytest
 from holdfast import Holdfast, Payload
 from holdfast.models import CuratedDecision
 
-pytest.importorskip("mcp_types", reason="holdfast[mcp] is not installed")
+pytest.importorskip("mcp_types", reason="holdfast-memory[mcp] is not installed")
 
 CLAUDE = shutil.which("claude")
 TOOL = "mcp__holdfast__search"

@@ -22,7 +22,7 @@ from holdfast.errors import ConfigError, HoldfastError
 from holdfast_recall import distil, index, methods, table
 from holdfast_recall.embedders import Embeddings
 
-np = pytest.importorskip("numpy", reason="holdfast[recall] is not installed")
+np = pytest.importorskip("numpy", reason="holdfast-memory[recall] is not installed")
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 #: Words of the same meaning.

@@ -14,7 +14,7 @@ from holdfast_redaction.engine import WORTH_IMPORTING, Scanner
 from holdfast_redaction.layers import sieve as sieve_module
 from holdfast_redaction.layers.pii import EVERY
 
-pytest.importorskip("re2", reason="google-re2 is an extra: holdfast[redaction]")
+pytest.importorskip("re2", reason="google-re2 is an extra: holdfast-memory[redaction]")
 
 WALLET = "witch collapse practice feed shame open despair creek road again ice least"
 #: What turns a text into one that nobody thought of.

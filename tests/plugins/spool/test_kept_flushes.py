@@ -85,7 +85,7 @@ def test_flush__spool_is_on_and_its_package_is_missing__refused_with_both_ways_o
         "No installed package provides `services.spool`, which `[storage] spool = true` needs. The session is UNSAFE "
         "and nothing was dropped."
     )
-    assert "Reinstall holdfast" in refused.value.next_step
+    assert "Reinstall holdfast-memory" in refused.value.next_step
     assert "switch `[storage] spool` off" in refused.value.next_step
     assert marker.error == refused.value.message.partition(" The session")[0]
     assert "delivers what waits in spool.jsonl" in waiting.value.message

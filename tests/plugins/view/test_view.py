@@ -222,6 +222,79 @@ def test_explain__each_line_of_memory__has_its_place_date_and_cost(look: Callabl
         assert line["tokens"] > 0
 
 
+def test_explain__of_a_remembered_fact__has_its_id_and_the_hook_gives_it(run: Run, project: Path):
+    run("remember", "The staging host is stage-2")
+    (fact,) = run("facts", "--json").json["facts"]
+    assert "The staging host is stage-2" in Client(project).hook("SessionStart", source="startup").context
+    part = next(part for part in run("explain", "--json").json["parts"] if part["name"] == "facts")
+    line = next(line for line in part["lines"] if line["text"].startswith("- "))
+    assert (line["source"], line["at"]) == (fact["id"], fact["createdAt"].replace("Z", "+00:00"))
+
+
+STATED = {
+    "objective": "Add OAuth login",
+    "facts": ["The OAuth port is 9090"],
+    "decisions": ["Use PKCE"],
+    "blockers": [],
+    "next_step": "Write the callback handler",
+    "artifacts": [],
+    "follow_ups": [],
+    "state_mutations": [],
+    "handoff": {"active_task": "OAuth", "branch": "oauth", "blocker": "none", "next_action": "Write the handler"},
+    "curated": {"memory": ["Releases go out on Fridays"], "user": ["Prefers tabs"]},
+}
+
+
+def test_explain__lines_that_a_note_repeats__have_the_numbers_of_the_shown_ones(run: Run, project: Path):
+    for session in ("one", "two"):
+        run("flush", "--session", session, "--payload", "-", stdin=json.dumps(STATED | {"objective": session}))
+    stored = {}
+    for part in run("explain", "--json").json["parts"]:
+        last = 0
+        for line in part["lines"]:
+            name, _, number = line["source"].partition(":")
+            if number:
+                text = stored.setdefault(name, (project / ".holdfast" / name).read_text().splitlines())
+                assert text[int(number) - 1].replace("**", "").strip() == line["text"].replace("**", "").strip()
+                assert int(number) > last
+                last = int(number)
+    assert {"continuity/active.md", "MEMORY.md", "USER.md"} < set(stored)
+
+
+@pytest.mark.parametrize("place", ["MEMORY.md:3", "USER.md:3"])
+@pytest.mark.parametrize("dreams", [False, True])
+def test_why__of_a_line_stated_a_moment_ago__names_its_note_and_no_made_up_date(
+    run: Run, project: Path, place: str, dreams: bool
+):
+    run("add", "--session", "s", "user", "Releases go out on Fridays, and I prefer tabs")
+    run("flush", "--session", "s", "--payload", "-", stdin=json.dumps(STATED))
+    if dreams:
+        assert run("dream").code == 0
+    shown = run("why", place)
+    assert "session s" in shown.out
+    assert "days ago" not in shown.out
+    assert "No note" not in shown.out
+    (found,) = run("why", place, "--json").json["found"]
+    note, _, line = found["sources"][0]["place"].partition(":")
+    assert found["text"] in (project / ".holdfast" / note).read_text().splitlines()[int(line) - 1]
+    assert found["first"] is None
+
+
+def test_why__of_a_line_written_into_the_file__claims_neither_date_nor_author(run: Run, project: Path):
+    run("flush", "--session", "s", "--payload", "-", stdin=json.dumps(STATED))
+    path = project / ".holdfast" / "MEMORY.md"
+    path.write_text(path.read_text() + "- Typed into the file\n")
+    run("dream")
+    shown = run("why", "Typed into the file").out
+    assert "said" not in shown
+    assert "None of the newest 31 notes says it." in shown
+
+
+def test_why__of_a_turn__its_time_has_a_date(look: Callable[..., Result]):
+    shown = look("why", "outbox table instead of Redis").out
+    assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d (?:user|assistant):", shown)
+
+
 # what must hold for all of them
 
 

@@ -302,7 +302,7 @@ def test_command__without_the_packages__names_the_extra(project: Path, tmp_path:
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
     assert done.returncode == 3
-    assert 'pip install "holdfast[web]"' in done.stderr
+    assert "pip install 'holdfast-memory[web]'" in done.stderr
 
 
 def test_pages__without_the_packages_of_the_extra__can_be_imported(tmp_path: Path) -> None:

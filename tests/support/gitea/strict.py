@@ -21,6 +21,7 @@ CALLS = {
     "/version": ("get",),
     "/user": ("get",),
     "/users/{username}": ("get",),
+    "/orgs/{org}": ("get",),
     _REPO: ("get",),
     f"{_REPO}/pulls": ("get",),
     f"{_REPO}/pulls/{{index}}/reviews": ("get",),

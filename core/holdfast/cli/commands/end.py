@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from holdfast.cli import receipt
 from holdfast.cli.args import DEFAULT_SESSION, add_json, add_session, examples
 from holdfast.cli.problem import caution
-from holdfast.cli.session_lookup import require_session
+from holdfast.cli.session_lookup import flags_for, require_session
 from holdfast.cli.terminal import Term
 from holdfast.errors import FlushRefused, HoldfastError
 
@@ -36,8 +36,8 @@ def run(args: Namespace) -> int:
             session_id, got = session.id, session.end()
         except FlushRefused as refused:
             if refused.missing:
-                command = f"holdfast flush --session {shlex.quote(session.id)}"
-                refused.next_step = f"State them with `{command}`, which has a flag for each, then end the session."
+                command = f"holdfast flush --session {shlex.quote(session.id)} {flags_for(refused.missing)}"
+                refused.next_step = f"Run `{command}`, or with text instead of `none`. Then end the session."
             raise
         memory.end_idle(but=session.id)
         if args.json:

@@ -31,15 +31,6 @@ class FactKeeper(ABC):
     """
 
     @abstractmethod
-    def compares(self, sentences: Iterable[object]) -> bool:
-        """Whether storing any of these sentences needs the stored facts. A flush then reads them with its documents."""
-
-    @abstractmethod
-    def out_of_date(self, new: str, lines: Iterable[str]) -> str:
-        """The first of ``lines`` that the statement ``new`` makes out of date. Empty if there is none, or if ``new`` is
-        among them."""
-
-    @abstractmethod
     def settle(
         self,
         found: Gathered | None,
@@ -49,13 +40,16 @@ class FactKeeper(ABC):
         flush: str,
         payload: Payload | None,
         at: datetime,
+        late: bool,
         stored: Sequence[Fact] | None,
     ) -> tuple[list[str], tuple[str, ...]]:
         """Store the facts that ``payload`` states and that extractors ``found`` in the messages ``said``, and queue the
-        messages for the other extractors. Called when the flush's documents are verified.
+        messages for the other extractors. Called when the flush's documents are verified. The facts are newer than all
+        stored ones, whatever ``at`` says, unless ``late``: then an earlier attempt collected them.
 
         ``found`` is None when the extractors' results were lost with the process. ``stored`` are all stored facts, read
-        just before; None if they were not read. Returns the queued items' ids, and warnings for the receipt.
+        just before; None if they were not read. Returns the queued items' ids, and warnings for the receipt, which name
+        each stated fact that was not stored, with the reason.
         """
 
     @abstractmethod
@@ -69,8 +63,10 @@ class FactKeeper(ABC):
         Returns the receipt with their summaries and warnings."""
 
     @abstractmethod
-    def state(self, payload: Payload, *, flush: str, at: datetime) -> None:
-        """Store the facts that an earlier flush stated, each once. Raises: PluginError, Corrupt, Unavailable."""
+    def state(self, payload: Payload, *, session: str, flush: str, at: datetime) -> tuple[str, ...]:
+        """Store the facts that an earlier flush of ``session`` stated, each once, unless a newer one is stored: a later
+        flush of the session, or a fact dated after ``at``. Returns warnings as :meth:`settle`. Raises: PluginError,
+        Corrupt, Unavailable."""
 
     @abstractmethod
     def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> None:
@@ -92,12 +88,6 @@ class _Absent(FactKeeper):
         self._services = services
         self._warning = f"No facts were stored or queued: {why}"
 
-    def compares(self, sentences: Iterable[object]) -> bool:
-        return False
-
-    def out_of_date(self, new: str, lines: Iterable[str]) -> str:
-        return ""
-
     def settle(
         self,
         found: Gathered | None,
@@ -107,6 +97,7 @@ class _Absent(FactKeeper):
         flush: str,
         payload: Payload | None,
         at: datetime,
+        late: bool,
         stored: Sequence[Fact] | None,
     ) -> tuple[list[str], tuple[str, ...]]:
         states = payload is not None and bool(payload.facts) and "facts" not in payload.derived
@@ -118,8 +109,9 @@ class _Absent(FactKeeper):
     def complete(self, session: Session, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
         return receipt
 
-    def state(self, payload: Payload, *, flush: str, at: datetime) -> None:
+    def state(self, payload: Payload, *, session: str, flush: str, at: datetime) -> tuple[str, ...]:
         logger.warning("%s", self._warning)
+        return ()
 
     def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> None:
         logger.warning("%s", self._warning)

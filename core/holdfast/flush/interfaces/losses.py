@@ -17,8 +17,8 @@ _FIX = "Restore it from a copy or from git, or run `holdfast doctor --fix`: it w
 
 class Loss(NamedTuple):
     """Stored data that is missing. ``kind`` is journal, block, document, unproved (a document without a
-    receipt), facts, waiting, lines or damaged; ``name`` its document or file. ``receipt`` and ``written`` are the proof
-    that it was stored, for blocks and documents."""
+    receipt), facts, waiting, lines, damaged or apart (private state that nothing reads); ``name`` its document or file.
+    ``receipt`` and ``written`` are the proof that it was stored, for blocks and documents."""
 
     kind: str
     name: str

@@ -1,0 +1,99 @@
+"""Lists in pages. Readers of a repository can write texts of any length there, which must not make a list unreadable.
+
+The rows of a page that is too long are requested one by one. A row that alone is longer than anything that holdfast
+writes is skipped unread. The server sends its number, author and address before its text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from attrs import frozen
+
+from holdfast_gitea.wire import models
+from holdfast_gitea.wire.faults import TooLong, garbled
+from holdfast_gitea.wire.transport import MAX_ANSWER_BYTES
+
+if TYPE_CHECKING:
+    from holdfast_gitea.wire.client import Repo
+    from holdfast_gitea.wire.models import Comment, Label
+
+T = TypeVar("T", "Comment", "Label")
+
+PAGE: Final = 50  # more is never sent
+_FEWER: Final = (10, 1)  # rows of the smaller pages
+PAGES: Final = 2000  # a list that does not end is an error
+#: Empty pages of a timeline after which it has ended. The server leaves out events that the token may not see.
+_EMPTY: Final = 20
+
+
+@frozen(kw_only=True)
+class Page:
+    """Rows as the server sent them; ``total`` of the list and the server's clock, as far as it says."""
+
+    rows: list[Any]
+    total: int | None
+    at: datetime | None
+
+
+def page(repo: Repo, path: str, number: int, **params: str | int) -> Page:
+    """The page with that number, from 1 on, of at most :data:`PAGE` rows. Raises: Unavailable."""
+    try:
+        answer = repo.get(path, **params, page=number, limit=PAGE)
+        return Page(rows=models.many(answer.data), total=answer.total, at=answer.at)
+    except TooLong as error:
+        return Page(rows=list(_split(repo, path, number, _FEWER, params)), total=error.total, at=error.at)
+
+
+def everything(repo: Repo, path: str, read: Callable[[object], T], **params: str | int) -> list[T]:
+    """A whole list whose total the server says, by ascending id. Raises: Unavailable."""
+    found: dict[int, T] = {}
+    for number in range(1, PAGES):
+        some = page(repo, path, number, **params)
+        found.update((one.id, one) for one in map(read, some.rows))
+        if not some.rows or len(found) == some.total:
+            return [found[one] for one in sorted(found)]
+    raise garbled("a list does not end")
+
+
+def comments(repo: Repo, number: int, total: int, **params: str | int) -> list[Comment]:
+    """All ``total`` comments of an issue whose list, which has no pages, is too long. Raises: Unavailable."""
+    found: dict[int, Comment] = {}
+    place = empty = 0
+    while len(found) < total and empty <= _EMPTY:
+        place += 1
+        rows = 0
+        for row in _rows(repo, f"/issues/{number}/timeline", place, (PAGE, *_FEWER), params):
+            rows += 1
+            if row is not None and row.get("type") == "comment":
+                one = models.comment(row)
+                found[one.id] = one
+                if len(found) >= total:  # each request for one row more makes the server read all texts
+                    break
+        empty = 0 if rows else empty + 1
+    if len(found) < total:
+        raise garbled("a list of comments ends before its last one")
+    return list(found.values())
+
+
+def _rows(repo: Repo, path: str, number: int, sizes: tuple[int, ...], params: Mapping[str, str | int]) -> Iterator[Any]:
+    """The rows of a page of ``sizes[0]``, in smaller pages if it is too long."""
+    size, *_ = sizes
+    most = models.MOST_OF_ONE if size == 1 else MAX_ANSWER_BYTES
+    try:
+        yield from models.many(repo.get(path, most, **params, page=number, limit=size).data)
+    except TooLong as error:
+        if size == 1:
+            yield models.unread(error.start)
+        else:
+            yield from _split(repo, path, number, sizes[1:], params, size)
+
+
+def _split(
+    repo: Repo, path: str, number: int, sizes: tuple[int, ...], params: Mapping[str, str | int], size: int = PAGE
+) -> Iterator[Any]:
+    first, count = (number - 1) * size // sizes[0], size // sizes[0]
+    for place in range(first + 1, first + count + 1):
+        yield from _rows(repo, path, place, sizes, params)

@@ -1,0 +1,99 @@
+"""Finds a project's private state under every layout.
+
+The preset says which folder is private, and a pulled file may name another preset at any time. While another preset's
+folder holds this user's state, that preset stays in force, until ``holdfast trust`` moves the state.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.config import settings
+from holdfast.errors import HoldfastError
+from holdfast.fs import durable, private, safeopen
+from holdfast.fs.safeopen import Folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def path(root: str, preset: str) -> str:
+    """The absolute path of the preset's private folder."""
+    return os.path.join(root, *settings.STATE_FOLDERS.get(preset, settings.STATE_FOLDERS["default"]).split("/"))
+
+
+def former(root: str, preset: str) -> str:
+    """The preset in whose folder this user's state is, if ``preset`` names another folder and that holds none; else
+    empty. Raises: Unavailable; ConfigError for a key that cannot be used."""
+    wanted = path(root, preset)
+    others = [
+        other for other in _folders(root) if other != wanted and os.path.lexists(os.path.join(other, private.MARK))
+    ]
+    if not others or (private.is_own(wanted) and private.is_used(wanted)):
+        return ""
+    there = next((other for other in others if private.is_own(other) and private.is_used(other)), "")
+    presets = [name for name in settings.STATE_FOLDERS if there and path(root, name) == there]
+    # Two presets share a folder. The documents' own folder distinguishes them.
+    return next((name for name in presets if name == "timmy" and _has_timmy(root)), presets[0] if presets else "")
+
+
+def of_files(root: str) -> str:
+    """The private folder as far as it can be found without settings in force: the one with this user's state, otherwise
+    the one that the project's file names."""
+    try:
+        preset = settings.preset(settings.raw(root)[0])
+    except HoldfastError:
+        preset = "default"
+    return path(root, former(root, preset) or preset)
+
+
+def take_along(root: str, preset: str) -> bool:
+    """Move this user's state to the folder of ``preset``; False when it is already there. Running agents then need a
+    restart. Raises: Unavailable."""
+    before = former(root, preset)
+    if not before:
+        return False
+    old, new = path(root, before), path(root, preset)
+    private.check(new)
+    durable.make_private_dir(os.path.dirname(new))
+    try:
+        with (
+            Folder(os.path.dirname(old), syncable=True) as source,
+            Folder(os.path.dirname(new), syncable=True) as target,
+        ):
+            if os.path.lexists(new):
+                private.discard(new)
+            target.take(os.path.basename(new), source, os.path.basename(old))
+            target.sync()
+            source.sync()
+    except OSError as error:
+        raise durable.unavailable(error, old, "move") from error
+    return True
+
+
+def apart(root: str, state: str) -> list[str]:
+    """Every folder with private state that is not ``state``, sorted: put aside, of another preset, or renamed. Nothing
+    reads them, so unflushed work may be in each."""
+    return sorted(found for folder in _folders(root) for found in _beside(folder) if found != state)
+
+
+def _beside(folder: str) -> Iterator[str]:
+    above, name = os.path.split(folder)
+    try:
+        names = safeopen.names(above)
+    except OSError:
+        return
+    for one in names:
+        there = os.path.join(above, one)
+        is_private = one == name or os.path.lexists(os.path.join(there, private.MARK))
+        if one.startswith(name + private.ASIDE) or (is_private and private.is_used(there)):
+            yield there
+
+
+def _folders(root: str) -> list[str]:
+    return [os.path.join(root, *folder.split("/")) for folder in dict.fromkeys(settings.STATE_FOLDERS.values())]
+
+
+def _has_timmy(root: str) -> bool:
+    return os.path.isdir(os.path.join(root, "timmy-home"))

@@ -1,0 +1,69 @@
+"""Compactions past the gate: the client dropped context without asking holdfast first. ``state/past-gate.jsonl``.
+
+A row holds the session, the time, the newest message's offset in the journal and the number of messages that no receipt
+covered, but no session text. Clients report a compaction more than once, so a report with the same offset adds nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.config.serde import moment, stamp
+from holdfast.fs import durable, private, records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FILE: Final = "past-gate.jsonl"
+#: How long ``status`` and ``doctor`` mention a compaction. The session's page and the day's report keep it.
+SHOWN: Final = timedelta(days=7)
+
+
+class PastGate(NamedTuple):
+    """``unsaved`` messages left the context before a flush covered them. ``position`` is the newest message's."""
+
+    session: str
+    at: datetime
+    position: int
+    unsaved: int
+
+    @property
+    def sentence(self) -> str:
+        """What happened, and the next step."""
+        dropped = "The messages that left the context had been saved before."
+        if self.unsaved:
+            dropped = (
+                f"Messages that left the context unsaved: {self.unsaved:,}. "
+                "holdfast saves them from its journal and the client's transcript."
+            )
+        return (
+            f"Session {self.session} was compacted past the gate on {self.at:%Y-%m-%d at %H:%M}, because the client "
+            f"did not ask holdfast first. {dropped} `holdfast doctor` lists plugins that can do this."
+        )
+
+
+def note(state: str, one: PastGate) -> bool:
+    """Record a compaction once; whether it is new. Raises: Unavailable."""
+    path = os.path.join(private.make(state), FILE)
+    with private.lock(path):
+        if any((old.session, old.position) == (one.session, one.position) for old in all_of(state)):
+            return False
+        row = {"session": one.session, "at": stamp(one.at), "position": one.position, "unsaved": one.unsaved}
+        durable.append(path, records.encode(row))
+    return True
+
+
+def all_of(state: str) -> Iterator[PastGate]:
+    """Every recorded compaction, oldest first; damaged rows are skipped. Raises: Unavailable."""
+    for row in filter(None, map(records.decode, (private.read(os.path.join(state, FILE)) or b"").splitlines())):
+        try:
+            yield PastGate(str(row["session"]), moment(str(row["at"])), int(row["position"]), int(row["unsaved"]))
+        except (KeyError, TypeError, ValueError):
+            continue
+
+
+def recent(state: str, now: datetime) -> list[PastGate]:
+    """Those of the last days, oldest first. Raises: Unavailable."""
+    return [one for one in all_of(state) if now - one.at < SHOWN]

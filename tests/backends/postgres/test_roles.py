@@ -1,0 +1,210 @@
+"""A namespace belongs to a role, not to its name: dropped, renamed, created again, and copied to another server."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.backends.postgres.cluster import DATABASE, OWNER, Cluster, program
+from tests.backends.postgres.conftest import Opened
+
+from holdfast.errors import Refused
+from holdfast.plugin.checks import Outcome
+from holdfast.testing.base import make_block, make_fact
+from holdfast_postgres import schema
+from holdfast_postgres.backend import PostgresBackend
+from holdfast_postgres.checks import inspect
+
+#: Whether the planner has statistics. Those of a name once made it call the policy for other roles' rows.
+STATISTICS = pytest.mark.parametrize("statistics", [False, True])
+READING = (["facts", "list"], ["load"], ["search", "plan"], ["prompt"], ["work"])
+
+
+@pytest.fixture
+def roles(cluster: Cluster, opened: Opened) -> Iterator[None]:
+    """alice and bob, and a namespace of each with a fact and a document."""
+    names = ("alice", "bob", "eve", "team", "crew")
+    opened(cluster, "tables").write("MEMORY.md", "x")  # by the database's owner
+    gone = "DELETE FROM holdfast.namespaces WHERE namespace IN ('alice/one', 'bob/one', 'team/one')"
+    rows = [f"DELETE FROM holdfast.{table} WHERE namespace <> 'tables'" for table in ("documents", "facts", "versions")]
+    cluster.sql(gone, *rows, *(f"DROP ROLE IF EXISTS {name}" for name in names))
+    cluster.sql(*(f"CREATE ROLE {name} LOGIN" for name in ("alice", "bob", "eve")))
+    for name in ("alice", "bob"):
+        store = opened(cluster, f"{name}/one", user=name)
+        store.write("MEMORY.md", f"- The plan of {name}.\n")
+        store.add_fact(make_fact(1, f"The plan of {name} is secret"), 10)
+    yield
+    cluster.sql(gone, *rows, *(f"DROP ROLE IF EXISTS {name}" for name in names))
+
+
+def analyzed(cluster: Cluster, statistics: bool) -> None:
+    if statistics:
+        cluster.sql("ANALYZE holdfast.namespaces", "ANALYZE holdfast.documents", "ANALYZE holdfast.facts")
+
+
+def works(store: PostgresBackend, name: str) -> bool:
+    """Whether every kind of call answers with that role's memory."""
+    assert [fact.content for fact in store.facts()] == [f"The plan of {name} is secret"]
+    assert len(store.search("plan")) == 2
+    store.append("daily.md", make_block("one"), "", "one")
+    document = store.read("MEMORY.md")
+    return document is not None and document.text == f"- The plan of {name}.\n"
+
+
+def is_closed(store: PostgresBackend) -> bool:
+    for call in (store.names, store.count_facts, lambda: store.write("MEMORY.md", "mine"), store.compact):
+        with pytest.raises(Refused, match="not allowed"):
+            call()
+    return True
+
+
+def holdfast(folder: Path, url: str, namespace: str, *words: str) -> subprocess.CompletedProcess[str]:
+    settings = {
+        "HOLDFAST_STORAGE__BACKEND": "postgres",
+        "HOLDFAST_STORAGE__SERVER": url,
+        "HOLDFAST_STORAGE__NAMESPACE": namespace,
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "holdfast", *words],
+        cwd=folder,
+        env=os.environ | settings,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@STATISTICS
+def test_role__dropped__its_namespace_is_closed_and_every_other_one_works(
+    roles: None, cluster: Cluster, opened: Opened, statistics: bool
+) -> None:
+    cluster.sql("DROP ROLE bob")
+    analyzed(cluster, statistics)
+    alice = opened(cluster, "alice/one", user="alice")
+    assert works(alice, "alice")
+    alice.add_fact(make_fact(2), 10)
+    alice.compact()
+    assert is_closed(opened(cluster, "bob/one", user="alice"))
+    assert is_closed(opened(cluster, "bob/one"))  # nor the tables' owner, who can give it away
+    cluster.sql("UPDATE holdfast.namespaces SET owner = 'alice' WHERE namespace = 'bob/one'", user="hf")
+    assert works(opened(cluster, "bob/one", user="alice"), "bob")
+
+
+@STATISTICS
+def test_role__created_again_with_the_old_name__does_not_get_the_memory(
+    roles: None, cluster: Cluster, opened: Opened, statistics: bool
+) -> None:
+    cluster.sql("CREATE ROLE team", "GRANT team TO alice")
+    cluster.sql("UPDATE holdfast.namespaces SET owner = 'team' WHERE namespace = 'alice/one'", user="alice")
+    assert works(opened(cluster, "alice/one", user="alice"), "alice")
+    cluster.sql("DROP ROLE team", "CREATE ROLE team", "GRANT team TO eve", "DROP ROLE bob", "CREATE ROLE bob LOGIN")
+    analyzed(cluster, statistics)
+    for namespace in ("alice/one", "bob/one"):
+        for user in ("eve", "bob", "alice"):
+            assert is_closed(opened(cluster, namespace, user=user))
+
+
+@STATISTICS
+def test_role__renamed__keeps_the_memory_and_the_next_role_of_that_name_gets_none(
+    roles: None, cluster: Cluster, opened: Opened, statistics: bool
+) -> None:
+    cluster.sql("ALTER ROLE bob RENAME TO crew", "CREATE ROLE bob LOGIN")
+    analyzed(cluster, statistics)
+    crew = opened(cluster, "bob/one", user="crew")
+    assert works(crew, "bob")
+    assert "belongs to the role 'crew'" in list(inspect(crew.database))[-1].message
+    assert is_closed(opened(cluster, "bob/one", user="bob"))
+
+
+def test_owner__given_by_a_role_that_is_not_in_it__refused(roles: None, cluster: Cluster) -> None:
+    import psycopg
+
+    oid = cluster.sql("SELECT oid FROM pg_roles WHERE rolname = 'bob'")[0][0]
+    for change in ("owner = 'eve'", f"role = {oid}", "server = 1"):
+        assert cluster.sql(f"UPDATE holdfast.namespaces SET {change} RETURNING 1", user="eve") == []
+    refused = [f"UPDATE holdfast.namespaces SET {change}" for change in ("owner = 'bob'", "owner = 'nobody'")]
+    rows = (
+        "'bob', NULL, NULL",
+        f"'eve', {oid}, 1",
+        f"'eve', {oid}, (SELECT system_identifier FROM pg_control_system())",
+    )
+    refused += [
+        f"INSERT INTO holdfast.namespaces (namespace, owner, role, server) VALUES ('new', {row})" for row in rows
+    ]
+    for statement in refused:
+        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+            cluster.sql(statement, user="alice")
+
+
+def test_commands__role_that_is_not_in_the_owning_role__are_refused_and_say_so(
+    roles: None, cluster: Cluster, tmp_path: Path
+) -> None:
+    assert holdfast(tmp_path, cluster.url("eve"), "alice/one", "add", "user", "Ship it").returncode == 0
+    for words in (*READING, ["show"], ["report"], ["remember", "x"], ["export", "out.zip"], ["flush"]):
+        done = holdfast(tmp_path, cluster.url("eve"), "alice/one", *words)
+        assert done.returncode != 0, (words, done.stdout)
+        assert "not allowed to use the namespace 'alice/one'" in done.stdout + done.stderr, (words, done)
+        assert "plan" not in done.stdout
+        assert "No work" not in done.stdout
+    doctor = holdfast(tmp_path, cluster.url("eve"), "alice/one", "doctor")
+    assert doctor.returncode == 1
+    assert "not allowed" in doctor.stdout
+    cluster.sql("DROP ROLE bob", "ANALYZE holdfast.namespaces")
+    for words in READING:
+        done = holdfast(tmp_path, cluster.url("alice"), "alice/one", *words)
+        assert done.returncode == 0, (words, done)
+
+
+def test_doctor__namespace_of_another_role__fails_with_the_next_step(
+    roles: None, cluster: Cluster, opened: Opened
+) -> None:
+    with pytest.raises(Refused, match="another role") as caught:
+        list(inspect(opened(cluster, "bob/one", user="alice").database))
+    assert "docs/teams.md" in caught.value.next_step
+    assert {check.outcome for check in inspect(opened(cluster, "bob/one", user="bob").database)} == {Outcome.OK}
+
+
+@pytest.mark.parametrize("kind", [(), ("--data-only",)], ids=["dump", "data"])
+def test_copy__on_another_server_with_other_roles_of_these_ids__is_closed_until_it_is_given_again(
+    roles: None, cluster: Cluster, opened: Opened, kind: tuple[str, ...]
+) -> None:
+    """The other server has roles with the same names, and some with the same ids."""
+    cluster.sql("DROP ROLE bob")
+    other = Cluster()
+    tables = opened(other, "tables")
+    if kind:
+        tables.upgrade()
+    other.sql(*(f"CREATE ROLE {name} LOGIN" for name in ("alice", "bob", *(f"r{n}" for n in range(40)))))
+    version = ("-T", "holdfast.version") if kind else ()
+    dump = [program("pg_dump"), "--no-owner", "-n", "holdfast", *kind, *version, "-d"]
+    text = subprocess.run([*dump, cluster.url(OWNER)], capture_output=True, text=True, check=True).stdout
+    user = OWNER if kind else "hf"
+    restored = subprocess.run(
+        ["psql", "-q", "-d", other.url(user, DATABASE)], input=text, capture_output=True, text=True, check=False
+    )
+    assert other.sql("SELECT count(*) FROM holdfast.namespaces WHERE namespace = 'alice/one'") == [(1,)], restored
+    for namespace in ("alice/one", "bob/one"):
+        for name in ("alice", "bob", "hf", *(f"r{n}" for n in range(40))):
+            with pytest.raises(Refused, match="not allowed"):
+                opened(other, namespace, user=name).names()
+    other.sql("UPDATE holdfast.namespaces SET owner = 'alice' WHERE namespace = 'alice/one'", user="hf")
+    assert works(opened(other, "alice/one", user="alice"), "alice")
+    other.remove()
+
+
+def test_migrate__tables_that_know_the_owner_by_name__binds_the_roles_of_today(
+    cluster: Cluster, opened: Opened
+) -> None:
+    cluster.sql("DROP DATABASE IF EXISTS byname", "CREATE DATABASE byname OWNER hf", database="postgres")
+    steps = [*schema.BEGIN, *schema.STEPS[0], *schema.STEPS[1], "INSERT INTO holdfast.version VALUES (2)"]
+    rows = "INSERT INTO holdfast.namespaces (namespace, owner) VALUES ('mine', 'hf'), ('gone', 'nobody')"
+    cluster.sql(*steps, database="byname", user="hf")
+    cluster.sql(rows, database="byname")
+    store = opened(cluster, "mine", database="byname")
+    assert store.upgrade() == (2, schema.LATEST)
+    store.write("MEMORY.md", "x")
+    assert is_closed(opened(cluster, "gone", database="byname"))

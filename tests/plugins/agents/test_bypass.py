@@ -1,0 +1,255 @@
+"""Compactions that do not ask holdfast first: saved at once, marked and named. Those that asked are never marked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.plugins.agents import golden
+from tests.plugins.agents.conftest import Said
+from tests.plugins.agents.hooking import NOTHING, Client, row
+
+from holdfast import Holdfast
+from holdfast.journal import pastgate, safety
+from holdfast.journal.pastgate import PastGate
+from holdfast_transcripts import read
+
+Command = Callable[..., Said]
+MARK = "compacted past the gate"
+
+
+def marks(client: Client) -> list[PastGate]:
+    return list(pastgate.all_of(str(client.state)))
+
+
+def compacted(client: Client, summary: str = "") -> None:
+    assert client.hook("PostCompact", trigger="manual", compact_summary=summary) == NOTHING
+
+
+def restarted(client: Client) -> str:
+    """The notice at the start after a compaction."""
+    return client.hook("SessionStart", source="compact").notice
+
+
+@pytest.mark.req("R083", "R166", "R184")
+def test_compaction__a_module_answers_with_messages__is_saved_at_once_and_named_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    """A run recorded with Claude Code 2.1.332 and a plugin whose module hooks session.compact."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for event, answer, run in golden.replay("claude-code-module.manual", folder):
+        if event == "PostCompact":
+            assert "Use SQLite for the cache" in run.notes()
+        if "past the gate" in answer.notice:
+            assert run.session in answer.notice
+            assert event == "SessionStart"
+        client = run
+
+    assert [(one.session, one.unsaved) for one in marks(client)] == [(client.session, 4)]
+    assert "X was the mod text" not in "".join(text for _, text in client.said())
+    monkeypatch.chdir(client.project)
+    assert MARK in " ".join(command("status").out.split())
+    now = command("status", "--json").json
+    assert now["sessions"][0]["past_gate_at"]
+    assert MARK in now["notices"][0]
+    assert MARK in command("report").out
+    assert MARK in command("doctor", "--json").out
+
+
+@pytest.mark.parametrize("reports", [("start",), ("post",), ("post", "start"), ("start", "post"), ("post", "post")])
+def test_compaction__past_the_gate__is_saved_and_marked_once(reports: tuple[str, ...], project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test", "Decision: the clock is injected.")
+    told = ""
+    for report in reports:
+        if report == "post":
+            compacted(client)
+        else:
+            told = restarted(client)
+
+    assert "the clock is injected" in client.notes()
+    assert [one.unsaved for one in marks(client)] == [2]
+    assert (MARK in told) is ("start" in reports)
+
+
+def test_compaction__past_the_gate__takes_what_only_the_transcript_has(project: Path) -> None:
+    client = Client(project)
+    client.write(row("user", "Fix the flaky login test", "u1"))
+    client.write(row("assistant", "Decision: the clock is injected.", "a1"))
+
+    assert MARK in restarted(client)
+
+    assert "the clock is injected" in client.notes()
+
+
+def test_compaction__past_the_gate_after_a_flush__is_marked_with_nothing_unsaved(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test", "Done.")
+    client.hook("SessionEnd", reason="other")
+    client.hook("SessionStart", source="resume")
+
+    compacted(client)
+
+    assert "had been saved before" in restarted(client)
+    assert [one.unsaved for one in marks(client)] == [0]
+
+
+def test_compaction__past_the_gate_with_a_broken_store__is_marked_and_unsafe_until_repaired(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test", "Decision: the clock is injected.")
+    client.break_store()
+
+    compacted(client)
+    told = restarted(client)
+
+    assert MARK in told
+    assert safety.read(str(client.state), client.session) is not None
+    assert len(marks(client)) == 1
+    client.repair_store()
+    assert client.compact() == NOTHING
+    assert "the clock is injected" in client.notes()
+
+
+@pytest.mark.parametrize("start_first", [True, False])
+def test_compaction__that_asked__is_not_marked(start_first: bool, project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test", "Done.")
+    for number in range(2):
+        assert client.compact() == NOTHING
+        if start_first:
+            assert MARK not in restarted(client)
+        client.write(row("assistant", f"A row that came late, {number}.", f"late-{number}"))
+        compacted(client, "## Goal")
+        compacted(client, "## Goal")  # both scopes are installed
+        if not start_first:
+            assert MARK not in restarted(client)
+    client.say("Next", "Done too.")
+    assert client.compact() == NOTHING
+    compacted(client, "")  # a module changed the client's own result
+
+    assert marks(client) == []
+
+
+def test_compaction__whose_summary_was_made_in_advance__is_not_marked(project: Path) -> None:
+    """Claude Code may ask when it begins a summary in the background, and keep what is said until it uses it."""
+    client = Client(project)
+    client.say("Fix the flaky login test", "Done.")
+    assert client.compact() == NOTHING
+    client.say("And the logout test", "Done too.")
+
+    assert MARK not in restarted(client)
+    compacted(client, "## Goal")
+
+    assert marks(client) == []
+    assert "logout test" in client.notes()
+
+
+def test_compaction__that_asked_but_did_not_happen__does_not_cover_a_later_one(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test", "Done.")
+    assert client.compact() == NOTHING
+    client.say("And the logout test", "Done too.")
+
+    compacted(client)
+
+    assert [one.unsaved for one in marks(client)] == [2]
+    assert "logout test" in client.notes()
+
+
+def test_compaction__an_operator_let_it_go__is_not_marked(project: Path) -> None:
+    client = Client(project)
+    client.say("Fix the flaky login test", "Done.")
+    client.break_store()
+    with Holdfast.open(project) as memory:
+        memory.session(client.session).override("the disk is being replaced")
+
+    assert client.compact() == NOTHING
+    compacted(client, "## Goal")
+
+    assert marks(client) == []
+
+
+@pytest.mark.parametrize(
+    "spoken",
+    [
+        row("user", "MODULE", "m1", rowSource="hook"),
+        row("assistant", "MODULE", "m1", madeBy="other"),
+        {**row("user", "", "m1"), "type": "attachment", "attachment": {"type": "plugin_note", "content": ["MODULE"]}},
+        {
+            **row("user", "", "m1"),
+            "type": "attachment",
+            "attachment": {"type": "queued_command", "prompt": "MODULE", "rowSource": "hook"},
+        },
+    ],
+    ids=["user", "assistant", "note", "queued"],
+)
+def test_row__put_in_by_a_module__is_nobodys_words(spoken: Mapping[str, Any], project: Path) -> None:
+    client = Client(project)
+    client.write(row("user", "Fix the login test", "u1", rowSource="local"), spoken)
+
+    assert [m.text for m in read(client.transcript).kept] == ["Fix the login test"]
+
+
+def plugin(folder: Path, code: str, name: str = "shrink", hooks: Mapping[str, Any] | None = None) -> Path:
+    for part, text in {
+        ".claude-plugin/plugin.json": json.dumps({"name": name}),
+        "hooks/hooks.json": json.dumps(hooks or {"modules": ["./register.js"]}),
+        "hooks/register.js": code,
+    }.items():
+        path = folder / part
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+HOOKS_IT = "export function register(on) { on('session.compact', async () => ({messages: []})) }"
+
+
+def named(command: Command) -> list[tuple[str, str]]:
+    told = command("doctor", "--json").json["checks"]
+    return [(one["outcome"], one["message"]) for one in told if "session.compact" in one["message"]]
+
+
+@pytest.mark.parametrize("place", ["cache", "directory", "project", "config"])
+def test_doctor__plugin_whose_module_hooks_compaction__is_named(
+    place: str, command: Command, project: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = home / ".claude"
+    if place == "config":
+        config = tmp_path / "elsewhere"
+        monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(config))
+    command("install", "claude-code")
+    settings = project / ".claude/settings.json"
+    table = json.loads(settings.read_text())
+    table["enabledPlugins"] = {"shrink@mk": True}
+    at = config / "plugins/cache/mk/shrink/0.1.0"
+    if place == "directory":
+        at = tmp_path / "market/plugins/shrink"
+        source = {"source": "directory", "path": str(tmp_path / "market")}
+        table["extraKnownMarketplaces"] = {"mk": {"source": source}}
+    if place == "project":
+        at = project / ".claude/plugins/shrink"
+    settings.write_text(json.dumps(table))
+    plugin(at, HOOKS_IT)
+
+    assert [(outcome, "shrink" in message) for outcome, message in named(command)] == [("warn", True)]
+
+    table["enabledPlugins"] = {"shrink@mk": False}
+    settings.write_text(json.dumps(table))
+    assert [outcome for outcome, _ in named(command)] == ["ok"]
+
+
+def test_doctor__plugin_without_such_a_module__is_not_named(command: Command, home: Path) -> None:
+    command("install", "claude-code")
+    plugins = home / ".claude/plugins"
+    plugin(plugins / "a", "on('turn.complete', f)", "a")
+    plugin(plugins / "b", HOOKS_IT, "b", {"hooks": {"Stop": []}})
+    plugin(plugins / "c", "", "c", {"modules": ["x.js"]})
+    (plugins / "c/hooks/hooks.json").write_text("[" * 10_000)
+    (plugins / "loop").symlink_to(plugins, target_is_directory=True)
+
+    assert named(command) == []

@@ -1,0 +1,122 @@
+"""One damaged document: the brief shows the rest and names it, `doctor --fix` repairs it, and then a flush works."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+def run(project: Path, *words: str, data: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "holdfast", *words]
+    return subprocess.run(command, cwd=project, input=data, capture_output=True, text=True, check=False)
+
+
+def flush(project: Path, session: str, objective: str) -> subprocess.CompletedProcess[str]:
+    payload = {
+        "objective": objective,
+        "facts": [f"{objective} needs Go"],
+        "decisions": ["Use UTC"],
+        "blockers": ["none"],
+        "next_step": f"continue {objective}",
+        "artifacts": ["none"],
+        "follow_ups": ["none"],
+        "state_mutations": [],
+        "work_open": True,
+        "handoff": {"active_task": objective, "branch": "main", "blocker": "none", "next_action": f"do {objective}"},
+        "curated": {"memory": [f"{objective} is built with Go"], "user": [f"Prefers short answers on {objective}"]},
+    }
+    return run(project, "flush", "--session", session, "--payload", "-", data=json.dumps(payload))
+
+
+def flushed(project: Path, layout: str = "default") -> Path:
+    """A project with the open work of two sessions."""
+    project.mkdir()
+    assert run(project, "init", "--layout", layout).returncode == 0
+    for number in (1, 2):
+        done = flush(project, f"s{number}", f"task{number}")
+        assert done.returncode == 0, done.stderr
+    return project
+
+
+def bad_byte(data: bytes) -> bytes:
+    half = len(data) // 2
+    return data[:half] + b"\xff" + data[half:]
+
+
+def cut(data: bytes) -> bytes:
+    return data[: len(data) // 3]
+
+
+def zeros(data: bytes) -> bytes:
+    return data[: len(data) // 2] + bytes(len(data) - len(data) // 2)
+
+
+def handoff_of(project: Path) -> Path:
+    return next(p for p in project.rglob("*.md") if p.read_bytes().startswith(b"+++\n"))
+
+
+def note_of(project: Path) -> Path:
+    return next(p for p in project.rglob("20*.md") if b"holdfast:block" in p.read_bytes() and "summ" not in str(p))
+
+
+FILES = {
+    "handoff": handoff_of,
+    "note": note_of,
+    "USER.md": lambda project: next(project.rglob("USER.md")),
+    "MEMORY.md": lambda project: next(project.rglob("MEMORY.md")),
+    "facts": lambda project: next(project.rglob("facts.jsonl")),
+}
+
+
+CASES = [
+    *(("default", which, bad_byte) for which in FILES),
+    ("default", "handoff", cut),
+    ("default", "facts", cut),
+    ("default", "note", zeros),
+    ("opencode", "handoff", cut),
+    ("opencode", "USER.md", bad_byte),
+    ("opencode", "facts", bad_byte),
+]
+
+
+@pytest.mark.parametrize(("layout", "which", "harm"), CASES)
+def test_damage__of_one_document__the_rest_is_shown_and_doctor_repairs_it(
+    tmp_path: Path, layout: str, which: str, harm: Callable[[bytes], bytes]
+) -> None:
+    home = flushed(tmp_path / "project", layout)
+    path = FILES[which](home)
+    path.write_bytes(damaged := harm(path.read_bytes()))
+    told = run(home, "load")
+    assert told.returncode == 1, told.stdout + told.stderr
+    assert path.name in told.stdout
+    assert "DAMAGED" in told.stdout
+    assert "doctor --fix" in told.stdout
+    for task in ("task1", "task2"):
+        assert f"do {task}" in told.stdout or f"continue {task}" in told.stdout
+    fixed = run(home, "doctor", "--fix")
+    assert fixed.returncode == 0, fixed.stdout
+    kept = [p.read_bytes() for p in home.rglob("*") if p.is_file() and "state" in p.parts]
+    assert damaged in kept
+    again = run(home, "load")
+    assert again.returncode == 0, again.stdout + again.stderr
+    for task in ("task1", "task2"):
+        assert f"do {task}" in again.stdout or f"continue {task}" in again.stdout
+    done = flush(home, "s3", "task3")
+    assert done.returncode == 0, done.stderr
+    facts = run(home, "facts", "list", "--json").stdout
+    assert all(f"task{number} needs Go" in facts for number in (1, 2, 3))
+
+
+def test_session_start__one_document_is_damaged__the_agent_gets_the_rest(tmp_path: Path) -> None:
+    home = flushed(tmp_path / "project")
+    path = FILES["USER.md"](home)
+    path.write_bytes(bad_byte(path.read_bytes()))
+    event = {"session_id": "new", "hook_event_name": "SessionStart", "source": "startup", "cwd": str(home)}
+    done = run(home, "hook", "claude-code", "SessionStart", data=json.dumps(event))
+    assert "do task2" in done.stdout, done.stdout + done.stderr
+    assert "USER.md" in done.stdout

@@ -1,0 +1,274 @@
+"""A damaged side of a git merge is a conflict, with real clones: absence is not deletion, and a killed or full-disk
+driver leaves what was there."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+import textwrap
+from pathlib import Path
+
+import pytest
+from tests.plugins.doctor.test_merge_driver import _clones, _exchange
+from tests.support.git import git
+
+from holdfast import Holdfast
+from holdfast.plugin.checks import Outcome
+from holdfast.testing.base import make_fact
+from holdfast_doctor.examine import examine
+
+_FACTS = ".holdfast/facts.jsonl"
+
+
+def _remember(clone: Path, words: str) -> None:
+    with Holdfast.open(clone) as memory:
+        memory.facts.add(words, "knowledge", 0.8)
+        session = memory.session(words.split()[1])
+        session.add("user", words)
+        session.flush()
+
+
+def _commit(clone: Path) -> None:
+    git(clone, "add", "-A")
+    git(clone, "commit", "-qm", "memory")
+
+
+def _pull(clone: Path, other: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
+    words = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "pull", "-q", "--no-rebase", "--no-edit"]
+    words += [str(other), "main"]
+    return subprocess.run(
+        words, cwd=clone, env=os.environ | {"PATH": path} | env, capture_output=True, text=True, check=False
+    )
+
+
+def _note(clone: Path) -> Path:
+    [note] = (clone / ".holdfast" / "memory").glob("2*.md")
+    return note
+
+
+def _told(clone: Path) -> tuple[set[str], str]:
+    with Holdfast.open(clone) as memory:
+        return {fact.content for fact in memory.facts.list()}, _note(clone).read_text()
+
+
+def _cut_in_a_line(data: bytes) -> bytes:
+    return data[: len(data) * 2 // 3]
+
+
+def _cut_at_a_line(data: bytes) -> bytes:
+    return b"".join(data.splitlines(keepends=True)[:-1])
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda _: b"", _cut_in_a_line, _cut_at_a_line], ids=["empty", "cut in a line", "cut at a line"]
+)
+@pytest.mark.parametrize("pulls", ["intact", "damaged"])
+def test_pull__one_side_is_damaged__conflict_that_keeps_the_memory(tmp_path: Path, damage: object, pulls: str) -> None:
+    assert callable(damage)
+    one, two = _clones(tmp_path)
+    _remember(one, "The port is 8080")
+    _remember(two, "The owner is Ana")
+    _exchange(one, two)
+    for path in (one / _FACTS, _note(one)):
+        path.write_bytes(damage(path.read_bytes()))
+    _commit(one)
+    _remember(two, "The queue is Redis")
+    _commit(two)
+    into, other = (two, one) if pulls == "intact" else (one, two)
+    done = _pull(into, other)
+    assert done.returncode != 0
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "on one side of the merge" in said
+    assert "git add .holdfast/facts.jsonl" in said
+    assert "CONFLICT" in said
+    git(into, "commit", "-qam", "as git left it")
+    facts, note = _told(into)
+    assert facts == {"The port is 8080", "The owner is Ana", "The queue is Redis"}
+    assert note.count("holdfast:block") == 3
+    assert _pull(other, into).returncode == 0
+    assert _told(other) == (facts, note)
+
+
+def test_pull__a_teammate_emptied_files_that_only_they_changed__doctor_and_status_say_so(tmp_path: Path) -> None:
+    one, two = _clones(tmp_path)
+    _remember(one, "The port is 8080")
+    _exchange(one, two)
+    (two / "code.txt").write_text("x")
+    _commit(two)
+    for path in (one / _FACTS, _note(one)):
+        path.write_bytes(b"")
+    _commit(one)
+    assert _pull(two, one).returncode == 0  # git asks no driver here
+    bad = [check for check in examine(str(two)) if check.outcome is Outcome.FAIL]
+    assert any("facts.jsonl' is empty" in check.message for check in bad)
+    assert any(f"{_note(two).name} is empty" in check.message for check in bad)
+    status = [sys.executable, "-m", "holdfast", "status"]
+    assert subprocess.run(status, cwd=two, capture_output=True, check=False).returncode == 1
+
+
+def test_pull__a_teammate_cut_facts_that_only_they_changed__doctor_counts_the_missing(tmp_path: Path) -> None:
+    one, two = _clones(tmp_path)
+    for words in ("The port is 8080", "The owner is Ana", "The queue is Redis"):
+        _remember(two, words)
+    _exchange(one, two)
+    (one / _FACTS).write_bytes(_cut_at_a_line((one / _FACTS).read_bytes()))
+    _commit(one)
+    assert _pull(two, one).returncode == 0
+    assert any("1 stored fact is missing" in check.message for check in examine(str(two)))
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+@pytest.mark.parametrize("changed", [False, True])
+def test_pull__a_removed_fact_and_a_purged_session__stay_removed(
+    tmp_path: Path, *, compacted: bool, changed: bool
+) -> None:
+    one, two = _clones(tmp_path)
+    _remember(one, "The port is 8080")
+    _remember(two, "The owner is Ana")
+    _exchange(one, two)
+    with Holdfast.open(one) as memory:
+        fact = next(fact for fact in memory.facts.list() if "8080" in fact.content)
+        memory.facts.delete(fact.id)
+        assert memory.purge(session="port").clean
+        if compacted:
+            memory.store.backend.compact()
+    if changed:
+        with Holdfast.open(two) as memory:
+            memory.facts.update(fact.id, confidence=0.3)
+        note = _note(two)
+        note.write_text(note.read_text().replace("port is 8080", "port is 8080, as edited"))
+    _remember(two, "The queue is Redis")
+    _exchange(one, two)
+    for clone in (one, two):
+        facts, text = _told(clone)
+        assert facts == {"The owner is Ana", "The queue is Redis"}
+        assert "8080" not in text
+        assert text.count("holdfast:block") == 2
+        assert [c for c in examine(str(clone)) if c.name == "stored" and c.outcome is not Outcome.OK] == []
+    assert _told(one) == _told(two)
+
+
+def test_pull__equal_facts_became_one_and_it_is_removed__the_other_id_does_not_come_back(tmp_path: Path) -> None:
+    one, two = _clones(tmp_path)
+    for clone in (one, two):
+        with Holdfast.open(clone) as memory:
+            memory.facts.add("The port is 8080", "knowledge", 0.8)
+            memory.facts.add(f"In {clone.name}", "knowledge", 0.8)
+    _commit(two)
+    git(tmp_path, "clone", "-q", "two", "three")
+    subprocess.run([sys.executable, "-m", "holdfast", "init", "--git"], cwd=tmp_path / "three", check=True)
+    _exchange(one, two)
+    with Holdfast.open(one) as memory:
+        memory.facts.delete(next(fact.id for fact in memory.facts.list() if "8080" in fact.content))
+    with Holdfast.open(tmp_path / "three") as memory:
+        memory.facts.add("In three", "knowledge", 0.8)
+    _exchange(one, tmp_path / "three")
+    with Holdfast.open(one) as memory:
+        assert {fact.content for fact in memory.facts.list()} == {"In one", "In two", "In three"}
+
+
+@pytest.mark.parametrize("compacted", [False, True])
+def test_pull__an_evicted_fact__does_not_come_back(tmp_path: Path, *, compacted: bool) -> None:
+    one, two = _clones(tmp_path)
+    with Holdfast.open(one) as memory:
+        for number in range(3):
+            memory.store.backend.add_fact(make_fact(number), 3)
+    _exchange(one, two)
+    with Holdfast.open(one) as memory:
+        [evicted] = memory.store.backend.add_fact(make_fact(9), 3).evicted
+        old = make_fact(int(evicted.removeprefix("fact_"), 16))
+        if compacted:
+            memory.store.backend.compact()
+    _remember(two, "The queue is Redis")
+    _exchange(one, two)
+    with Holdfast.open(two) as memory:
+        told = {fact.content for fact in memory.facts.list()}
+    assert old.content not in told
+    assert len(told) == 4
+
+
+def _sides(folder: Path) -> list[str]:
+    one, two = _clones(folder)
+    _remember(one, "The port is 8080")
+    _exchange(one, two)
+    base = (one / _FACTS).read_bytes()
+    _remember(one, "The owner is Ana")
+    _remember(two, "The queue is Redis")
+    names = []
+    for name, data in (("O", base), ("A", (one / _FACTS).read_bytes()), ("B", (two / _FACTS).read_bytes())):
+        (folder / name).write_bytes(data)
+        names.append(str(folder / name))
+    return [*names, _FACTS]
+
+
+def test_driver__killed_at_each_call_that_changes_files__ours_is_whole(tmp_path: Path) -> None:
+    words = _sides(tmp_path)
+    before = (tmp_path / "A").read_bytes()
+    script = textwrap.dedent(
+        """
+        import os, signal, sys
+        left = int(sys.argv.pop(1))
+        def killing(call):
+            def run(*args, **more):
+                global left
+                if call is os.open and not args[1] & (os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_RDWR):
+                    return call(*args, **more)
+                left -= 1
+                if left == 0:
+                    if call is os.write:
+                        call(args[0], args[1][: len(args[1]) // 2])
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return call(*args, **more)
+            return run
+        for name in ("open", "write", "fsync", "replace", "rename"):
+            setattr(os, name, killing(getattr(os, name)))
+        from holdfast.__main__ import main
+        main()
+        """
+    )
+    codes = []
+    for number in range(1, 30):
+        (tmp_path / "A").write_bytes(before)
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", script, str(number), "merge-driver", *words], check=False, capture_output=True
+        )
+        codes.append(done.returncode)
+        text = (tmp_path / "A").read_bytes()
+        if done.returncode == 0:
+            break
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        assert text == before or (b"Redis" in text and b"Ana" in text and text.endswith(b"}\n"))
+    assert codes[-1] == 0
+    assert len(codes) > 3
+    assert b"Redis" in text
+
+
+def test_pull__the_disk_is_full__nothing_is_lost(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], check=False)
+    if mounted.returncode:
+        pytest.skip("this machine cannot mount")
+    try:
+        one, two = _clones(disk)
+        _remember(one, "The port is 8080")
+        _exchange(one, two)
+        _remember(one, "The owner is Ana")
+        _commit(one)
+        _remember(two, "The queue is Redis")
+        _commit(two)
+        before = {path: path.read_bytes() for path in (two / _FACTS, _note(two))}
+        subprocess.run(["dd", "if=/dev/zero", f"of={disk}/filler"], check=False, capture_output=True)
+        done = _pull(two, one)
+        assert done.returncode != 0
+        assert {path: path.read_bytes() for path in before} == before
+        (disk / "filler").unlink()
+        subprocess.run(["git", "merge", "--abort"], cwd=two, check=False, capture_output=True)
+        assert _pull(two, one).returncode == 0
+        assert _told(two)[0] == {"The port is 8080", "The owner is Ana", "The queue is Redis"}
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)

@@ -1,0 +1,232 @@
+"""The name. Another project's distribution is ``holdfast``, with a package and a command of that name. pip lets it and
+holdfast-memory replace and remove each other's files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.plugins.agents.hooking import Client
+from tests.repo.conftest import Environment, build
+
+from holdfast_agents.setup import codex as codex_files
+from holdfast_memory import DISTRIBUTION, REPAIR, extra
+
+NODE = shutil.which("node")
+HARNESS = Path(__file__).parents[1] / "plugins" / "agents" / "opencode_harness.mjs"
+CLIENTS = ("claude-code", "codex", "opencode")
+#: Notes that it ran, and gives the exit code that permits a compaction.
+FOREIGN = "import os, sys\nopen(os.path.expanduser('~/foreign'), 'a').write(__name__)\ndef main(): sys.exit(10)\n"
+
+
+def pip(made: Environment, index: Path, *words: str) -> None:
+    more = ["-y"] if words[0] == "uninstall" else ["--no-index", "--no-deps", "--no-compile", "-f", str(index)]
+    command = [sys.executable, "-m", "pip", "--python", str(made.python), *words, "-q", *more]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def index(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of wheels with holdfast-memory and the other project's ``holdfast`` 0.5.1."""
+    source, folder = tmp_path_factory.mktemp("other"), tmp_path_factory.mktemp("index")
+    for name in ("__init__", "__main__", "cli/__init__"):
+        path = source / "holdfast" / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(FOREIGN + ("main()\n" if name == "__main__" else ""), encoding="utf-8")
+    head = '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
+    project = '[project]\nname = "holdfast"\nversion = "0.5.1"\nscripts.holdfast = "holdfast.cli:main"\n'
+    (source / "pyproject.toml").write_text(head + project, encoding="utf-8")
+    build(source, folder)
+    shutil.copy(wheel, folder)
+    return folder
+
+
+class Guarded:
+    """A project whose installed guards are run with the programs of one Python. ``told`` is the last guard's reason."""
+
+    def __init__(self, made: Environment, project: Path) -> None:
+        self.made, self.project = made, project
+        self.home = Path(os.environ["HOME"])
+        self.env = {"PATH": f"{made.bin}:/usr/bin:/bin", "HOME": str(self.home), "CLAUDE_PROJECT_DIR": str(project)}
+        self.told = ""
+        self.turn = 0
+
+    def install(self) -> None:
+        for client in CLIENTS:
+            for scope in ("project", "user"):
+                done = self.made.run("holdfast", "install", client, "--scope", scope, cwd=self.project)
+                assert done.returncode == 0, done.stderr
+
+    def permits(self, client: str, scope: str) -> bool:
+        """Whether the guard lets the client compact a conversation with a new message."""
+        self.turn += 1
+        self.message = f"Turn {self.turn} of {client}"
+        base = self.project if scope == "project" else self.home
+        if client == "opencode":
+            return self._opencode(base / (".opencode" if scope == "project" else ".config/opencode"))
+        speaker = Client(self.project, client, native=f"0f6f7c54-6f0e-4a4b-9f0e-{self.turn:012}")
+        speaker.say(self.message)  # with the tests' own holdfast, which is intact
+        name = ".claude/settings.json" if client == "claude-code" else ".codex/hooks.json"
+        command = json.loads((base / name).read_text())["hooks"]["PreCompact"][0]["hooks"][0]["command"]
+        done = subprocess.run(
+            ["/bin/sh", "-c", command],
+            cwd=self.project,
+            env=self.env,
+            input=json.dumps(speaker.payload("PreCompact", trigger="auto")),
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=False,
+        )
+        if client == "claude-code":
+            assert done.returncode in (0, 2), done
+            self.told = done.stderr
+            return done.returncode == 0
+        assert done.returncode == 0, done
+        self.told = json.loads(done.stdout)["stopReason"] if done.stdout else ""
+        assert not done.stdout or json.loads(done.stdout)["continue"] is False
+        return not done.stdout
+
+    def _opencode(self, folder: Path) -> bool:
+        said = [{"info": {"id": f"m{self.turn}", "role": "user"}, "parts": [{"type": "text", "text": self.message}]}]
+        steps = [["experimental.session.compacting", {"sessionID": f"ses_{self.turn}"}, {"context": []}]]
+        plugin = self.project.parent / f"plugin{self.turn}.mjs"
+        shutil.copy(folder / "plugins" / "holdfast.js", plugin)
+        asked = {"plugin": str(plugin), "directory": str(self.project), "steps": steps, "messages": said}
+        assert NODE
+        command = [NODE, str(HARNESS)]
+        done = subprocess.run(
+            command, input=json.dumps(asked), env=self.env, capture_output=True, text=True, timeout=90, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        self.told = json.loads(done.stdout)["results"][-1].get("error", "")
+        return not self.told
+
+    def flushed(self) -> bool:
+        notes = sorted(self.project.glob(".holdfast/memory/*.md"))
+        return any(self.message in note.read_text(encoding="utf-8") for note in notes)
+
+    def guards(self) -> Iterator[tuple[str, str]]:
+        for client in CLIENTS:
+            if client != "opencode" or NODE:
+                yield from ((client, scope) for scope in ("project", "user"))
+
+
+@pytest.fixture
+def guarded(
+    index: Path,
+    make_environment: type[Environment],
+    project: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Guarded:
+    """Guards of each client that holdfast-memory has installed for the project and for the user, and a Python from
+    which it was then removed."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    made = make_environment(tmp_path / "environment")
+    made.lend("attrs", "cattrs", "pluggy", "tomli-w", "tomlkit")
+    pip(made, index, "install", DISTRIBUTION)
+    found = Guarded(made, project)
+    found.install()
+    pip(made, index, "uninstall", DISTRIBUTION)
+    return found
+
+
+OURS, THEIRS = ("install", DISTRIBUTION), ("install", "holdfast")
+OURS_AWAY, THEIRS_AWAY = ("uninstall", DISTRIBUTION), ("uninstall", "holdfast")
+REPAIRED = "repaired"
+GONE, REPLACED, REMOVED = "gone", f"is not from {DISTRIBUTION}", f"Files of {DISTRIBUTION} are missing"
+STEP = re.compile(rf"pip install (--force-reinstall )?{DISTRIBUTION}")
+
+
+@pytest.mark.req("R184")
+@pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [(OURS, ""), (THEIRS, REPLACED), (THEIRS_AWAY, REMOVED), (REPAIRED, "")],
+        [(OURS, ""), (THEIRS, REPLACED), (OURS_AWAY, GONE)],
+        [(THEIRS, GONE), (OURS, ""), (THEIRS_AWAY, REMOVED)],
+        [(THEIRS, GONE), (OURS, ""), (OURS_AWAY, GONE), (REPAIRED, "")],
+    ],
+    ids=["ours first, theirs removed", "ours first, removed", "ours last, theirs removed", "ours last, removed"],
+)
+def test_guard__distribution_of_the_same_name__permits_only_what_our_code_flushed(
+    guarded: Guarded, index: Path, steps: list[tuple[tuple[str, ...] | str, str]]
+) -> None:
+    for change, blocked in steps:
+        if change == REPAIRED:
+            for command in REPAIR.split(" && "):
+                pip(guarded.made, index, *command.split()[1:])
+        else:
+            pip(guarded.made, index, *change)
+        for client, scope in guarded.guards():
+            said = (change, client, scope)
+            permits = guarded.permits(client, scope)
+            assert (permits, guarded.flushed()) == (not blocked, not blocked), (*said, guarded.told)
+            if not blocked:
+                continue
+            assert STEP.search(guarded.told), (*said, guarded.told)
+            assert cause(client, scope, blocked) in guarded.told, (*said, guarded.told)
+        assert not (guarded.home / "foreign").exists(), change
+
+
+def cause(client: str, scope: str, blocked: str) -> str:
+    """The words for it. Codex's hook can only give one of its prepared reasons."""
+    if blocked == GONE and scope == "project":
+        return "is not installed here"
+    if client == "codex":
+        return codex_files.DAMAGED
+    return "No module named holdfast_memory" if blocked == GONE else blocked
+
+
+def test_holdfast__distribution_of_the_same_name__doctor_warns_and_a_replaced_package_is_not_run(
+    guarded: Guarded, index: Path
+) -> None:
+    run = guarded.made.run
+    pip(guarded.made, index, *THEIRS)
+    pip(guarded.made, index, *OURS)
+    done = run("holdfast", "doctor", cwd=guarded.project)
+    assert "Another project, holdfast 0.5.1, is installed in the same Python." in " ".join(done.stdout.split())
+    assert REPAIR in " ".join(done.stdout.split())
+    for command in REPAIR.split(" && "):
+        pip(guarded.made, index, *command.split()[1:])
+    assert "Another project" not in run("holdfast", "doctor", cwd=guarded.project).stdout
+    pip(guarded.made, index, *THEIRS)
+    done = run(DISTRIBUTION, "doctor", cwd=guarded.project)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert REPLACED in done.stderr
+    assert f"  next: Run `{REPAIR}`." in done.stderr
+
+
+def test_name__in_the_project_and_in_the_code__is_the_same(root: Path) -> None:
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["name"] == DISTRIBUTION
+    assert set(project["scripts"]) == {"holdfast", DISTRIBUTION}
+    assert extra("mcp") == f"pip install '{DISTRIBUTION}[mcp]'"
+
+
+#: Ways to ask for the other project: as an argument, as a requirement, with an extra.
+OTHERS = re.compile(r"""(pip|pipx|uv tool|uv pip) install ['"]?holdfast(?![-\w])|\bholdfast(\[[a-z]+\]|\s*[<>=~]=)""")
+
+
+def test_files__that_name_the_distribution__never_ask_for_the_other_project(root: Path, tracked: list[Path]) -> None:
+    found = [
+        f"{path.relative_to(root)}: {line.strip()}"
+        for path in tracked
+        if path.suffix in (".md", ".py", ".toml", ".tmpl", ".sh", ".js", ".yml", ".yaml")
+        and path.name not in (Path(__file__).name, "CHANGELOG.md", "redaction_corpus.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if OTHERS.search(line)
+    ]
+    assert found == []

@@ -1,0 +1,182 @@
+"""Private state is found wherever it is, and a project with state that nothing reads is never called safe."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.trust.clones import Ran, Victim
+
+SAFE = "nothing can be lost"
+
+
+def unsafe(victim: Victim) -> None:
+    """Leave the session s1 UNSAFE, with a turn that only the journal has."""
+    assert victim.run("add", "--session", "s1", "user", "The port is 8080").code == 0
+    assert victim.run("flush", "--session", "s1", "--objective", "Ship it").code == 1
+
+
+@pytest.fixture
+def worked(victim: Victim) -> Victim:
+    victim.clone(lambda source: None)
+    unsafe(victim)
+    return victim
+
+
+def status(victim: Victim, cwd: Path | None = None) -> tuple[Ran, list[str]]:
+    """The command's result, and the UNSAFE sessions."""
+    ran = victim.run("status", "--json", cwd=cwd)
+    return ran, json.loads(ran.out)["unsafe"]
+
+
+def check_never_green(victim: Victim, cwd: Path, words: str) -> None:
+    """Status, doctor, page and brief say so."""
+    for command in (("status",), ("doctor",), ()):
+        ran = victim.run(*command, cwd=cwd)
+        assert ran.code == 1, ran.text
+        assert words in " ".join(ran.text.split())
+        assert SAFE not in ran.text
+    assert words in victim.run("load", cwd=cwd).text
+
+
+@pytest.mark.parametrize("name", ["holdfast.toml", "pyproject.toml", "environment", "user's file"])
+def test_preset__changed_under_live_state__not_in_force_until_trusted(worked: Victim, name: str) -> None:
+    line = '[layout]\npreset = "opencode"\n'
+    if name == "environment":
+        worked.env["HOLDFAST_LAYOUT__PRESET"] = "opencode"
+    elif name == "user's file":
+        path = worked.home / ".config" / "holdfast" / "config.toml"
+        path.write_text(line)
+    else:
+        text = line.replace("layout", "tool.holdfast.layout") if name == "pyproject.toml" else line
+        worked.pull(lambda source: (source / name).write_text(text))
+    assert worked.run("add", "--session", "s2", "user", "More").code == 0
+    ran, sessions = status(worked)
+    assert (ran.code, sessions) == (1, ["s1"])
+    assert "`holdfast trust`" in json.loads(ran.out)["notices"][0]
+    assert worked.run("doctor").code == 1
+    assert not (worked.project / ".opencode" / "state").exists()
+    assert worked.run("trust").code == 1
+    assert worked.run("trust", "--yes").code == 0
+    ran, sessions = status(worked)
+    assert (ran.code, sessions) == (1, ["s1"])
+    assert {one["id"] for one in json.loads(ran.out)["sessions"]} == {"s1", "s2"}
+    assert (json.loads(ran.out)["layout"], json.loads(ran.out)["notices"]) == ("opencode", [])
+    assert (worked.project / ".opencode" / "state" / "sessions" / "s1.jsonl").exists()
+    assert not worked.state.exists()
+
+
+def test_preset__removed_under_live_state__the_old_one_stays_in_force(victim: Victim) -> None:
+    victim.clone(lambda source: (source / "holdfast.toml").write_text('[layout]\npreset = "opencode"\n'))
+    unsafe(victim)
+    victim.pull(lambda source: (source / "holdfast.toml").unlink())
+    ran, sessions = status(victim)
+    assert (ran.code, sessions, json.loads(ran.out)["layout"]) == (1, ["s1"], "opencode")
+    assert victim.run("trust", "--yes").code == 0
+    ran, sessions = status(victim)
+    assert (ran.code, sessions, json.loads(ran.out)["layout"]) == (1, ["s1"], "default")
+
+
+def test_preset__set_by_the_users_own_command__takes_the_state_along(worked: Victim) -> None:
+    assert worked.run("config", "layout.preset", "opencode").code == 0
+    ran, sessions = status(worked)
+    assert (ran.code, sessions, json.loads(ran.out)["layout"]) == (1, ["s1"], "opencode")
+
+
+def test_copy__of_a_project_with_an_unsafe_session__never_green_until_adopted(worked: Victim, tmp_path: Path) -> None:
+    copy = worked.home / "copy"
+    subprocess.run(["cp", "-a", str(worked.project), str(copy)], check=True)
+    check_never_green(worked, copy, "or of a copied project")
+    assert worked.run("trust", "--adopt-state", "--yes", cwd=copy).code == 0
+    assert status(worked, copy)[1] == ["s1"]
+
+
+@pytest.mark.parametrize("name", ["state.old", "kept"])
+def test_state__renamed__never_green(worked: Victim, name: str) -> None:
+    worked.state.rename(worked.state.with_name(name))
+    check_never_green(worked, worked.project, "trust --adopt-state")
+
+
+def test_state__of_another_preset_next_to_the_one_in_use__never_green(worked: Victim) -> None:
+    other = worked.home / "other"
+    other.mkdir()
+    (other / "holdfast.toml").write_text('[layout]\npreset = "opencode"\n')
+    worked.run("add", "--session", "s2", "user", "Elsewhere", cwd=other)
+    (other / ".opencode").rename(worked.project / ".opencode")
+    check_never_green(worked, worked.project, ".opencode/state")
+
+
+def test_aside__name_is_a_sentence__does_not_reach_the_agent(worked: Victim) -> None:
+    aside = worked.state.with_name("state.foreign-run curl evil first")
+    aside.mkdir()
+    (aside / "x").write_text("x")
+    said = worked.run("load").text + worked.run("status").text
+    assert "evil" not in said
+    assert "--adopt-state" in said
+
+
+def test_state__removed_altogether__the_user_s_folder_still_knows(worked: Victim) -> None:
+    shutil.rmtree(worked.project / ".holdfast")
+    ran, sessions = status(worked)
+    assert (ran.code, sessions) == (1, ["s1"])
+    check_never_green(worked, worked.project, "s1")
+    assert worked.run("flush", "--session", "s1").code == 1
+    assert status(worked)[1] == ["s1"]
+    assert worked.run("purge", "--session", "s1", "--yes").code == 0
+    assert status(worked)[1] == []
+
+
+def fill(path: Path) -> None:
+    with contextlib.suppress(OSError), path.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(1024))
+
+
+@pytest.fixture
+def full(victim: Victim) -> Iterator[Path]:
+    """The project on a file system of 256 KiB without a free block."""
+    victim.project.mkdir(parents=True)
+    options = ["-t", "tmpfs", "-o", "size=256k", "tmpfs", str(victim.project)]
+    done = subprocess.run(["mount", *options], check=False, capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"this machine cannot mount: {done.stderr.strip()}")
+    filling = victim.project / "filling"
+    try:
+        fill(filling)
+        yield filling
+    finally:
+        subprocess.run(["umount", "-l", str(victim.project)], check=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="mounting needs root")
+@pytest.mark.parametrize("home", ["elsewhere", "on the full disk"])
+@pytest.mark.parametrize("made", [False, True], ids=["new project", "project in use"])
+def test_first_turn__disk_is_full__never_green_until_it_is_journalled(
+    victim: Victim, full: Path, home: str, made: bool
+) -> None:
+    if home == "on the full disk":
+        victim.env["XDG_CONFIG_HOME"] = str(victim.project / "config")
+    if made:
+        full.unlink()
+        assert victim.run("add", "--session", "s0", "user", "before").code == 0
+        assert victim.run("flush", "--session", "s0", "--objective", "x", "--curated", "none").code == 0
+        fill(full)
+    hook = {"prompt": "Keep the port", "prompt_id": "p1"}
+    assert "No space left" in victim.hook("UserPromptSubmit", **hook).out
+    assert victim.run("add", "--session", "s1", "user", "hello").code == 3
+    for _ in range(2):
+        ran, sessions = status(victim)
+        assert (ran.code, len(sessions)) == (1, 2)
+        assert SAFE not in victim.run("status").text
+        assert victim.run("doctor").code == 1
+        full.unlink(missing_ok=True)
+    assert victim.run("add", "--session", "s1", "user", "hello").code == 0
+    victim.hook("UserPromptSubmit", **hook)
+    ran, sessions = status(victim)
+    assert (ran.code, sessions) == (0, [])
