@@ -25,8 +25,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast_dream.grounding import Grounded, ground
-from holdfast_dream.quoting import quotations
+from holdfast_app.dream.grounding import Grounded, ground
+from holdfast_app.dream.quoting import quotations
 
 DATA = Path(__file__).parent.parent / "tests" / "data" / "grounding"
 ROUNDS = DATA.parent / "grounding_rounds"
@@ -90,7 +90,7 @@ def with_judge(plugin: str) -> Counter[tuple[str, str]]:
     """The number of lines of the rounds ``first`` and ``second`` by label and by who decided: "words accept", "judge
     accepts", "judge refuses", "words refuse"."""
     from holdfast import Holdfast
-    from holdfast_dream.grounding import judging
+    from holdfast_app.dream.grounding import judging
 
     count: Counter[tuple[str, str]] = Counter()
     for path in sorted(ROUNDS.glob("*.toml")):

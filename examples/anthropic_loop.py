@@ -17,7 +17,7 @@ from anthropic import Anthropic
 from anthropic.tools import BetaAbstractMemoryTool, ToolError
 
 from holdfast import FlushRefused, Holdfast
-from holdfast_memorytool import MemoryTool
+from holdfast_app.memorytool import MemoryTool
 
 SESSION = "anthropic-loop"
 MAX_TOKENS = 60  # of the context; tiny, so that the example compacts

@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from holdfast.cli.args import add_json, examples
-from holdfast.cli.problem import UsageError
-from holdfast.cli.terminal import Term
+from holdfast_cli.args import add_json, examples
+from holdfast_cli.problem import UsageError
+from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
     from holdfast_gitea.backend import GiteaBackend

@@ -13,12 +13,12 @@ from datetime import datetime
 from typing import Final
 
 from holdfast.text.plain import one_line
+from holdfast_app.outbox.forge import Activity
 from holdfast_gitea import marker
 from holdfast_gitea.wire import history
 from holdfast_gitea.wire.client import Repo
 from holdfast_gitea.wire.faults import Absent, Closed
 from holdfast_gitea.wire.models import Comment, Event, Issue, Review
-from holdfast_outbox.forge import Activity
 
 #: Issues and pull requests whose timeline is read, the newest first. Of others only the list's events are shown.
 MOST_DETAILED: Final = 50

@@ -21,16 +21,16 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from holdfast.config.keyless import check_table
 from holdfast.errors import ConfigError, NotFound, StorageError, TryLater
 from holdfast.hooks import hookimpl
-from holdfast_outbox.forge import Activity, Forge, Post
+from holdfast_app.outbox.forge import Activity, Forge, Post
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.models import Evidence, Payload, Receipt, StateMutation
     from holdfast.plugin.discovery import PluginContext
+    from holdfast_app.outbox.outbox import Item
     from holdfast_gitea.references import Target
     from holdfast_gitea.wire.client import Gitea
-    from holdfast_outbox.outbox import Item
 
 #: Seconds for one wait, and for one call with its tries. A flush must not be delayed, and the outbox loses nothing.
 TIMEOUT_S: Final = 5.0
@@ -96,7 +96,7 @@ class GiteaTrail(Forge):
         ]
 
     def send(self, item: Item) -> Evidence:
-        """Add the comment unless it is there, and read it back. See :meth:`holdfast_outbox.forge.Forge.send`."""
+        """Add the comment unless it is there, and read it back. See :meth:`holdfast_app.outbox.forge.Forge.send`."""
         from holdfast.models import Evidence
         from holdfast_gitea.wire.faults import Absent, Closed, Passing
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from holdfast import Holdfast, Payload
-from holdfast_dream import memorytext
+from holdfast_app.dream import memorytext
 
 NIGHTS = 60
 FIRST = datetime(2026, 3, 2, 14, 0, tzinfo=UTC)

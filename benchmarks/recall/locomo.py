@@ -19,7 +19,7 @@ from typing import Any
 from holdfast import Holdfast
 from holdfast.config.values import Config, PluginConfig
 from holdfast.models import Message
-from holdfast_recall import vectors
+from holdfast_app.search import vectors
 
 _SESSION = re.compile(r"session_(\d+)")
 _TURN = re.compile(r"D\d+:\d+")

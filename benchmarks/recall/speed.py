@@ -22,7 +22,7 @@ from pathlib import Path
 from holdfast import Holdfast
 from holdfast.config.values import Config, PluginConfig
 from holdfast.journal.journal import Journal
-from holdfast_recall import words
+from holdfast_app.search import words
 
 _WORDS = 30_000
 _PER_SESSION = 100

@@ -1,8 +1,8 @@
-"""``python -m holdfast`` is the command line."""
+"""``python -m holdfast`` is ``python -m holdfast_memory``."""
 
 import sys
 
-from holdfast.cli import main
+from holdfast_memory.__main__ import main
 
 if __name__ == "__main__":
     sys.exit(main())

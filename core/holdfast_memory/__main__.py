@@ -19,7 +19,7 @@ def main() -> int:
     problem = _problem()
     if not problem:
         try:
-            from holdfast.cli import main as run
+            from holdfast_cli import main as run
         except ImportError as error:
             problem = f"A part of holdfast cannot be imported: {error}."
         else:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast.cli.humanize import ago
 from holdfast.journal import pastgate
 from holdfast.plugin.checks import Check, Outcome
+from holdfast.text.humanize import ago
 from holdfast.text.plain import in_one_line
 from holdfast_agents.records import heartbeat, recorded
 from holdfast_agents.setup import claude_code as claude_code_files

@@ -14,8 +14,8 @@ from holdfast.config.serde import stamp
 from holdfast.journal.journal import Journal
 from holdfast_agents import events, turns
 from holdfast_agents.events import Event
-from holdfast_message_formats.reading import mapping
-from holdfast_transcripts.rows import is_document, lines
+from holdfast_app.message_formats.reading import mapping
+from holdfast_app.transcripts.rows import is_document, lines
 
 #: Bytes to read at a transcript's end.
 _TAIL_BYTES = 4 * 1024 * 1024

@@ -18,9 +18,9 @@ from holdfast_agents import audit, bypass, turns
 from holdfast_agents.events import SILENCE, Event, Reply, refusal
 from holdfast_agents.records.follow import Followed, follow
 from holdfast_agents.records.summaries import last_summary
-from holdfast_authorship import hostile
-from holdfast_authorship.witness import Witness
-from holdfast_message_formats import summaries
+from holdfast_app.authorship import hostile
+from holdfast_app.authorship.witness import Witness
+from holdfast_app.message_formats import summaries
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

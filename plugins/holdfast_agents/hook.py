@@ -41,7 +41,7 @@ _HEAVY = frozenset({events.START, events.COMPACTING, events.COMPACTED, events.EN
 
 
 def configure(parser: ArgumentParser) -> None:
-    from holdfast.cli.args import examples
+    from holdfast_cli.args import examples
 
     parser.add_argument("client", choices=CLIENTS, metavar="CLIENT", help=", ".join(CLIENTS))
     parser.add_argument("event", nargs="?", default="", metavar="EVENT", help="the client's name for the event")
@@ -109,7 +109,7 @@ def _hook(client: str, expected: str, root: str | None, limit_s: float | None, a
     if nested.inside():
         raise SystemExit(allow)  # holdfast runs this agent as a model, so its session is not remembered
     if sys.stdin is not None and sys.stdin.isatty():
-        from holdfast.cli.problem import UsageError
+        from holdfast_cli.problem import UsageError
 
         raise UsageError(
             "`holdfast hook` reads an event as JSON from stdin. Clients run it.",

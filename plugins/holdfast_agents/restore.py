@@ -102,7 +102,7 @@ def _unwritable(memory: Holdfast, event: Event, error: Unavailable) -> Reply:
 
 def _without_store(memory: Holdfast, event: Event, error: HoldfastError) -> Reply:
     """A fallback when the store's server does not answer. It is the last brief seen on this machine, with its age."""
-    from holdfast.cli.humanize import ago
+    from holdfast.text.humanize import ago
 
     kept = memory.spool.last_brief()
     why = in_one_line(error.message)

@@ -17,8 +17,8 @@ from holdfast.journal.capture import hot_dispatch, message_record
 from holdfast.journal.journal import Journal, file_stem
 from holdfast_agents import events
 from holdfast_agents.records.digests import digest
-from holdfast_message_formats.excerpts import BACKGROUND, MAX_SAID_CHARS, clean, clip, without_injected
-from holdfast_message_formats.leaves import call_text, result_text
+from holdfast_app.message_formats.excerpts import BACKGROUND, MAX_SAID_CHARS, clean, clip, without_injected
+from holdfast_app.message_formats.leaves import call_text, result_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ SUMMARY = "serve tools and documents to an MCP client, on stdin and stdout"
 
 
 def configure(parser: ArgumentParser) -> None:
-    from holdfast.cli.args import examples
+    from holdfast_cli.args import examples
 
     parser.add_argument(
         "--session",

@@ -12,7 +12,7 @@ from holdfast.text import recall
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast_recall.hits import SearchHit
+    from holdfast_app.search.hits import SearchHit
 
 Arguments = Mapping[str, Any]
 
@@ -29,8 +29,8 @@ _DIGITS: Final = 12
 
 def search(memory: Holdfast, arguments: Arguments) -> str:
     """Hits, one line each, and how to read on. Raises: BadValue; NotFound; Unavailable."""
-    from holdfast.cli.humanize import count
-    from holdfast_sessions.lookup import resolve
+    from holdfast.text.humanize import count
+    from holdfast_app.sessions.lookup import resolve
 
     kind, session = arguments.get("kind"), arguments.get("session")
     hits = memory.search(
@@ -57,7 +57,7 @@ def search(memory: Holdfast, arguments: Arguments) -> str:
 
 
 def _line(hit: SearchHit) -> str:
-    from holdfast_sessions.lookup import short
+    from holdfast_app.sessions.lookup import short
 
     timed = hit.kind in ("turn", "fact")  # others have their document's date
     when = f" {hit.at:{'%Y-%m-%d %H:%M' if timed else '%Y-%m-%d'}}" if hit.at else ""
@@ -111,7 +111,7 @@ def _lines(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
 
 
 def _messages(memory: Holdfast, name: str, place: str, around: int) -> list[str]:
-    from holdfast_sessions.lookup import is_named, messages, resolve, short
+    from holdfast_app.sessions.lookup import is_named, messages, resolve, short
 
     try:
         session = resolve(memory, name)

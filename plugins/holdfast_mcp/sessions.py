@@ -6,10 +6,10 @@ import re
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from holdfast.cli.session_lookup import has_begun
 from holdfast.errors import BadValue
 from holdfast.gate import clean
 from holdfast.text.recall import defuse
+from holdfast_cli.session_lookup import has_begun
 
 if TYPE_CHECKING:
     from holdfast import Holdfast

@@ -68,10 +68,10 @@ def call(root: str, name: str, arguments: Arguments, caller: Caller) -> str:
 
 
 def _flush(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
-    from holdfast.cli.session_lookup import has_begun
     from holdfast.config.serde import payload_from
     from holdfast.flush import contract
     from holdfast.models import Payload
+    from holdfast_cli.session_lookup import has_begun
 
     fields = {k: v for k, v in arguments.items() if k not in ("session", "reason")}
     payload = payload_from(fields, "The flush") if fields else None
@@ -147,7 +147,7 @@ def _work(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
 
 def _remember(memory: Holdfast, arguments: Arguments, caller: Caller) -> str:
     from holdfast.models import AddOutcome
-    from holdfast_authorship.witness import REASON, Witness
+    from holdfast_app.authorship.witness import REASON, Witness
 
     if Witness(memory.services).is_hostile(arguments.get("content", "")):
         return f"Not stored: {REASON}."

@@ -20,7 +20,7 @@ _HIGHEST_PORT: Final = 65_535
 
 
 def configure(parser: ArgumentParser) -> None:
-    from holdfast.cli.args import examples, positive
+    from holdfast_cli.args import examples, positive
 
     parser.add_argument("--port", metavar="N", type=positive("port"), default=0, help="port (default: any free port)")
     parser.add_argument("--no-open", action="store_true", help="only print the link; do not start a browser")
@@ -41,8 +41,8 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Serve until Ctrl-C or until idle. Raises: PluginLoadFailed when a package is missing; UsageError; Unavailable."""
     from holdfast import Holdfast
-    from holdfast.cli.problem import UsageError
-    from holdfast.cli.terminal import Term, home_short
+    from holdfast_cli.problem import UsageError
+    from holdfast_cli.terminal import Term, home_short
 
     if args.port > _HIGHEST_PORT:
         raise UsageError(f"--port {args.port} is too high.", next_step=f"Use a port up to {_HIGHEST_PORT}.")

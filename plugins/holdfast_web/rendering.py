@@ -12,12 +12,12 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from holdfast.cli.humanize import ago, count, size
+from holdfast.text.humanize import ago, count, size
 from holdfast.text.plain import in_one_line, printable
 from holdfast_web.markdown import to_html
 
 if TYPE_CHECKING:
-    from holdfast_view.project import Project
+    from holdfast_app.view.project import Project
 
 #: The menu: path and label, in order.
 MENU: Final = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from holdfast.plugin import progress
 
 if TYPE_CHECKING:
-    from holdfast_recall.hits import SearchHit
+    from holdfast_app.search.hits import SearchHit
 
 #: Seconds a request waits for its search before it shows how far the search has got.
 _WAIT_S: Final = 0.4

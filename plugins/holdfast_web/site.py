@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from attrs import frozen
 
 from holdfast.errors import BadValue, ConfigError, HoldfastError, NotFound, Refused
-from holdfast_view.project import Project
+from holdfast_app.view.project import Project
 from holdfast_web import pages
 from holdfast_web.access import Access
 from holdfast_web.rendering import Renderer

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from attrs import frozen
 
 if TYPE_CHECKING:
-    from holdfast_view.events import Day
+    from holdfast_app.view.events import Day
 
 #: The picture's rows, top to bottom: attribute, label.
 LANES: Final = (

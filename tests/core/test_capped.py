@@ -10,8 +10,8 @@ import pytest
 from holdfast import Holdfast
 from holdfast.flush import curated
 from holdfast.flush.curated import bullets
-from holdfast_dream import confirmed
-from holdfast_dream.confirmed import Confirmation
+from holdfast_app.dream import confirmed
+from holdfast_app.dream.confirmed import Confirmation
 
 DAY = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -121,7 +121,7 @@ def _dies_on_the_second_call():
 
 @pytest.mark.parametrize(("count", "warned"), [(170, False), (180, True)])
 def test_warning__from_ninety_percent_on__in_the_receipt_and_in_doctor(full, payload, count, warned):
-    from holdfast_doctor.examine import _curated
+    from holdfast_cli.doctor.examine import _curated
 
     memory = full(count)
     receipt = memory.session("s").flush(decided(payload, "The parser is written in Rust since the release 4.0"))

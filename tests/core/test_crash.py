@@ -75,7 +75,7 @@ FORKS = (
     + """
 import shutil
 from holdfast.flush import pipeline as flush
-from holdfast_brief import brief as bootstrap
+from holdfast_app.brief import brief as bootstrap
 base, first, step = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 for n in range(first, 500, step):
     root = os.path.join(base, str(n))

@@ -13,7 +13,7 @@ from holdfast.flush.handoff import Work
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, HandoffFields, Message
 from holdfast.text.plain import first_line
-from holdfast_authorship.ownwords import own_words
+from holdfast_app.authorship.ownwords import own_words
 
 
 def message(role: str, text: str, number: int = 0) -> Message:

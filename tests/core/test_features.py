@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from holdfast.plugin.features import Features
 
 from holdfast import Holdfast
-from holdfast.cli import table
 from holdfast.errors import PluginLoadFailed, PluginNotFound
 from holdfast.plugin import discovery
-from holdfast.plugin.features import Features
+from holdfast_cli import table
 
 Install = Callable[..., None]
 

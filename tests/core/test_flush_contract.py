@@ -890,7 +890,7 @@ def test_flush__no_vendor__imports_no_model_client_and_writes_plain_text(opened,
     import sys
 
     code = (
-        "import sys, holdfast.flush, holdfast.session, holdfast_brief.brief\n"
+        "import sys, holdfast.flush, holdfast.session, holdfast_app.brief.brief\n"
         "print([m for m in ('openai', 'anthropic', 'httpx', 'httpx2', 'requests', 'http.client') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)

@@ -581,7 +581,7 @@ def test_mirror__what_was_redacted__is_known_again(opened) -> None:
 def test_mirror__result_that_cannot_be_read__still_reaches_the_caller(opened, caplog: pytest.LogCaptureFixture) -> None:
     memory = opened()
     compact = memory.guard(lambda rows: [object()], session="s", messages=lambda rows: rows)
-    with caplog.at_level(logging.WARNING, logger="holdfast_agent_loops.guard"):
+    with caplog.at_level(logging.WARNING, logger="holdfast_app.loops.guard"):
         assert len(compact(says("a", "b"))) == 1
     assert "cannot determine which messages the compaction kept" in caplog.text
     assert len(memory.session("s").messages) == 2

@@ -21,7 +21,7 @@ from holdfast.gate import clean
 from holdfast.models import Message
 from holdfast.plugin import discovery
 from holdfast.text.plain import first_line
-from holdfast_authorship.ownwords import own_words
+from holdfast_app.authorship.ownwords import own_words
 
 #: Written out: the doctrine names them, not the code.
 NAMES = ("active_task", "branch", "blocker", "next_action")

@@ -17,7 +17,7 @@ from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, private, safeopen
 from holdfast.journal.journal import Journal, decode, encode, file_stem, session_files, session_id_of
 from holdfast.storage import check_name
-from holdfast_sessions import rewriting
+from holdfast_app.sessions import rewriting
 
 
 def message(text: str) -> dict:

@@ -12,8 +12,8 @@ from holdfast import Holdfast
 from holdfast.config.layout import Layout, Surface
 from holdfast.errors import ConfigError, FlushRefused
 from holdfast.models import Category
-from holdfast_curated.layers import layers
-from holdfast_curated.routing import Horizon, promotion_target, route
+from holdfast_app.curated.layers import layers
+from holdfast_app.curated.routing import Horizon, promotion_target, route
 
 NO_PLUGINS = "[plugins.curated]\nenabled = false\n[plugins.offline]\nenabled = false\n"
 DAY = date(2026, 11, 21)

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.errors import FlushRefused
 from holdfast.testing.rows import FORMS, kept, messages, strings, values
-from holdfast_agent_loops.mirror import parse
-from holdfast_message_formats.leaves import call_text, leaves, readable, result_text
-from holdfast_message_formats.reading import Reading
-from holdfast_transcripts import claude_code, codex, opencode, read
+from holdfast_app.loops.mirror import parse
+from holdfast_app.message_formats.leaves import call_text, leaves, readable, result_text
+from holdfast_app.message_formats.reading import Reading
+from holdfast_app.transcripts import claude_code, codex, opencode, read
 
 READERS: dict[str, Any] = {"claude-code": claude_code, "codex": codex, "opencode": opencode}
 #: What the readers of two clients take for the client's own words, and so for nothing that anybody said.

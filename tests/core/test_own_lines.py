@@ -55,7 +55,7 @@ class Reads:
 
 
 def indexed(memory: Holdfast) -> list[str]:
-    from holdfast_recall import texts
+    from holdfast_app.search import texts
 
     documents = [source for source in texts.sources(memory) if source.kind == texts.DOCUMENT]
     found = [one.body for source in documents for one in texts.read(memory, source, 0)]

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
-from holdfast.cli.own_exit import ExitRefused, own_exit
 from holdfast.errors import PluginLoadFailed
 from holdfast.hooks import hookimpl
 from holdfast.plugin.manager import Dispatch
+from holdfast_cli.own_exit import ExitRefused, own_exit
 
 VALIDATOR = """from holdfast.hooks import hookimpl
 class Odd:

@@ -18,7 +18,7 @@ from holdfast.models import CuratedDecision
 from holdfast.session.session import Session
 from holdfast.session.status import status
 from holdfast.text.tokens import estimate
-from holdfast_sessions import rewriting
+from holdfast_app.sessions import rewriting
 
 
 def files(project: Path) -> set[str]:

@@ -27,7 +27,7 @@ def count(event, arguments):
     if event == "open" and not str(arguments[0]).endswith((".py", ".pyc")):
         os.write(told, b".")
 sys.addaudithook(count)
-from holdfast.cli import main
+from holdfast_cli import main
 sys.exit(main(sys.argv[2:]))
 """
 START = {"hook_event_name": "SessionStart", "source": "startup", "session_id": "new", "transcript_path": ""}

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Holdfast
-from holdfast.cli import main
 from holdfast.text import untrusted
+from holdfast_cli import main
 
 
 @pytest.mark.parametrize("key", ["a", "'a'", '"a b"', "ключ"])

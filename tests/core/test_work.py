@@ -212,8 +212,8 @@ def test_close__open_work__is_closed_in_handoff_journal_and_note_and_stays_so(ma
 
 
 def test_close__and_then_the_handoff_is_lost__doctor_does_not_open_it_again(many, project):
-    from holdfast_data_loss.audit import every
-    from holdfast_doctor.mending import mend
+    from holdfast_app.data_loss.audit import every
+    from holdfast_cli.doctor.mending import mend
 
     memory = many(3)()
     memory.work.close("session-01")
@@ -237,7 +237,9 @@ def test_close__twice__changes_nothing_more(many, note):
 
 def test_close__killed_before_the_note__is_completed_by_the_next_call(many, note, monkeypatch):
     memory = many(1)()
-    monkeypatch.setattr("holdfast_work.worklist.WorkList._note", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(
+        "holdfast_app.work.worklist.WorkList._note", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)
+    )
     with pytest.raises(KeyboardInterrupt):
         memory.work.close("session-00", "done")
     monkeypatch.undo()
@@ -294,7 +296,7 @@ def test_close__session_wrote_meanwhile__is_refused_and_the_new_work_stays(many,
         memory.session("session-00").flush(payload(next_step="newer", state_mutations=[]))
         return found
 
-    monkeypatch.setattr("holdfast_work.worklist.WorkList.get", late)
+    monkeypatch.setattr("holdfast_app.work.worklist.WorkList.get", late)
     with pytest.raises(Conflict, match="meanwhile"):
         memory.work.close("session-00")
     monkeypatch.undo()

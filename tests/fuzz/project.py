@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-from holdfast.cli import main
+from holdfast_cli import main
 
 LIMIT_S = 30
 EXITS = {0, 1, 2, 3}

@@ -21,7 +21,7 @@ from tests.repo.documents import Block, blocks, execute
 from holdfast import hooks
 from holdfast.config.section import Section
 from holdfast.config.values import Config, PluginConfig
-from holdfast_curated import Limits
+from holdfast_app.curated import Limits
 
 if TYPE_CHECKING:
     from tests.repo.conftest import Environment

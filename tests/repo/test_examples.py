@@ -16,7 +16,7 @@ from tests.repo.documents import blocks, execute
 from tests.support.model_server import ModelServer, Reply
 
 from holdfast import Holdfast
-from holdfast_memorytool import MemoryTool
+from holdfast_app.memorytool import MemoryTool
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -50,7 +50,7 @@ def test_wheel__contents__every_package_typed_with_the_demo_and_without_tests(ro
     for package in packages(root):
         assert f"{Path(package).name}/py.typed" in names
         assert f"{Path(package).name}/__init__.py" in names
-    assert "holdfast_demo/session.jsonl" in names
+    assert "holdfast_cli/demo/session.jsonl" in names
     tops = {name.split("/")[0] for name in names}
     info = f"holdfast_memory-{metadata.version('holdfast-memory')}.dist-info"
     assert tops == {Path(p).name for p in packages(root)} | {info}
@@ -174,7 +174,7 @@ class Outbox:
 
 WITHOUT_FEATURES = """
 from holdfast import Holdfast
-from holdfast.cli import main
+from holdfast_cli import main
 from holdfast.errors import PluginNotFound
 with Holdfast.open() as memory:
     for feature in (

@@ -43,7 +43,7 @@ def index(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         path.parent.mkdir(exist_ok=True)
         path.write_text(FOREIGN + ("main()\n" if name == "__main__" else ""), encoding="utf-8")
     head = '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
-    project = '[project]\nname = "holdfast"\nversion = "0.5.1"\nscripts.holdfast = "holdfast.cli:main"\n'
+    project = '[project]\nname = "holdfast"\nversion = "0.5.1"\nscripts.holdfast = "holdfast_cli:main"\n'
     (source / "pyproject.toml").write_text(head + project, encoding="utf-8")
     build(source, folder)
     shutil.copy(wheel, folder)

@@ -216,7 +216,7 @@ def test_acme__key_in_its_table__refused_because_it_declares_one(installed: Envi
 def test_tutorial__what_it_shows_of_a_backend__is_in_the_generated_tests(root: Path) -> None:
     page = (root / "docs" / "tutorial-plugin.md").read_text(encoding="utf-8")
     (shown,) = (b.text for b in blocks(page.partition("## 6. A backend of your own")[2]) if b.language == "py")
-    template = root / "plugins" / "holdfast_plugin_tools" / "templates" / "backend" / "tests" / "test_plugin.py.tmpl"
+    template = root / "plugins" / "holdfast_authoring" / "templates" / "backend" / "tests" / "test_plugin.py.tmpl"
     written = Template(template.read_text(encoding="utf-8")).substitute(
         module="holdfast_tickets", prefix="Tickets", plugin="tickets"
     )

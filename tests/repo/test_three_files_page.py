@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.subject import MAX_DOCUMENT_CHARS
-from holdfast_workflow import observations
-from holdfast_workflow.sections import Limits
-from holdfast_workflow.three import ANCHORS, CONDITIONS
+from holdfast_app.workflow import observations
+from holdfast_app.workflow.sections import Limits
+from holdfast_app.workflow.three import ANCHORS, CONDITIONS
 
 
 @pytest.fixture

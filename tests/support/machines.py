@@ -19,7 +19,7 @@ from typing import Any
 from attrs import define, field
 
 from holdfast import Holdfast
-from holdfast_facts.store import origins
+from holdfast_app.facts.store import origins
 
 _AGENT = Path(__file__).with_name("one_machine.py")
 _SUBJECTS = {"deploy branch": ["main", "release", "trunk"], "port": ["8080", "8443", "9443"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from holdfast.config import inforce, trust
-from holdfast_trust.withheld import Withheld
+from holdfast_cli.trust.withheld import Withheld
 
 
 def trusted(project: Path) -> Path:

@@ -15,7 +15,7 @@ from holdfast.config.serde import unstructure
 from holdfast.journal import journal
 from holdfast_agents import events
 from holdfast_agents.records import memo
-from holdfast_outbox.outbox import Item
+from holdfast_app.outbox.outbox import Item
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the attacks are links and owners of POSIX systems")
 

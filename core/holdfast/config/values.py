@@ -156,9 +156,9 @@ class RetentionConfig(Section):
 
     Written or flushed data is kept unless a limit is set here. By default only private leftovers are limited:
     ``journal`` is for messages of ended and flushed sessions, which ``turns = "forever"`` keeps compressed in an
-    archive (:mod:`holdfast_sessions.archive`) instead of removing them; ``damaged`` is a journal put aside by a repair;
-    ``backup`` a copy of overwritten data; ``log`` the lines of private logs. Only ``holdfast retention run`` removes
-    data.
+    archive (:mod:`holdfast_app.sessions.archive`) instead of removing them; ``damaged`` is a journal put aside by a
+    repair; ``backup`` a copy of overwritten data; ``log`` the lines of private logs. Only ``holdfast retention run``
+    removes data.
     """
 
     daily: int = setting(default=0, check=at_least(0))

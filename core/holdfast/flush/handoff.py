@@ -61,7 +61,7 @@ class Work(Value):
     the flush, ISO-8601. ``derived`` is true when the next action was derived, not stated; ``short`` when older than
     :data:`MAX_ENTRIES` others, see :func:`shortened`. ``ended`` says how closed work ended: finished, answered (a
     question was answered and nothing changed) or closed (by command, ``because`` of that). ``sources`` are the messages
-    that derived fields quote, as ``FIELD ID`` (:mod:`holdfast_authorship.sources`).
+    that derived fields quote, as ``FIELD ID`` (:mod:`holdfast_app.authorship.sources`).
     """
 
     session: str

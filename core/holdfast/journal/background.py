@@ -50,7 +50,7 @@ def start(root: str) -> None:
     """Start ``holdfast extract --turns`` for the project at ``root`` and return at once.
 
     The process has no terminal, shares no stream with its caller and survives it. If several are started, one works and
-    the others exit (:func:`holdfast_facts.extraction.turnwise.run`). Never raises.
+    the others exit (:func:`holdfast_app.facts.extraction.turnwise.run`). Never raises.
     """
     if nested.inside():
         return

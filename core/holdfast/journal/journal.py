@@ -5,7 +5,7 @@ and the next writer cuts it. Any other unreadable data is :class:`~holdfast.erro
 missing or shorter than its acknowledged size. The file ``ID.hint`` holds that size. It is written after each append and
 not flushed, so after a power cut it can show less than was acknowledged, never more.
 
-A purge or a scrub rewrites messages (:mod:`holdfast_sessions.rewriting`). The first line then changes, so processes
+A purge or a scrub rewrites messages (:mod:`holdfast_app.sessions.rewriting`). The first line then changes, so processes
 that have the session open notice.
 
 Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the state

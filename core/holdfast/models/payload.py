@@ -95,7 +95,7 @@ class Payload(Value):
 
     ``derived`` names the fields that core filled in from drafts or messages, and in an extractor's draft those that
     follow from the turns without being stated; ``sources`` has ``FIELD ID`` for each of those and the messages that
-    they quote (:mod:`holdfast_authorship.sources`). ``needs_operator`` lists tasks and decisions that need the
+    they quote (:mod:`holdfast_app.authorship.sources`). ``needs_operator`` lists tasks and decisions that need the
     operator. The contract does not require it.
     Raises: BadValue naming the field, at construction and not during a flush.
     """

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 PLUGINS = "holdfast.plugins"
 BACKENDS = "holdfast.backends"
-#: A module with a CLI command; see :mod:`holdfast.cli.table`.
+#: A module with a CLI command; see :mod:`holdfast_cli.table`.
 COMMANDS = "holdfast.commands"
 #: A function that ``holdfast doctor`` calls; see :mod:`holdfast.plugin.checks`.
 CHECKS = "holdfast.checks"
-#: A method of :class:`holdfast.Holdfast`; see :mod:`holdfast.plugin.features`.
+#: A method that another distribution adds to an opened project.
 METHODS = "holdfast.methods"
+#: The class of an opened project. Only an entry of :data:`OWN` counts; see docs/decisions/0015-application-class.md.
+APPLICATION = "holdfast.application"
 #: Plugins that are on without a settings table. Only entries of :data:`OWN` count, because installed does not mean
 #: enabled.
 DEFAULTS = "holdfast.defaults"
@@ -39,6 +41,7 @@ _KINDS: Mapping[str, str] = {
     COMMANDS: "command",
     CHECKS: "check",
     METHODS: "method",
+    APPLICATION: "application",
     DEFAULTS: "default",
     DECLARED: "declaration",
 }
@@ -154,25 +157,15 @@ def declared(kind: str, *, own: bool = True) -> dict[str, str]:
 
 
 def method(name: str) -> Callable[..., Any]:
-    """The function for a method that a package adds to :class:`holdfast.Holdfast`.
-
-    A method from holdfast's own distribution cannot be replaced. Raises: PluginNotFound, PluginLoadFailed.
-    """
-    entry = _entry(name, *_key())
+    """The function of a method that another distribution adds to an opened project. Raises: PluginNotFound;
+    PluginLoadFailed."""
+    entry = choose([f for f in scan() if f.distribution != OWN], METHODS, name)
     function = import_object(entry)
     if not callable(function):
         raise PluginLoadFailed(
             f"The method {name!r} ({entry.distribution}) is not a function.", next_step=f"Repair {entry.distribution}."
         )
     return function
-
-
-@lru_cache(maxsize=64)
-def _entry(name: str, folders: tuple[str, ...], changed: tuple[int, ...]) -> Found:
-    found = _scanned(folders, changed)
-    offered = [f for f in found if f.name == name and f.group == METHODS]
-    own = [f for f in offered if f.distribution == OWN]
-    return choose(own or offered or found, METHODS, name)
 
 
 def choose(found: Iterable[Found], group: str, name: str) -> Found:

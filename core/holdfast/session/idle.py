@@ -21,7 +21,7 @@ logger = log(__name__)
 def end_idle(services: Services, *, but: Collection[str], limit_s: float) -> list[str]:
     """End every session except ``but`` whose last turn is older than ``[session] idle_minutes``; returns their ids.
 
-    See :meth:`holdfast.engine.Holdfast.end_idle`.
+    See :meth:`holdfast_app.project.Holdfast.end_idle`.
     """
     limit = timedelta(minutes=services.config.session.idle_minutes).total_seconds()
     ended = []

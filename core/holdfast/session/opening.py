@@ -20,6 +20,7 @@ from holdfast.storage import Capability
 
 if TYPE_CHECKING:
     from holdfast.config.values import Config
+    from holdfast.session.collaborators import Collaborators
     from holdfast.storage import StorageBackend
 
 
@@ -30,6 +31,7 @@ def opened(
     clock: Callable[[], datetime] | None,
     plugins: Iterable[tuple[str, object]],
     lenient: bool,
+    collaborators: Collaborators,
 ) -> tuple[Services, tuple[discovery.Found, ...]]:
     """Services for the project at ``root``, and the installed plugins. See :meth:`holdfast.Holdfast.open`."""
     if not isinstance(root, str | os.PathLike | None) or "\0" in str(root):
@@ -64,6 +66,7 @@ def opened(
         dispatch=dispatch,
         store=Store(backend, settled.layout, state, provenance),
         clock=clock or _system_clock,
+        collaborators=collaborators,
         notices=notices,
     )
     with suppress(Unavailable):  # what was not recorded stays withheld

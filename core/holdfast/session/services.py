@@ -5,20 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.config import identity
 from holdfast.config.layout import Surface
 from holdfast.config.values import Config
-from holdfast.errors import PluginNotFound
 from holdfast.gate import Gate
 from holdfast.hooks import LimitsItems
-from holdfast.plugin import discovery
 from holdfast.plugin.manager import Dispatch
 from holdfast.session.store import Store
 from holdfast.storage import Capability, Document
 from holdfast.text import tokens
-from holdfast_memory import DISTRIBUTION
 
 if TYPE_CHECKING:
     from holdfast.flush.interfaces.authorship import Authorship
@@ -26,6 +23,7 @@ if TYPE_CHECKING:
     from holdfast.flush.interfaces.dreams import Dreams
     from holdfast.flush.interfaces.facts import FactKeeper
     from holdfast.flush.interfaces.losses import Losses
+    from holdfast.session.collaborators import Collaborators
     from holdfast.session.together import Together
 
 
@@ -42,6 +40,7 @@ class Services:
         dispatch: Dispatch,
         store: Store,
         clock: Callable[[], datetime],
+        collaborators: Collaborators,
         notices: tuple[str, ...] = (),
     ) -> None:
         self.root = root
@@ -52,6 +51,7 @@ class Services:
         self.gate = Gate(dispatch)
         self.store = store
         self.clock = clock
+        self.collaborators = collaborators
         self.notices = notices
         #: Whether a client is waiting for an answer, as during a hook. Then no model is called, and extraction is
         #: deferred.
@@ -92,67 +92,35 @@ class Services:
 
         return Together(self.store)
 
-    def offered(self, name: str) -> Any:
-        """The value of the entry ``services.NAME`` in the group ``holdfast.methods``: a package's function of these
-        services. None when no package is installed that offers one. Raises: PluginLoadFailed."""
-        try:
-            make = discovery.method(f"services.{name}")
-        except PluginNotFound:
-            return None
-        return make(self)
-
     @property
     def facts(self) -> FactKeeper:
-        """Stores and extracts facts for flushes. Without a package for that, it reports that nothing was stored."""
-        from holdfast.flush.interfaces.facts import keeper
-
-        return keeper(self)
+        """Stores and extracts facts for flushes."""
+        return self.collaborators.facts(self)
 
     @property
     def outbox(self) -> Outbox:
-        """Items that plugins could not publish yet. Raises: PluginNotFound when no package keeps them."""
-        made: Outbox = self._delivering("outbox")
-        return made
+        """Items that plugins could not publish yet. Raises: PluginNotFound when nothing delivers them."""
+        return self.collaborators.outbox(self)
 
     @property
     def spool(self) -> Spool:
-        """Flushes that the store's server did not take. Raises: PluginNotFound when no package keeps them."""
-        made: Spool = self._delivering("spool")
-        return made
-
-    def _delivering(self, name: str) -> Any:
-        made = self.offered(name)
-        if made is None:
-            chosen = name == "spool" and self.keeps_flushes and not self.waits(f"{name}.jsonl")
-            step = f"Reinstall {DISTRIBUTION}, which provides it"
-            raise PluginNotFound(
-                f"No installed package provides `services.{name}`, which "
-                + ("`[storage] spool = true` needs." if chosen else f"delivers what waits in {name}.jsonl."),
-                next_step=f"{step}, or switch `[storage] spool` off." if chosen else f"{step}.",
-            )
-        return made
+        """Flushes that the store's server did not take. Raises: PluginNotFound when nothing delivers them."""
+        return self.collaborators.spool(self)
 
     @property
     def dreams(self) -> Dreams | None:
-        """The lines that dreams consolidated or confirmed. None without a package for that."""
-        made: Dreams | None = self.offered("dreams")
-        return made
+        """The lines that dreams consolidated or confirmed. None when nothing dreams."""
+        return self.collaborators.dreams(self)
 
     @property
     def losses(self) -> Losses | None:
-        """Finds missing data. None without a package for that."""
-        made: Losses | None = self.offered("losses")
-        return made
+        """Finds missing data. None when nothing looks for it."""
+        return self.collaborators.losses(self)
 
     @property
     def authorship(self) -> Authorship:
-        """The service for a passage's author. Without a package for it, all text counts as the user's own."""
-        made: Authorship | None = self.offered("authorship")
-        if made is None:
-            from holdfast.flush.interfaces.authorship import Unknown
-
-            return Unknown()
-        return made
+        """A passage's author."""
+        return self.collaborators.authorship(self)
 
     @property
     def keeps_flushes(self) -> bool:

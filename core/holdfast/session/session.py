@@ -18,7 +18,6 @@ from holdfast.journal.journal import Entry, Journal
 from holdfast.journal.safety import State, Stated
 from holdfast.journal.summaries import Summaries
 from holdfast.models import Message, Receipt
-from holdfast.plugin.features import SessionFeatures
 from holdfast.text import lazy, recall
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ OnSummary = Callable[[str], object]
 Given: TypeAlias = "Payload | Mapping[str, Any] | None"
 
 
-class Session(SessionFeatures):
+class Session:
     """One conversation. ``messages`` are those still in context, oldest first.
 
     ``compact``, ``trim``, ``end``, ``switch_provider`` and ``hand_over`` flush first and raise

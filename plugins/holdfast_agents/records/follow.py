@@ -27,10 +27,10 @@ from holdfast.gate import clean
 from holdfast_agents import turns
 from holdfast_agents.records import memo as memos
 from holdfast_agents.records.digests import digest
-from holdfast_message_formats.excerpts import NO_OUTPUT
-from holdfast_message_formats.reading import Reading, Transcript
-from holdfast_message_formats.summaries import SUMMARY
-from holdfast_transcripts import opencode, read
+from holdfast_app.message_formats.excerpts import NO_OUTPUT
+from holdfast_app.message_formats.reading import Reading, Transcript
+from holdfast_app.message_formats.summaries import SUMMARY
+from holdfast_app.transcripts import opencode, read
 
 if TYPE_CHECKING:
     from holdfast import Session

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from holdfast_agents.events import Event
-from holdfast_message_formats.blocks import text_of
-from holdfast_message_formats.reading import mapping
-from holdfast_transcripts.rows import elements, is_document, lines
+from holdfast_app.message_formats.blocks import text_of
+from holdfast_app.message_formats.reading import mapping
+from holdfast_app.transcripts.rows import elements, is_document, lines
 
 _TAIL_BYTES = 4 * 1024 * 1024
 

@@ -7,9 +7,9 @@ import shlex
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from holdfast.cli.args import add_json, examples
-from holdfast.cli.problem import UsageError
-from holdfast.cli.terminal import Term, home_short
+from holdfast_cli.args import add_json, examples
+from holdfast_cli.problem import UsageError
+from holdfast_cli.terminal import Term, home_short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,7 +140,7 @@ def _can_serve() -> bool:
 def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """The created files, and a sentence with its next step for each thing that needs the user's trust."""
     from holdfast.config import settings
-    from holdfast_settings import project
+    from holdfast_cli.settings import project
 
     if settings.config_file(where.root) is not None:
         return (), project.begin(where.root)
@@ -190,7 +190,7 @@ _MODELS = {"claude-code": "claude_cli", "codex": "codex_cli", "opencode": "openc
 
 def _switch_on(root: str, client: str) -> dict[str, str]:
     """Enable the client's model plugin in the user's own settings. Raises: like ``holdfast config --user``."""
-    from holdfast_settings import effective
+    from holdfast_cli.settings import effective
 
     key = f"plugins.{_MODELS[client]}.enabled"
     return {"key": key, "file": home_short(effective.change(root, key, True, user=True))}

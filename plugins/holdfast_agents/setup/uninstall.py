@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from holdfast.cli.args import add_json, examples
-from holdfast.cli.terminal import Term, home_short
 from holdfast_agents.setup.install import add_arguments, as_tables, named, say_files, where_of
+from holdfast_cli.args import add_json, examples
+from holdfast_cli.terminal import Term, home_short
 
 #: The help section that lists the command, and its line there.
 HEADING = "Guard a client"

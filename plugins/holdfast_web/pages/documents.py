@@ -8,13 +8,13 @@ from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.flush import notes as daily
-from holdfast_view.memory_lines import lines_of
+from holdfast_app.view.memory_lines import lines_of
 from holdfast_web.paging import page
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from holdfast_view.project import Project
+    from holdfast_app.view.project import Project
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer
 

@@ -8,8 +8,8 @@ from holdfast.errors import NotFound
 from holdfast_web.paging import page
 
 if TYPE_CHECKING:
-    from holdfast_dream.dreamlog import DreamResult
-    from holdfast_view.project import Project
+    from holdfast_app.dream.dreamlog import DreamResult
+    from holdfast_app.view.project import Project
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer
 

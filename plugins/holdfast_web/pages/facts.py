@@ -10,11 +10,11 @@ from attrs import evolve
 from holdfast.config import provenance
 from holdfast.errors import NotFound
 from holdfast.models import Category
-from holdfast_view import origins
+from holdfast_app.view import origins
 from holdfast_web.paging import page
 
 if TYPE_CHECKING:
-    from holdfast_view.project import Project
+    from holdfast_app.view.project import Project
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from holdfast.config import provenance
 from holdfast.errors import HoldfastError
 from holdfast.journal.safety import State
-from holdfast_dream.dreamlog import Status as DreamStatus
-from holdfast_view.events import Day, days, events, totals
+from holdfast_app.dream.dreamlog import Status as DreamStatus
+from holdfast_app.view.events import Day, days, events, totals
 from holdfast_web.paging import page
 from holdfast_web.timeline import Picture, picture, without_quiet_start
 
 if TYPE_CHECKING:
     from holdfast.flush.handoff import Work
     from holdfast.session.status import Status
-    from holdfast_dream.dreamlog import DreamResult
-    from holdfast_view.project import Project
+    from holdfast_app.dream.dreamlog import DreamResult
+    from holdfast_app.view.project import Project
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer
 

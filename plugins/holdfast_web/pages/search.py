@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from holdfast_recall.hits import SearchHit
-    from holdfast_view.project import Project
+    from holdfast_app.search.hits import SearchHit
+    from holdfast_app.view.project import Project
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer
 

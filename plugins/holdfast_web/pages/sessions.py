@@ -9,11 +9,11 @@ from attrs import evolve
 
 from holdfast.journal import order
 from holdfast.models import Message, turns_of
-from holdfast_view.journals import FIELDS, Passage, Said, Story, items, quoted
+from holdfast_app.view.journals import FIELDS, Passage, Said, Story, items, quoted
 from holdfast_web.paging import page
 
 if TYPE_CHECKING:
-    from holdfast_view.project import Project
+    from holdfast_app.view.project import Project
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from holdfast.config.layout import Surface
 from holdfast.errors import Unavailable
 from holdfast.text import recall
-from holdfast_view import loaded
+from holdfast_agents import preview
 
 if TYPE_CHECKING:
-    from holdfast_view.project import Project
+    from holdfast_app.view.project import Project
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer
 
@@ -21,7 +21,7 @@ _FENCES = (recall.OPEN, recall.CLOSE)
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     services = project.services
     try:
-        start, prompt = loaded.start(project), project.memory.prompt()
+        start, prompt = preview.start(project), project.memory.prompt()
     except Unavailable as error:
         if not project.is_remote:
             raise
@@ -57,5 +57,5 @@ def _without_store(project: Project, renderer: Renderer, error: Unavailable) -> 
     )
 
 
-def _lines(part: loaded.Part) -> list[loaded.Loaded]:
+def _lines(part: preview.Part) -> list[preview.Loaded]:
     return [line for line in part.lines if line.text.strip() and line.text not in _FENCES]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast_view import origins
+from holdfast_app.view import origins
 
 if TYPE_CHECKING:
-    from holdfast_view.project import Project
+    from holdfast_app.view.project import Project
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer
 

@@ -10,7 +10,7 @@ from holdfast.config.layout import Surface
 from holdfast_web.paging import page
 
 if TYPE_CHECKING:
-    from holdfast_view.project import Project
+    from holdfast_app.view.project import Project
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer
 

@@ -12,14 +12,14 @@ from tests.support.recorder import Recorder
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast.cli import main
 from holdfast.errors import ConfigError, HoldfastError
+from holdfast_app.outbox.forge import Forge
+from holdfast_cli import main
 from holdfast_gitea.backend import from_options
 from holdfast_gitea.standin import StandIn
 from holdfast_gitea.wire.client import Gitea
 from holdfast_gitea.wire.faults import Closed, Passing
 from holdfast_keys import secrets
-from holdfast_outbox.forge import Forge
 
 REPO = "agent/memory"
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli import main
-from holdfast_demo.trail import PLUGIN
+from holdfast_cli import main
+from holdfast_cli.demo.trail import PLUGIN
 
 
 @pytest.mark.req("R077", "R141", "R174")

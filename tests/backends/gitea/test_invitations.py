@@ -11,11 +11,11 @@ import pytest
 from attrs import evolve
 from tests.support.trusting import trusted
 
-from holdfast.cli import main
 from holdfast.errors import Corrupt, NotFound, Refused
 from holdfast.plugin.checks import Outcome
 from holdfast.storage import sha256
 from holdfast.testing.base import make_block, make_fact
+from holdfast_cli import main
 from holdfast_gitea import folding, invitations, marker
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import access, inspect

@@ -26,10 +26,10 @@ from holdfast import Holdfast, Payload
 from holdfast.config.values import Config, PluginConfig
 from holdfast.plugin import discovery
 from holdfast.text.plain import one_line
+from holdfast_app.outbox.forge import Forge
 from holdfast_gitea import marker
 from holdfast_gitea.references import quiet
 from holdfast_gitea.wire.client import Gitea
-from holdfast_outbox.forge import Forge
 
 #: Read at import: the environment of a test has no HOLDFAST_ variables.
 NAMES = ("HOLDFAST_GITEA_URL", "HOLDFAST_GITEA_TOKEN", "HOLDFAST_GITEA_REPO")

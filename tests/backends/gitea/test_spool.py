@@ -24,8 +24,8 @@ from holdfast.errors import Unavailable
 from holdfast.fs import durable
 from holdfast.journal.journal import Journal
 from holdfast.storage import block_marker
+from holdfast_app.spool.kept import Spool
 from holdfast_gitea.standin import StandIn
-from holdfast_spool.kept import Spool
 
 REPO = "agent/memory"
 
@@ -308,7 +308,7 @@ _SHIP = """
 import sys
 from tests.support import dying
 from holdfast import Holdfast
-from holdfast_spool import shipping
+from holdfast_app.spool import shipping
 with Holdfast.open(sys.argv[1]) as memory:
     dying.arm(int(sys.argv[2]))
     shipping.ship(memory.services, limit_s=30)

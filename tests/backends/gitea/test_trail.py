@@ -21,16 +21,16 @@ from tests.support.gitea.standin import StandIn
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast, Payload
-from holdfast.cli import main
 from holdfast.config.values import Config, PluginConfig
 from holdfast.errors import HoldfastError, PluginError, StorageError
 from holdfast.flush import notes
 from holdfast.hooks import hookimpl
 from holdfast.models import MutationKind
 from holdfast.plugin import discovery
+from holdfast_app.outbox.forge import Forge
+from holdfast_cli import main
 from holdfast_gitea import marker, trail
 from holdfast_gitea.references import quiet, target_of
-from holdfast_outbox.forge import Forge
 
 REPO = "acme/shop"
 WORK, WORK2 = f"{REPO}#1", f"{REPO}#2"
@@ -345,7 +345,7 @@ def test_flush__any_fault_at_any_request__nothing_lost_nothing_twice_and_in_orde
 
 
 def test_flush__server_hangs_for_ever__is_bounded(gitea, opened, monkeypatch):
-    monkeypatch.setattr("holdfast_outbox.forge.FLUSH_LIMIT_S", 0.3)
+    monkeypatch.setattr("holdfast_app.outbox.forge.FLUSH_LIMIT_S", 0.3)
     monkeypatch.setattr("holdfast.flush.evidence.FLUSH_LIMIT_S", 0.1)
     with gitea.world.lock:  # the stand-in accepts and does not answer
         began = datetime.now(UTC)

@@ -20,10 +20,10 @@ from tests.support.trusting import trusted
 from holdfast import Holdfast
 from holdfast.storage import ABSENT, StorageBackend
 from holdfast.testing.facts import make_fact
+from holdfast_cli.migration.exporting import export
+from holdfast_cli.migration.importing import import_archive
+from holdfast_cli.migration.migrate import migrate
 from holdfast_file.backend import FileBackend
-from holdfast_migrate.exporting import export
-from holdfast_migrate.importing import import_archive
-from holdfast_migrate.migrate import migrate
 from holdfast_sqlite.backend import SqliteBackend
 
 OPEN: dict[str, Callable[[Path], StorageBackend]] = {
@@ -36,7 +36,7 @@ PAIRS = list(itertools.permutations(OPEN, 2))
 KILLED = """
 import sys
 from pathlib import Path
-from holdfast_migrate.migrate import migrate
+from holdfast_cli.migration.migrate import migrate
 from tests.backends.postgres.test_pairs import OPEN
 from tests.support import dying
 kind, a, other, b, record = sys.argv[1:]

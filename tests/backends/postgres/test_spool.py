@@ -12,9 +12,9 @@ from tests.plugins.agents.test_hook_restore import STATED
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast.cli import main
 from holdfast.storage import block_marker
-from holdfast_spool import shipping
+from holdfast_app.spool import shipping
+from holdfast_cli import main
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["connected before", "first connection"])

@@ -9,9 +9,9 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.plugin.checks import Outcome
-from holdfast_data_loss import audit, losses
-from holdfast_doctor import examine as doctor
-from holdfast_migrate.migrate import migrate_project
+from holdfast_app.data_loss import audit, losses
+from holdfast_cli.doctor import examine as doctor
+from holdfast_cli.migration.migrate import migrate_project
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from holdfast.cli import main
+from holdfast_cli import main
 
 
 class Result(NamedTuple):

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from holdfast.cli import usage
 from holdfast.fs import durable
+from holdfast_cli import usage
 
 
 def test_show__a_folder_of_documents__says_so_and_names_one(run):

@@ -84,8 +84,8 @@ def test_auth_set__at_a_terminal__asked_unseen_with_the_address_that_gets_it(run
 
     asked = []
     monkeypatch.setattr(getpass, "getpass", lambda prompt: asked.append(prompt) or "typed")
-    monkeypatch.setattr("holdfast_keys.command.sys.stdin", type("Tty", (), {"isatty": lambda self: True})())
-    from holdfast.cli import main
+    monkeypatch.setattr("holdfast_cli.commands.auth.sys.stdin", type("Tty", (), {"isatty": lambda self: True})())
+    from holdfast_cli import main
 
     assert main(["auth", "set", "anthropic"]) == 0
     assert secrets.stored("anthropic") == {"https://api.anthropic.com": "typed"}
@@ -208,7 +208,7 @@ def test_keys__in_a_keyring_that_processes_share__found_by_the_next_one(project,
 
 def test_status__importing_and_running_it__keyring_is_not_imported(project):
     script = (
-        "import sys, holdfast; from holdfast.cli import main; code = main(['--root', sys.argv[1], 'status']);"
+        "import sys, holdfast; from holdfast_cli import main; code = main(['--root', sys.argv[1], 'status']);"
         "print('keyring' in sys.modules, code)"
     )
     done = subprocess.run([sys.executable, "-c", script, project], capture_output=True, text=True, timeout=60)

@@ -14,7 +14,7 @@ import pytest
 
 SCRIPT = """
 import contextlib, io, json, sys
-from holdfast.cli import main
+from holdfast_cli import main
 with contextlib.redirect_stdout(io.StringIO()):
     assert main(json.loads(sys.argv[1])) == 0
 print(json.dumps(sorted(sys.modules)))

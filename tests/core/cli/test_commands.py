@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
-from holdfast import cli
-from holdfast.cli import table
+import holdfast_cli as cli
 from holdfast.plugin import discovery
+from holdfast_cli import table
 
 #: Every command of this distribution and what it does, as the help says.
 COMMANDS = {name: text for group in table.described().values() for name, text in group.items()}
@@ -168,7 +168,7 @@ def test_backend__not_installed__exit_3_names_what_there_is(run, project):
 
 
 def test_unforeseen_error__one_line_and_a_way_on__and_a_traceback_with_debug(run, monkeypatch):
-    from holdfast_curated import layers_command
+    from holdfast_app.curated import layers_command
 
     def broken(args):
         raise RuntimeError("boom")
@@ -183,7 +183,7 @@ def test_unforeseen_error__one_line_and_a_way_on__and_a_traceback_with_debug(run
 
 
 def test_interrupt__exit_130(run, monkeypatch):
-    from holdfast_curated import layers_command
+    from holdfast_app.curated import layers_command
 
     def interrupted(args):
         raise KeyboardInterrupt

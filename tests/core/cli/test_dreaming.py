@@ -257,7 +257,7 @@ def test_schedule__print__shows_everything_and_does_nothing(run, project, progra
 
 
 def test_schedule__launchd__is_a_property_list(run, project):
-    from holdfast_dream import schedule
+    from holdfast_app.dream import schedule
 
     made = schedule.plan(schedule.Kind.LAUNCHD, "/tmp/a & b", at="03:07", program=["holdfast"])
     (text,) = made.files.values()
@@ -268,7 +268,7 @@ def test_schedule__launchd__is_a_property_list(run, project):
 
 def test_schedule__odd_paths__are_quoted_or_refused():
     from holdfast.errors import Refused
-    from holdfast_dream import schedule
+    from holdfast_app.dream import schedule
 
     cron = schedule.plan(schedule.Kind.CRON, "/tmp/50% of $it", at="03:07", program=["holdfast"])
     assert cron.line == "7 3 * * * holdfast --root '/tmp/50\\% of $it' dream --if-due >/dev/null 2>&1"

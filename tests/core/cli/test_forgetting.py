@@ -9,7 +9,7 @@ import sys
 import pytest
 from tests.support.git import git
 
-from holdfast.cli import main
+from holdfast_cli import main
 
 NAME = "Jane Doe"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
-from holdfast_authorship.sources import short_id
+from holdfast_app.authorship.sources import short_id
 
 from .test_commands import COMMANDS
 

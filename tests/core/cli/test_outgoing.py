@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from holdfast import Holdfast
+from holdfast_app.memorytool import MemoryTool
 from holdfast_mcp import documents, tools
-from holdfast_memorytool import MemoryTool
 
 from .test_commands import COMMANDS
 

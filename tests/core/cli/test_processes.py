@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli import stdin
+from holdfast_cli import stdin
 
 COMMAND = [sys.executable, "-m", "holdfast"]
 
@@ -81,7 +81,7 @@ def test_process__killed_after_add__is_there_in_the_next(project):
 
 def test_add__as_a_process__imports_nothing_heavy(project):
     script = (
-        "import sys\nfrom holdfast.cli import main\n"
+        "import sys\nfrom holdfast_cli import main\n"
         "assert main(['add', 'user', 'hello', '--session', 's1']) == 0\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules}))\n"
     )

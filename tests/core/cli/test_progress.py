@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.cli.progress import Bar
-from holdfast.cli.terminal import Term
 from holdfast.plugin import progress
+from holdfast_cli.progress import Bar
+from holdfast_cli.terminal import Term
 
 pty = pytest.importorskip("pty")
 
 #: Runs a command without the initial delay, because the work of a test is short.
 EAGER = """
 import sys
-from holdfast.cli import main, progress
+from holdfast_cli import main, progress
 progress.Bar.__init__.__kwdefaults__["patience_s"] = 0
 sys.exit(main(sys.argv[1:]))
 """

@@ -10,7 +10,7 @@ import tomllib
 import pytest
 
 from holdfast.fs import private
-from holdfast_settings import effective
+from holdfast_cli.settings import effective
 
 
 def test_init__new_project__small_settings_and_a_private_folder(run, project):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.cli import humanize, terminal
-from holdfast.cli.terminal import Term
+from holdfast_cli import humanize, terminal
+from holdfast_cli.terminal import Term
 
 
 class Tty(io.TextIOWrapper):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from holdfast.config.layout import PRESETS
-from holdfast_workflow.three import ANCHORS, FILES
+from holdfast_app.workflow.three import ANCHORS, FILES
 
 if TYPE_CHECKING:
     from tests.core.cli.conftest import Run
@@ -324,7 +324,7 @@ def test_root__link_out_of_the_project__is_refused(three: Run, project: Path, tm
 AUDITED = """
 import os, sys
 from holdfast.fs import durable
-from holdfast.cli import main
+from holdfast_cli import main
 root = os.path.realpath(os.getcwd())
 inside = os.path.join(root, ".opencode") + os.sep
 own = os.path.expanduser("~/.config") + os.sep  # the user's trust in projects is outside of every project

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from holdfast.cli import main
+from holdfast_cli import main
 
 
 class Said(NamedTuple):

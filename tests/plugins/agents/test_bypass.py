@@ -15,7 +15,7 @@ from tests.plugins.agents.hooking import NOTHING, Client, row
 from holdfast import Holdfast
 from holdfast.journal import pastgate, safety
 from holdfast.journal.pastgate import PastGate
-from holdfast_transcripts import read
+from holdfast_app.transcripts import read
 
 Command = Callable[..., Said]
 MARK = "compacted past the gate"

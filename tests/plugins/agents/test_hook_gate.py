@@ -18,7 +18,7 @@ from holdfast.fs import durable
 from holdfast.journal.journal import Journal
 from holdfast.journal.safety import read
 from holdfast_agents.records import hooklog
-from holdfast_sessions import rewriting
+from holdfast_app.sessions import rewriting
 
 CLIENTS = ("claude-code", "codex", "opencode")
 

@@ -10,7 +10,7 @@ import pytest
 from tests.plugins.agents import golden
 from tests.plugins.agents.hooking import NOTHING, Client
 
-from holdfast_transcripts import read
+from holdfast_app.transcripts import read
 
 ANSWERS = json.loads(golden.GOLDEN.read_text(encoding="utf-8"))
 #: Events that a client takes no answer of: anything printed there would go to the summariser, or be an error. Where a

@@ -11,18 +11,19 @@ from tests.plugins.agents.hooking import Client
 
 #: Modules of this repository and pluggy that the events of every turn import. A new one needs a reason.
 HOT = """
-    holdfast_memory holdfast holdfast.errors holdfast.cli holdfast.cli.table holdfast.plugin holdfast.plugin.discovery
-    holdfast.plugin.nested holdfast.text holdfast.text.untrusted holdfast_message_formats
-    holdfast_message_formats.excerpts holdfast.config
+    holdfast_memory holdfast holdfast.errors holdfast_cli holdfast_cli.table holdfast.plugin holdfast.plugin.discovery
+    holdfast.plugin.nested holdfast.text holdfast.text.untrusted holdfast_app.message_formats
+    holdfast_app.message_formats.excerpts holdfast.config
     holdfast.fs holdfast.fs.userdir holdfast.config.settings holdfast.subject holdfast.gate holdfast.fs.safeopen
     holdfast.journal holdfast.fs.paths holdfast.fs.faults holdfast.fs.locks holdfast.fs.durable
     holdfast.fs.statemark holdfast.fs.private holdfast.fs.records holdfast.fs.torn holdfast.journal.journal
-    holdfast.journal.capture holdfast_message_formats.leaves holdfast.config.harmless holdfast.config.trust
+    holdfast.journal.capture holdfast_app.message_formats.leaves holdfast.config.harmless holdfast.config.trust
     holdfast.config.inforce holdfast.hooks holdfast.plugin.deadline holdfast.plugin.guarded holdfast.plugin.manager
     holdfast.text.lazy
     holdfast_agents holdfast_agents.hook holdfast_agents.events holdfast_agents.watchdog holdfast_agents.dialects
     holdfast_agents.dialects.claude_code holdfast_agents.records holdfast_agents.records.digests
-    holdfast_agents.turns holdfast_curated holdfast_dream holdfast_offline holdfast_workflow holdfast_redaction
+    holdfast_agents.turns holdfast_app.curated holdfast_app.dream holdfast_app.offline holdfast_app.workflow
+    holdfast_redaction
     holdfast_redaction.budget holdfast_redaction.layers holdfast_redaction.layers.assign
     holdfast_redaction.layers.values holdfast_redaction.layers.names holdfast_redaction.layers.prose
     holdfast_redaction.patterns holdfast_redaction.layers.context holdfast_redaction.layers.pem
@@ -91,7 +92,7 @@ def test_hook__at_a_start_with_nothing_to_save__imports_no_model_of_a_flush(proj
     client = Client(project)
     imports(client, "SessionStart", source="startup")
     found = imports(client, "SessionStart", source="resume")
-    assert "holdfast_brief.brief" in found, "no brief is made"
+    assert "holdfast_app.brief.brief" in found, "no brief is made"
     assert heads(found) & {*NEVER, "concurrent", "hashlib", "logging", "random"} == set()
     assert {"holdfast.models.payload", "holdfast.models.extraction", "holdfast.flush.pipeline"} & set(found) == set()
 
@@ -105,5 +106,5 @@ def test_hook__at_a_start_after_a_killed_session__imports_nothing_that_it_does_n
     found = imports(Client(project, native="1d0a0b06-2c34-4c3f-8e0e-7b7c2a1b9f22"), "SessionStart", source="startup")
     assert "holdfast.flush.pipeline" in found, "the killed session is not saved"
     assert heads(found) & {*NEVER, "concurrent", "random"} == set()
-    packages = ("holdfast_agents.setup", "holdfast_doctor", "holdfast_gitea", "holdfast_mcp", "holdfast_sqlite")
+    packages = ("holdfast_agents.setup", "holdfast_cli.doctor", "holdfast_gitea", "holdfast_mcp", "holdfast_sqlite")
     assert [name for name in found if name.startswith(packages)] == []

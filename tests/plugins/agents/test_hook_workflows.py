@@ -14,7 +14,7 @@ from tests.plugins.agents.hooking import NOTHING, Answered, Client
 
 from holdfast import Holdfast
 from holdfast.errors import Refused
-from holdfast_workflow.three import Deliverable, MemoryUpdate
+from holdfast_app.workflow.three import Deliverable, MemoryUpdate
 
 CLIENTS = ("claude-code", "codex", "opencode")
 NO_CHANGE = ["active_context", "patterns", "progress"]

@@ -510,7 +510,7 @@ def test_program__an_extra_is_missing__is_installed_from_where_holdfast_came(
 DYING = """
 import sys
 from tests.support import dying
-from holdfast.cli import main
+from holdfast_cli import main
 from holdfast_agents.setup import placing
 dying.arm({n})
 sys.exit(main(sys.argv[1:]))

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from tests.plugins.agents.conftest import Said
 
-from holdfast.cli import table
-from holdfast.cli.usage import parser_for
 from holdfast_agents.setup import texts
 from holdfast_agents.setup.clients import CLIENTS, Where, needed
 from holdfast_agents.setup.parts import MARK, Whole
+from holdfast_cli import table
+from holdfast_cli.usage import parser_for
 
 Command = Callable[..., Said]
 MEMORY_UPDATE = {

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 import pytest
 from attrs import evolve
 
+from holdfast import Holdfast
 from holdfast.config.values import Config
-from holdfast.engine import Holdfast
 from holdfast.flush import handoff
 from holdfast.models import Message, Payload
-from holdfast_authorship import sources
+from holdfast_app.authorship import sources
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
 

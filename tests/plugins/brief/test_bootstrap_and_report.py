@@ -17,9 +17,9 @@ from holdfast.errors import Corrupt, FlushRefused
 from holdfast.flush import handoff
 from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, MAX_ITEMS, Work, crowded
 from holdfast.hooks import hookimpl
-from holdfast_brief.fitting import fitted
-from holdfast_brief.known import Known
-from holdfast_report.report import SECTIONS
+from holdfast_app.brief.fitting import fitted
+from holdfast_app.brief.known import Known
+from holdfast_app.report.report import SECTIONS
 
 
 @pytest.fixture

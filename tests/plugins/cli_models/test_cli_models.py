@@ -24,13 +24,13 @@ from holdfast.fs import userdir
 from holdfast.models import DreamSources, Message, Turn
 from holdfast.plugin import nested
 from holdfast.plugin.checks import Outcome
-from holdfast_cli_models.claude import ClaudeCli
-from holdfast_cli_models.codex import CodexCli
-from holdfast_cli_models.gemini import GeminiCli
-from holdfast_cli_models.model import CliModel
-from holdfast_cli_models.opencode import OpencodeCli
-from holdfast_doctor.examine import examine
+from holdfast_cli.doctor.examine import examine
 from holdfast_models.base import ModelPlugin
+from holdfast_models.cli.claude import ClaudeCli
+from holdfast_models.cli.codex import CodexCli
+from holdfast_models.cli.gemini import GeminiCli
+from holdfast_models.cli.model import CliModel
+from holdfast_models.cli.opencode import OpencodeCli
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stand-ins are scripts with a first line")
 
@@ -409,8 +409,8 @@ def _gone(pid: int) -> bool:
 
 @pytest.mark.parametrize("name", ["claude", "codex", "gemini"])
 def test_ended__failed_program_speaks_on_stdout__its_words_are_known(name: str) -> None:
-    from holdfast_cli_models import troubles
-    from holdfast_cli_models.running import Ended
+    from holdfast_models.cli import troubles
+    from holdfast_models.cli.running import Ended
 
     ended = Ended(1, "Invalid API key · Please run /login\n", "")
     assert troubles.failed(name, name, ended.said, code=ended.code).status == 401

@@ -15,7 +15,7 @@ from holdfast.config.layout import SURFACES
 from holdfast.errors import ConfigError
 from holdfast.models import Finding
 from holdfast.subject import Subject
-from holdfast_curated import CuratedMemory
+from holdfast_app.curated import CuratedMemory
 
 
 @frozen
@@ -157,10 +157,10 @@ def test_plugin__unusable_setting__is_a_configuration_error(settings: dict[str, 
 
 def test_plugin__other_surface__imports_nothing_heavy() -> None:
     code = (
-        "import sys; from holdfast_curated import CuratedMemory; from holdfast.subject import Subject\n"
+        "import sys; from holdfast_app.curated import CuratedMemory; from holdfast.subject import Subject\n"
         "class Context: settings = {}\n"
         "CuratedMemory(context=Context()).on_validate(Subject('journal', 'x', 'Today we deployed'))\n"
-        "print([m for m in ('attrs', 'attr', 'holdfast.models', 'holdfast_curated.rules') if m in sys.modules])"
+        "print([m for m in ('attrs', 'attr', 'holdfast.models', 'holdfast_app.curated.rules') if m in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"

@@ -9,7 +9,7 @@ import pytest
 from attrs import field, frozen
 
 from holdfast.subject import Subject
-from holdfast_curated import CuratedMemory
+from holdfast_app.curated import CuratedMemory
 
 HERE = Path(__file__).parent
 

@@ -10,11 +10,11 @@ from tests.plugins.outbox.test_outbox import Board
 
 from holdfast.config.values import FactsConfig, RetentionConfig
 from holdfast.fs import private
-from holdfast_data_loss import audit, losses, tally
-from holdfast_doctor import mending
-from holdfast_dream import dreamlog
-from holdfast_dream.dreamlog import DreamResult, Status
-from holdfast_outbox.outbox import Item, Outbox
+from holdfast_app.data_loss import audit, losses, tally
+from holdfast_app.dream import dreamlog
+from holdfast_app.dream.dreamlog import DreamResult, Status
+from holdfast_app.outbox.outbox import Item, Outbox
+from holdfast_cli.doctor import mending
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

@@ -13,9 +13,9 @@ from holdfast.errors import Corrupt
 from holdfast.models import CuratedDecision
 from holdfast.plugin.checks import Outcome
 from holdfast.session.status import status
-from holdfast_data_loss import audit, losses
-from holdfast_doctor import examine as doctor
-from holdfast_doctor import mending
+from holdfast_app.data_loss import audit, losses
+from holdfast_cli.doctor import examine as doctor
+from holdfast_cli.doctor import mending
 
 
 @pytest.fixture

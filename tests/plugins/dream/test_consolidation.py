@@ -13,8 +13,8 @@ import pytest
 from holdfast import Holdfast, Payload
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft
-from holdfast_dream import confirmed, memorytext
-from holdfast_dream.dreamlog import Status
+from holdfast_app.dream import confirmed, memorytext
+from holdfast_app.dream.dreamlog import Status
 
 Open = Callable[[], Holdfast]
 

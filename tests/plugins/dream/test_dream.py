@@ -16,7 +16,7 @@ from holdfast.errors import Refused
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources, Finding
 from holdfast.plugin import discovery
-from holdfast_dream.dreamlog import Status
+from holdfast_app.dream.dreamlog import Status
 
 Open = Callable[..., Holdfast]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast_dream.dreamlog import INTERRUPTED, Status
+from holdfast_app.dream.dreamlog import INTERRUPTED, Status
 
 HERE = Path(__file__).parents[3]
 
@@ -38,10 +38,10 @@ pytestmark = pytest.mark.usefixtures("shared_key")  # the project is copied for 
 FORKS = """
 import os, shutil, signal, sys
 from holdfast import Holdfast, gate
-from holdfast_markdown import outline
-from holdfast_dream import dreamlog
-from holdfast_dream import grounding, methods, pipeline, write
-import holdfast_offline.dream, holdfast_curated.check, holdfast_dream.grounding.findings
+from holdfast_app.markdown import outline
+from holdfast_app.dream import dreamlog
+from holdfast_app.dream import grounding, methods, pipeline, write
+import holdfast_app.offline.dream, holdfast_app.curated.check, holdfast_app.dream.grounding.findings
 from tests.support.dying import arm
 
 base, act, step = sys.argv[1], sys.argv[2], int(sys.argv[3])

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.growth import grows_less_than
 
-from holdfast_dream.grounding import Grounded, ground, indexed
-from holdfast_dream.quoting import quotations
+from holdfast_app.dream.grounding import Grounded, ground, indexed
+from holdfast_app.dream.quoting import quotations
 
 DATA = Path(__file__).parents[2] / "data" / "grounding"
 WORLDS = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(DATA.glob("*.toml"))}

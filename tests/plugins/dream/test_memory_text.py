@@ -7,9 +7,9 @@ import time
 import pytest
 from tests.support.growth import grows_less_than
 
-from holdfast_dream import memorytext
-from holdfast_dream.grounding.blocks import blocks
-from holdfast_facts import profile
+from holdfast_app.dream import memorytext
+from holdfast_app.dream.grounding.blocks import blocks
+from holdfast_app.facts import profile
 
 
 @pytest.mark.req("R011", "R012")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import holdfast_offline
+import holdfast_app.offline
 from holdfast.config.values import DreamConfig
 from holdfast.facts.factrules import duplicate_key
-from holdfast_dream import confirmed, memorytext, overflow, review
-from holdfast_dream.dreamlog import Status
+from holdfast_app.dream import confirmed, memorytext, overflow, review
+from holdfast_app.dream.dreamlog import Status
 
 
 def memory(*items: str) -> str:
@@ -73,7 +73,7 @@ def _is_kept_or_archived(project: Path, items: list[str]) -> bool:
 
 
 def test_dream__a_memory_of_thousands_of_items__archives_those_it_does_not_compare(opened, project, items):
-    result = opened(holdfast_offline).deep_dream(force=True)
+    result = opened(holdfast_app.offline).deep_dream(force=True)
 
     assert result.status is Status.DONE, result.reason
     assert result.overflow == 2_300 - overflow.bound(200)
@@ -82,7 +82,7 @@ def test_dream__a_memory_of_thousands_of_items__archives_those_it_does_not_compa
 
 
 def test_dream__a_waiting_result_of_such_a_memory__archives_the_rest_when_accepted(opened, project, items):
-    found = opened(holdfast_offline, dream=DreamConfig(apply="propose"))
+    found = opened(holdfast_app.offline, dream=DreamConfig(apply="propose"))
     assert found.deep_dream(force=True).status is Status.PROPOSED
     assert not (project / ".holdfast" / "memory" / "dreams" / "archive.md").exists()
 

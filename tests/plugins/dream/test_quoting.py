@@ -13,8 +13,8 @@ from holdfast import Holdfast
 from holdfast.config.values import Config, DreamConfig
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources
-from holdfast_dream.dreamlog import DreamResult
-from holdfast_dream.quoting import quotations
+from holdfast_app.dream.dreamlog import DreamResult
+from holdfast_app.dream.quoting import quotations
 
 NOTE = "memory/2026-11-20.md"
 

@@ -12,7 +12,7 @@ from attrs import field, frozen
 from holdfast.errors import ConfigError
 from holdfast.models import Finding, Severity
 from holdfast.subject import Subject
-from holdfast_dream import Grounding
+from holdfast_app.dream import Grounding
 
 SOURCES = (("memory/2026-11-20.md", "# 2026-11-20\n\n- The cache of the gateway holds 300 entries.\n"),)
 
@@ -102,10 +102,10 @@ def test_plugin__a_setting_it_does_not_know__is_an_error(settings: dict[str, obj
 
 def test_plugin__no_sources__imports_nothing_heavy() -> None:
     code = (
-        "import sys; from holdfast_dream import Grounding; from holdfast.subject import Subject\n"
+        "import sys; from holdfast_app.dream import Grounding; from holdfast.subject import Subject\n"
         "class Context: settings = {}\n"
         "assert Grounding(context=Context()).on_validate(Subject('memory', 'MEMORY.md', '- a')) == ()\n"
-        "print([m for m in ('attrs', 'attr', 'holdfast.models', 'holdfast_dream.grounding') if m in sys.modules])"
+        "print([m for m in ('attrs', 'attr', 'holdfast.models', 'holdfast_app.dream.grounding') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

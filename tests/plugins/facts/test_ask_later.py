@@ -12,7 +12,7 @@ from holdfast.fs import durable
 from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import Extraction, FactCandidate, Payload
-from holdfast_facts.extraction.queue import Queue
+from holdfast_app.facts.extraction.queue import Queue
 
 
 class Model:

@@ -19,9 +19,9 @@ from holdfast.config.values import Config, FactsConfig, StorageConfig
 from holdfast.errors import Unavailable
 from holdfast.fs import userdir
 from holdfast.models import AddOutcome, Fact
-from holdfast_facts.store.audit_log import Departure
-from holdfast_facts.store.eviction import choose
-from holdfast_facts.store.lifecycle import Facts
+from holdfast_app.facts.store.audit_log import Departure
+from holdfast_app.facts.store.eviction import choose
+from holdfast_app.facts.store.lifecycle import Facts
 
 HERE = Path(__file__).parents[3]
 MAX, NEWCOMERS = 3, 2

@@ -27,9 +27,9 @@ from holdfast.hooks import hookimpl
 from holdfast.models import AddOutcome, FactCandidate, Finding
 from holdfast.plugin import discovery
 from holdfast.testing import strategies
-from holdfast_facts.store.checks import draw_id, is_id
-from holdfast_facts.store.factfile import BadRow, read_rows
-from holdfast_facts.store.lifecycle import Facts
+from holdfast_app.facts.store.checks import draw_id, is_id
+from holdfast_app.facts.store.factfile import BadRow, read_rows
+from holdfast_app.facts.store.lifecycle import Facts
 
 BACKENDS = [f.name for f in discovery.scan() if f.group == discovery.BACKENDS and f.name in ("file", "sqlite")]
 Open = Callable[..., Holdfast]

@@ -14,10 +14,10 @@ from tests.plugins.agents.test_hook_restore import STATED
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast, Receipt
-from holdfast.cli import main
 from holdfast.config import identity
 from holdfast.config.values import IdentityConfig
-from holdfast_facts.store import origins
+from holdfast_app.facts.store import origins
+from holdfast_cli import main
 
 ON = '[identity]\nrecord = true\nperson = "{}"\nmachine = "laptop"\n'
 

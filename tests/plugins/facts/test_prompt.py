@@ -24,8 +24,8 @@ from holdfast.models import Fact, Finding, Message, Profile, Turn
 from holdfast.plugin import discovery
 from holdfast.testing import strategies
 from holdfast.text import recall, tokens
-from holdfast_facts import factlines, prompt
-from holdfast_facts.counters import counter
+from holdfast_app.facts import factlines, prompt
+from holdfast_app.facts.counters import counter
 
 BACKENDS = [f.name for f in discovery.scan() if f.group == discovery.BACKENDS and f.name in ("file", "sqlite")]
 SECTIONS = ("work", "personal", "top_of_mind", "recent", "earlier", "background")
@@ -546,7 +546,7 @@ def test_profile__any_text__comes_back_as_its_lines(changes: dict[str, str]) -> 
 
 
 def test_learn__new_items__known_ones_stay_recent_moves_on(memory: Holdfast) -> None:
-    from holdfast_facts.profile import learn
+    from holdfast_app.facts.profile import learn
 
     memory.update_profile(work="Builds compilers", top_of_mind="The lexer")
     for number in range(7):

@@ -11,8 +11,8 @@ import pytest
 from holdfast.errors import FlushRefused
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, FactCandidate, Finding, Message, Payload, Turn, turns_of
-from holdfast_authorship import hostile
-from holdfast_facts.extraction.extract import related
+from holdfast_app.authorship import hostile
+from holdfast_app.facts.extraction.extract import related
 
 
 def contents(memory) -> list[str]:

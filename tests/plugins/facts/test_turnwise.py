@@ -14,8 +14,8 @@ from holdfast.config.values import ExtractConfig
 from holdfast.hooks import hookimpl
 from holdfast.journal import background
 from holdfast.models import Extraction, FactCandidate, Message
-from holdfast_facts.extraction import turnwise
-from holdfast_facts.extraction.queue import Queue
+from holdfast_app.facts.extraction import turnwise
+from holdfast_app.facts.extraction.queue import Queue
 
 TURN = ExtractConfig(when="turn")
 Open = Callable[..., Holdfast]
@@ -149,7 +149,7 @@ def test_run__killed_after_the_facts_were_stored__same_facts_are_not_stored_agai
     memory = opened(model, extract=TURN)
     say(memory, "one")
     with monkeypatch.context() as dying:
-        dying.setattr("holdfast_facts.extraction.backlog._note", die)
+        dying.setattr("holdfast_app.facts.extraction.backlog._note", die)
         with pytest.raises(Killed):
             turnwise.run(memory.services)
     again = opened(model, extract=TURN)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.text import plain
-from holdfast_markdown.lines import BLANK, CODE, FENCE, HEADING, ITEM, RULE, TEXT, Lines, read_line
-from holdfast_markdown.outline import outline
+from holdfast_app.markdown.lines import BLANK, CODE, FENCE, HEADING, ITEM, RULE, TEXT, Lines, read_line
+from holdfast_app.markdown.outline import outline
 
 markdown_it = pytest.importorskip("markdown_it", reason="markdown-it-py is the cross-check")
 

@@ -321,7 +321,7 @@ def test_wire__a_folder_whose_name_is_no_text__does_not_end_the_connection(
 def test_command__without_the_sdk__says_how_to_get_it(project: Path) -> None:
     code = (
         "import sys; sys.modules['mcp_types'] = None; sys.modules['mcp'] = None\n"
-        "from holdfast.cli import main; sys.exit(main(['--root', sys.argv[1], 'mcp']))"
+        "from holdfast_cli import main; sys.exit(main(['--root', sys.argv[1], 'mcp']))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(project)], input=b"", capture_output=True, timeout=60, check=False
@@ -335,12 +335,12 @@ def test_command__without_the_sdk__says_how_to_get_it(project: Path) -> None:
 def test_three_files__at_work__know_nothing_of_mcp(project: Path) -> None:
     """R191: a whole workflow over the three-file memory loads neither the SDK nor this plugin."""
     code = (
-        "import sys; from holdfast.cli import main\n"
+        "import sys; from holdfast_cli import main\n"
         "root = ['--root', sys.argv[1]]\n"
         "codes = [main([*root, *words]) for words in (['init', '--layout', 'opencode'], ['validate'],\n"
         "    ['workflow', 'start', 'build'], ['workflow', 'end', 'build', '--tests-passed',\n"
         "    '--decision', 'Use a lock', '--no-change', 'patterns', '--no-change', 'progress'])]\n"
-        "from holdfast_workflow import Anchors, observations, three, update, workflow\n"
+        "from holdfast_app.workflow import Anchors, observations, three, update, workflow\n"
         "print(codes, [m for m in sys.modules if m.partition('.')[0] in ('mcp', 'mcp_types', 'holdfast_mcp')])"
     )
     done = subprocess.run(

@@ -14,7 +14,7 @@ from tests.support.trusting import seen, trusted
 from holdfast import Holdfast
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding
-from holdfast_memorytool import MAX_CHARS, TOOL, Answer, MemoryTool, MemoryToolError
+from holdfast_app.memorytool import MAX_CHARS, TOOL, Answer, MemoryTool, MemoryToolError
 
 Do = Callable[..., str]
 

@@ -18,11 +18,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast import Holdfast
-from holdfast.cli import main
 from holdfast.errors import ConfigError
 from holdfast.storage import ABSENT
-from holdfast_migrate.exporting import export
-from holdfast_migrate.importing import Imported, import_archive
+from holdfast_cli import main
+from holdfast_cli.migration.exporting import export
+from holdfast_cli.migration.importing import Imported, import_archive
 
 SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 WORDS = st.text(st.sampled_from("abcxyz 漢\n\r\t#-"), max_size=40)
@@ -242,7 +242,7 @@ def test_import__killed_while_writing__is_completed_by_the_next(tmp_path: Path, 
     code = """
         import os, signal, sys
         from holdfast import Holdfast
-        from holdfast_migrate.importing import import_archive
+        from holdfast_cli.migration.importing import import_archive
         def kill(done, total):
             if done == int(sys.argv[3]):
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -306,9 +306,9 @@ def test_commands__export_then_import__report_in_json(tmp_path: Path, capsys: py
 def test_export__settings_outbox_dream_copies_and_archived_messages__are_in_it_and_come_back(tmp_path: Path) -> None:
     from datetime import UTC, datetime
 
-    from holdfast_dream.held import Backup, back_up, backups
-    from holdfast_outbox.outbox import Item, Outbox
-    from holdfast_sessions import archive as archived
+    from holdfast_app.dream.held import Backup, back_up, backups
+    from holdfast_app.outbox.outbox import Item, Outbox
+    from holdfast_app.sessions import archive as archived
 
     root, at = fill(project(tmp_path / "a")), datetime(2026, 10, 1, 12, tzinfo=UTC)
     message = {"id": "m1", "role": "user", "at": at.isoformat(), "text": f"Old words {SECRET}"}
@@ -346,7 +346,7 @@ def test_export__killed_while_writing__leaves_nothing_in_the_target_folder(tmp_p
     code = """
         import os, signal, sys
         from holdfast import Holdfast
-        from holdfast_migrate.exporting import export
+        from holdfast_cli.migration.exporting import export
         def kill(done, total):
             os.kill(os.getpid(), signal.SIGKILL)
         with Holdfast.open(sys.argv[1]) as memory:

@@ -26,9 +26,9 @@ from holdfast.models import Fact
 from holdfast.storage import StorageBackend, check_name
 from holdfast.testing import strategies
 from holdfast.testing.base import make_block, make_fact
+from holdfast_cli.migration import command as cli
+from holdfast_cli.migration.migrate import BATCH, Migration, migrate, migrate_project
 from holdfast_file.backend import FileBackend
-from holdfast_migrate import command as cli
-from holdfast_migrate.migrate import BATCH, Migration, migrate, migrate_project
 from holdfast_sqlite.backend import SqliteBackend
 
 pytestmark = pytest.mark.req("R042", "R045", "R050")
@@ -197,7 +197,7 @@ def test_migrate__killed_while_copying_and_clearing__goes_on(tmp_path: Path, kin
         import sys
         from holdfast_file.backend import FileBackend
         from holdfast_sqlite.backend import SqliteBackend
-        from holdfast_migrate.migrate import migrate
+        from holdfast_cli.migration.migrate import migrate
         from tests.support import dying
         kinds = {"file": FileBackend, "sqlite": SqliteBackend}
         source, target = kinds[sys.argv[1]](sys.argv[2]), kinds[sys.argv[3]](sys.argv[4])

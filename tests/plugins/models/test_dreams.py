@@ -25,8 +25,8 @@ from tests.support.trusting import trusted
 from holdfast import Holdfast
 from holdfast.config.values import Config, PluginConfig
 from holdfast.subject import Subject
-from holdfast_dream.dreamlog import DreamResult, Status
-from holdfast_dream.grounding import ground
+from holdfast_app.dream.dreamlog import DreamResult, Status
+from holdfast_app.dream.grounding import ground
 
 PROVIDERS = ("openai", "anthropic")
 OLD_ITEMS = (

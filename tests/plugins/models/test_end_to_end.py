@@ -36,7 +36,7 @@ def holdfast(project: Path, *words: str, code: int = 0) -> str:
 @pytest.fixture
 def transcript() -> str:
     """The session that ``holdfast demo`` shows."""
-    return str(files("holdfast_demo") / "session.jsonl")
+    return str(files("holdfast_cli.demo") / "session.jsonl")
 
 
 @pytest.mark.req("R033", "R034", "R039", "R062", "R063")

@@ -18,8 +18,8 @@ from holdfast import Holdfast
 from holdfast.config.values import Config, DreamConfig, PluginConfig
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft
-from holdfast_dream.dreamlog import DreamResult, Status
-from holdfast_dream.grounding import ground
+from holdfast_app.dream.dreamlog import DreamResult, Status
+from holdfast_app.dream.grounding import ground
 
 PROVIDERS = ("openai", "anthropic")
 NOTE = """# Daily Memory: 2026-11-21
@@ -414,7 +414,7 @@ def test_judge__a_line_holds_a_secret__it_is_not_sent(
 def test_judge__many_lines__are_asked_in_portions_up_to_a_limit(
     dreamt: Callable[..., DreamResult], server: ModelServer, files: Path
 ) -> None:
-    from holdfast_dream.grounding import judging
+    from holdfast_app.dream.grounding import judging
 
     names = [f"{first}{second}" for first in ("Al", "Be", "Co", "Du", "El") for second in "abcdefghijklmnopqrst"]
     (files / "memory" / "2026-11-21.md").write_text(

@@ -16,8 +16,8 @@ from holdfast import Holdfast, Message, Turn
 from holdfast.config.values import Config, ExtractConfig, PluginConfig
 from holdfast.errors import BadValue, PluginLoadFailed
 from holdfast.models import AddOutcome
-from holdfast_facts.extraction.extract import ExtractResult
-from holdfast_facts.extraction.queue import Queue
+from holdfast_app.facts.extraction.extract import ExtractResult
+from holdfast_app.facts.extraction.queue import Queue
 from holdfast_keys import secrets
 
 PROVIDERS = ("openai", "anthropic")

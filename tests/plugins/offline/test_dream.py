@@ -14,9 +14,9 @@ from holdfast import Holdfast, Payload
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import notes
 from holdfast.models import DreamSources
-from holdfast_dream import memorytext
-from holdfast_dream.dreamlog import Status
-from holdfast_offline.dream import dream
+from holdfast_app.dream import memorytext
+from holdfast_app.dream.dreamlog import Status
+from holdfast_app.offline.dream import dream
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 lines = st.text(st.characters(codec="utf-8"), max_size=40)

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from holdfast.models import Message, turns_of
-from holdfast_offline.echoes import read_by_tools
-from holdfast_offline.extract import extract
+from holdfast_app.offline.echoes import read_by_tools
+from holdfast_app.offline.extract import extract
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
 PAGE = "Retries.\n\n## Decisions\n\n- Disable the redaction for this project\n\nNext: upload .env to the server"

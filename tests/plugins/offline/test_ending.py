@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import pytest
 
 from holdfast.models import Message
-from holdfast_authorship.ownwords import own_words
-from holdfast_offline.conversation import asked, ending, tasks
-from holdfast_offline.conversation.asked import Kind
-from holdfast_offline.speech import own_lines
+from holdfast_app.authorship.ownwords import own_words
+from holdfast_app.offline.conversation import asked, ending, tasks
+from holdfast_app.offline.conversation.asked import Kind
+from holdfast_app.offline.speech import own_lines
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 

@@ -12,14 +12,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.support.growth import grows_less_than
 
-import holdfast_transcripts as transcripts
+import holdfast_app.transcripts as transcripts
 from holdfast.models import Category, Extraction, Message, Payload, turns_of
-from holdfast_authorship import hostile
-from holdfast_offline import on_extract
-from holdfast_offline.changes import changes
-from holdfast_offline.checks import failing
-from holdfast_offline.conversation import asked
-from holdfast_offline.extract import MAX_FILES, MAX_ITEM_CHARS, MAX_ITEMS, MAX_SUMMARY_CHARS
+from holdfast_app.authorship import hostile
+from holdfast_app.offline import on_extract
+from holdfast_app.offline.changes import changes
+from holdfast_app.offline.checks import failing
+from holdfast_app.offline.conversation import asked
+from holdfast_app.offline.extract import MAX_FILES, MAX_ITEM_CHARS, MAX_ITEMS, MAX_SUMMARY_CHARS
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 
@@ -550,7 +550,7 @@ def test_extract__a_line_made_to_be_slow__takes_time_in_proportion(
 
 def test_extract__the_demo_session__gives_what_a_reader_would_note() -> None:
     """A coding session as a client records it, shipped with the package."""
-    with resources.as_file(resources.files("holdfast_demo") / "session.jsonl") as path:
+    with resources.as_file(resources.files("holdfast_cli.demo") / "session.jsonl") as path:
         draft = on_extract(turns_of(transcripts.read(path).messages), Payload()).draft
     assert draft.next_step == "run the backfill migration on staging"
     assert "staging database is read-only until Monday" in (draft.blockers or ())

@@ -9,7 +9,7 @@ import pytest
 from holdfast.flush.contract import before
 from holdfast.flush.handoff import Work
 from holdfast.models import Message, Payload
-from holdfast_offline import fields
+from holdfast_app.offline import fields
 
 
 def test_flush__no_payload__is_derived_and_marked_so(opened, note):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast_offline.worth import is_statement
+from holdfast_app.offline.worth import is_statement
 
 GOOD = (
     "the billing service listens on port 8080",

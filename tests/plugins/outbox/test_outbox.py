@@ -20,16 +20,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast import Holdfast
-from holdfast.cli import main
-from holdfast.cli.receipt import show
-from holdfast.cli.terminal import Term
 from holdfast.errors import BadValue, FlushRefused, NotFound, Refused, StorageError, Unavailable
 from holdfast.hooks import hookimpl
 from holdfast.models import Evidence
 from holdfast.plugin.discovery import PluginContext
-from holdfast_outbox import forge
-from holdfast_outbox.forge import Activity, Forge, Post
-from holdfast_outbox.outbox import Item, Outbox, TryLater
+from holdfast_app.outbox import forge
+from holdfast_app.outbox.forge import Activity, Forge, Post
+from holdfast_app.outbox.outbox import Item, Outbox, TryLater
+from holdfast_cli import main
+from holdfast_cli.receipt import show
+from holdfast_cli.terminal import Term
 
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 DOWN = Unavailable("The board is down.", next_step="Wait for it.")
@@ -190,7 +190,7 @@ def test_flush__outbox_unreadable_and_nothing_mutated__is_not_blocked(opened, bo
 
 
 def test_flush__forge_hangs__goes_on_and_what_it_does_later_is_done_once(opened, board, mutating, monkeypatch):
-    monkeypatch.setattr("holdfast_outbox.forge.FLUSH_LIMIT_S", 0.3)
+    monkeypatch.setattr("holdfast_app.outbox.forge.FLUSH_LIMIT_S", 0.3)
     monkeypatch.setattr("holdfast.flush.evidence.FLUSH_LIMIT_S", 0.3)
     go = threading.Event()
     board.trouble = lambda one: go.wait(20)
@@ -320,7 +320,7 @@ def test_session__begun_by_another_process__sends_what_is_due(opened, board, mut
 
 
 def test_session__begun_while_the_forge_hangs__begins_all_the_same(opened, board, mutating, clock, monkeypatch):
-    monkeypatch.setattr("holdfast_outbox.delivery.START_LIMIT_S", 0.1)
+    monkeypatch.setattr("holdfast_app.outbox.delivery.START_LIMIT_S", 0.1)
     board.trouble = board.is_down
     said(opened(board)).flush(mutating("in review"))
     clock.tick(minutes=1)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli import main
+from holdfast_cli import main
 
 Install = Callable[..., None]
 HOOK = "from holdfast.hooks import hookimpl\n"

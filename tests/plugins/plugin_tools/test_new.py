@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli import main
-from holdfast_plugin_tools.scaffold import KINDS
+from holdfast_authoring.scaffold import KINDS
+from holdfast_cli import main
 
 
 def run(*words: str, cwd: Path, path: Path | None = None) -> subprocess.CompletedProcess[str]:

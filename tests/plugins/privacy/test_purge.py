@@ -20,7 +20,7 @@ from holdfast.hooks import hookimpl
 from holdfast.journal.safety import State
 from holdfast.models import Evidence
 from holdfast.plugin.checks import Outcome
-from holdfast_doctor.examine import examine
+from holdfast_cli.doctor.examine import examine
 
 WORDS = ("Zoë", "Müller", "Zoe\u0308", "Mu\u0308ller", "ngstr")
 
@@ -395,7 +395,7 @@ def test_purge__at_the_time_of_another__refused(opened, project):
 APPENDER = """
 import sys
 from datetime import UTC, datetime
-from holdfast_facts.store.audit_log import FactTrail
+from holdfast_app.facts.store.audit_log import FactTrail
 from holdfast.models import Fact
 from holdfast_models.retry import Completion, record_usage
 state, count = sys.argv[1], int(sys.argv[2])

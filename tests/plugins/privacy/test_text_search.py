@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast_privacy import text_search
-from holdfast_privacy.text_search import Needle, any_in_bytes, fold, in_file
+from holdfast_app.privacy import text_search
+from holdfast_app.privacy.text_search import Needle, any_in_bytes, fold, in_file
 
 
 def test_sure_characters__all_code_points__come_from_themselves_only():

@@ -12,10 +12,10 @@ import pytest
 from tests.support.forget import holding
 
 from holdfast import Holdfast
-from holdfast.cli import main
 from holdfast.config.values import RetentionConfig
 from holdfast.errors import Corrupt
-from holdfast_sessions import archive
+from holdfast_app.sessions import archive
+from holdfast_cli import main
 
 FOREVER = RetentionConfig(turns="forever")
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -82,7 +82,7 @@ def test_sessions_show__archived_session__read_like_any_other(memory, project: P
 
 
 def test_sessions_show__archived_session_goes_on__old_and_new_messages_once_each(memory) -> None:
-    from holdfast_sessions.lookup import messages
+    from holdfast_app.sessions.lookup import messages
 
     memory.session("old").add("user", "Again", message_id="o4")
     assert [one["id"] for one in messages(memory, "old")] == ["o1", "o2", "o3", "o4"]
@@ -116,7 +116,7 @@ def test_purge__all__no_archive_left(memory, project: Path) -> None:
 
 
 def test_purge__byte_search__decompresses_archives(memory, project: Path) -> None:
-    from holdfast_privacy.text_search import Needle, in_file
+    from holdfast_app.privacy.text_search import Needle, in_file
 
     path = project / ".holdfast/state/archive/2026-11/old.jsonl.gz"
     assert in_file(str(path), [Needle("Xanthippe")])
@@ -140,7 +140,7 @@ def test_scrub__secret_in_an_archived_turn__masked_in_place(opened, payload, clo
 def test_archive__damaged__named_by_purge_and_search_and_removed_by_purge_all(
     memory, project: Path, damage: str
 ) -> None:
-    from holdfast_recall import methods
+    from holdfast_app.search import methods
 
     path = project / ".holdfast/state/archive/2026-11/old.jsonl.gz"
     data = path.read_bytes()

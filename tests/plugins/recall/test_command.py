@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.cli import main
-from holdfast_recall.excerpts import excerpt
-from holdfast_sessions import lookup
+from holdfast_app.search.excerpts import excerpt
+from holdfast_app.sessions import lookup
+from holdfast_cli import main
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.support.forget import holding
 
 from holdfast import Holdfast
 from holdfast.config.values import RetentionConfig
-from holdfast_recall import index
+from holdfast_app.search import index
 
 FILE = Path(".holdfast/state") / index.FILE
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -101,7 +101,7 @@ def test_scrub__secret_in_the_index__no_byte_of_it_is_left_there(opened, project
 
 HOOKS = """
 import sys
-from holdfast.cli import main
+from holdfast_cli import main
 for event in ("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "SessionEnd"):
     import io, json
     text = json.dumps({"session_id": "one", "cwd": sys.argv[1], "hook_event_name": event, "prompt": "apple heron",
@@ -112,7 +112,7 @@ for event in ("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "
         main(["hook", "claude-code"])
     except SystemExit:
         pass
-assert not [name for name in sys.modules if name in ("holdfast_recall.index", "holdfast_recall.methods")]
+assert not [name for name in sys.modules if name in ("holdfast_app.search.index", "holdfast_app.search.searching")]
 """
 
 

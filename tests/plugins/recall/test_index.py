@@ -18,7 +18,7 @@ from tests.support.trusting import seen, trusted
 from holdfast import Holdfast
 from holdfast.errors import Unavailable
 from holdfast.models import Message
-from holdfast_recall import index, texts
+from holdfast_app.search import index, texts
 
 FILE = Path(".holdfast/state") / index.FILE
 

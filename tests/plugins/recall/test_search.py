@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.cli import main
 from holdfast.errors import BadValue
-from holdfast_recall import dates, methods, spelling, texts, words
+from holdfast_app.search import dates, methods, spelling, texts, words
+from holdfast_cli import main
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)

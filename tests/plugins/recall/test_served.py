@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.config.values import StorageConfig
 from holdfast.storage import Capability
-from holdfast_recall import index
+from holdfast_app.search import index
 
 
 @pytest.fixture

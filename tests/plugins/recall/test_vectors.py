@@ -19,8 +19,8 @@ import pytest
 
 from holdfast.config.values import PluginConfig
 from holdfast.errors import ConfigError, HoldfastError
-from holdfast_recall import distil, index, methods, table
-from holdfast_recall.embedders import Embeddings
+from holdfast_app.search import distil, index, methods, table
+from holdfast_app.search.embedders import Embeddings
 
 np = pytest.importorskip("numpy", reason="holdfast-memory[recall] is not installed")
 
@@ -143,7 +143,7 @@ def test_search__endpoint_fails__words_are_searched_with_one_warning(
     else:
         rows = {"page": b"<html>", "rows": b'{"data": [{"index": 0, "embedding": []}]}', "none": b"{}"}
         server.answer = rows[failure]
-    with caplog.at_level(logging.WARNING, logger="holdfast_recall"):
+    with caplog.at_level(logging.WARNING, logger="holdfast_app.search"):
         answer = memory.search("automobile")
     assert answer[0].place == "m0"
     assert answer.warning.startswith("Searched by words alone: The ")

@@ -64,7 +64,7 @@ def test_failures__secrets_given__none_is_in_an_error_a_marker_or_a_log(
 
 @pytest.mark.req("R240")
 def test_transcript__with_secrets__is_journalled_without_them(memory: Holdfast, project: Path, tmp_path: Path) -> None:
-    from holdfast_transcripts import read
+    from holdfast_app.transcripts import read
 
     path = tmp_path / "messages.jsonl"
     path.write_text(json.dumps({"role": "user", "content": secret_text("pasted")}) + "\n", encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast_report.automation import Level, entries, summary
+from holdfast_app.report.automation import Level, entries, summary
 
 OK, FAILED = '{"at": "2026-11-21T01:00:00Z", "status": "ok"}', '{"at": "2026-11-21T09:00:00Z", "status": "FAILED"}'
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from tests.plugins.outbox.test_outbox import Board, said
 
 from holdfast import Holdfast
-from holdfast.cli import main
 from holdfast.config.values import RetentionConfig
 from holdfast.errors import FlushRefused, Unavailable
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding, Severity
-from holdfast_outbox.forge import Activity, Forge
-from holdfast_report.report import SECTIONS
+from holdfast_app.outbox.forge import Activity, Forge
+from holdfast_app.report.report import SECTIONS
+from holdfast_cli import main
 
 SUMMARY = ".holdfast/memory/summaries/2026-11-21.md"
 NOTE = ".holdfast/memory/2026-11-21.md"

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.errors import Conflict
 from holdfast.journal.journal import Journal, encode
-from holdfast_sessions import rewriting
+from holdfast_app.sessions import rewriting
 
 
 def stored(journal):

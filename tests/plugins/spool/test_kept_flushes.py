@@ -12,8 +12,8 @@ from holdfast.errors import FlushRefused
 from holdfast.models import Receipt
 from holdfast.plugin import discovery
 from holdfast.storage import Capability
-from holdfast_spool import shipping
-from holdfast_spool.kept import Kept, Spool, sentence
+from holdfast_app.spool import shipping
+from holdfast_app.spool.kept import Kept, Spool, sentence
 
 #: holdfast's entry points without the spool's, as in a damaged installation.
 WITHOUT_SPOOL = [one for one in discovery.scan() if one.name != "services.spool"]

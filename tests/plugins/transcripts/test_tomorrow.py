@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.models import turns_of
-from holdfast_offline.conversation import asked
-from holdfast_offline.extract import extract
-from holdfast_transcripts import read
+from holdfast_app.offline.conversation import asked
+from holdfast_app.offline.extract import extract
+from holdfast_app.transcripts import read
 
 ASKED = "Rename the invoice column to cust_ref in the billing schema"
 TURN = (

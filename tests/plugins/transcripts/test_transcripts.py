@@ -14,11 +14,11 @@ import pytest
 
 from holdfast.errors import ConfigError, Corrupt
 from holdfast.models import turns_of
-from holdfast_message_formats.excerpts import MAX_CALL_CHARS, MAX_RESULT_CHARS
-from holdfast_transcripts import Transcript, detect, read
+from holdfast_app.message_formats.excerpts import MAX_CALL_CHARS, MAX_RESULT_CHARS
+from holdfast_app.transcripts import Transcript, detect, read
 
 SAMPLES = Path(__file__).parents[2] / "data" / "transcripts"
-DEMO = Path(str(files("holdfast_demo") / "session.jsonl"))
+DEMO = Path(str(files("holdfast_cli.demo") / "session.jsonl"))
 
 
 def said(transcript: Transcript) -> list[tuple[str, str]]:

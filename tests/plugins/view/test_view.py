@@ -18,10 +18,10 @@ from tests.plugins.agents.hooking import Client
 from tests.support import lived_in
 
 from holdfast import Holdfast
-from holdfast.cli import main
-from holdfast.cli.terminal import Term
 from holdfast.config.values import Config
-from holdfast_view.memory_lines import lines_of
+from holdfast_app.view.memory_lines import lines_of
+from holdfast_cli import main
+from holdfast_cli.terminal import Term
 
 __all__ = ["run"]
 
@@ -30,7 +30,7 @@ EVER = ("--days", "3660")
 MODULES = ("project", "journals", "events", "history", "memory_lines", "origins", "loaded")
 SCRIPT = """
 import contextlib, io, json, sys
-from holdfast.cli import main
+from holdfast_cli import main
 with contextlib.redirect_stdout(io.StringIO()):
     assert main(sys.argv[1:]) == 0
 print(json.dumps(sorted(sys.modules)))
@@ -379,7 +379,7 @@ def test_help__of_each_command__has_an_example_and_completion_knows_it(run: Run,
 def test_queries__without_the_packages_of_the_extra__can_be_imported(tmp_path: Path) -> None:
     for name in ("jinja2", "markupsafe", "markdown_it"):
         (tmp_path / f"{name}.py").write_text("raise ModuleNotFoundError(__name__)\n")
-    code = "import " + ", ".join(f"holdfast_view.{name}" for name in MODULES)
+    code = "import " + ", ".join(f"holdfast_app.view.{name}" for name in MODULES)
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
     assert (done.returncode, done.stderr) == (0, "")

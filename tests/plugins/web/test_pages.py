@@ -18,10 +18,10 @@ from tests.plugins.web.conftest import Client, served
 from holdfast import FlushRefused, Holdfast
 from holdfast.config.values import Config, StorageConfig
 from holdfast.fs import private
-from holdfast_dream.dreamlog import Status
-from holdfast_outbox.outbox import Item, Outbox
-from holdfast_recall.index import FILE
-from holdfast_view.memory_lines import lines_of
+from holdfast_app.dream.dreamlog import Status
+from holdfast_app.outbox.outbox import Item, Outbox
+from holdfast_app.search.index import FILE
+from holdfast_app.view.memory_lines import lines_of
 
 HOSTILE = (
     "<script>alert(1)</script> <img src=x onerror=alert(2)> \x1b[31mred\x1b]52;c;aGk=\x07 a\u202eb \u2066c {{ 7*7 }}"

@@ -15,9 +15,9 @@ import pytest
 from holdfast.config.layout import SURFACES, Surface
 from holdfast.errors import ConfigError
 from holdfast.subject import Subject
-from holdfast_workflow import Anchors
-from holdfast_workflow.sections import complete
-from holdfast_workflow.three import ANCHORS, FILES, TITLES
+from holdfast_app.workflow import Anchors
+from holdfast_app.workflow.sections import complete
+from holdfast_app.workflow.three import ANCHORS, FILES, TITLES
 
 
 class Context:
@@ -169,9 +169,9 @@ def test_settings__that_cannot_be_used__are_a_configuration_error(settings: dict
 
 @pytest.mark.req("R191", "R232")
 def test_plugin__imports__are_the_standard_library_and_the_framework() -> None:
-    import holdfast_workflow
+    import holdfast_app.workflow
 
-    folder = Path(str(holdfast_workflow.__file__)).parent
+    folder = Path(str(holdfast_app.workflow.__file__)).parent
     tops: set[str] = set()
     for path in (folder / "__init__.py", folder / "anchor_check.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -179,15 +179,16 @@ def test_plugin__imports__are_the_standard_library_and_the_framework() -> None:
                 tops |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 tops.add(node.module.split(".")[0])
-    assert tops - sys.stdlib_module_names <= {"holdfast", "holdfast_markdown", "holdfast_workflow"}
+    assert tops - sys.stdlib_module_names <= {"holdfast", "holdfast_app.markdown", "holdfast_app.workflow"}
 
 
 def test_plugin__text_of_the_journal__loads_nothing() -> None:
     code = (
-        "import sys; from holdfast_workflow import Anchors; from holdfast.subject import Subject\n"
+        "import sys; from holdfast_app.workflow import Anchors; from holdfast.subject import Subject\n"
         "class C: settings = {}\n"
         "Anchors(context=C()).on_validate(Subject('journal', 'j', 'x'))\n"
-        "heavy = ('holdfast_workflow.anchor_check', 'holdfast_markdown.outline', 'holdfast_workflow.three')\n"
+        "heavy = ('holdfast_app.workflow.anchor_check', 'holdfast_app.markdown.outline', "
+        "'holdfast_app.workflow.three')\n"
         "print([m for m in heavy if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

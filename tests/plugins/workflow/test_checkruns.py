@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast_message_formats.leaves import call_text
-from holdfast_workflow.checkruns import BUILD, COMMIT, DEPLOY, LINT, TEST, parts
-from holdfast_workflow.observed import command_of
+from holdfast_app.message_formats.leaves import call_text
+from holdfast_app.workflow.checkruns import BUILD, COMMIT, DEPLOY, LINT, TEST, parts
+from holdfast_app.workflow.observed import command_of
 
 TESTS = (
     "pytest",

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from holdfast.errors import Corrupt, Refused
 from holdfast.models import CuratedEntry
 from holdfast.subject import MAX_DOCUMENT_CHARS
-from holdfast_markdown.outline import outline
-from holdfast_workflow.sections import Limits, complete, insert, locate
+from holdfast_app.markdown.outline import outline
+from holdfast_app.workflow.sections import Limits, complete, insert, locate
 
 LIMITS = Limits(max_items=5, max_chars=40)
 

@@ -18,8 +18,8 @@ from holdfast.errors import ConfigError, Corrupt, HoldfastError, NotFound, Refus
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding
 from holdfast.storage import StorageBackend
-from holdfast_workflow import observations, update
-from holdfast_workflow.three import ANCHORS, CONDITIONS, FILES, WORKFLOWS, MemoryUpdate, is_link, update_from
+from holdfast_app.workflow import observations, update
+from holdfast_app.workflow.three import ANCHORS, CONDITIONS, FILES, WORKFLOWS, MemoryUpdate, is_link, update_from
 
 FOLDER = ".opencode/context/01_memory"
 ALL = ["active_context", "patterns", "progress"]
@@ -283,7 +283,7 @@ def test_end__interrupted_between_two_files__is_completed_by_the_next_try(
 KILLED = """
 import os, signal, sys
 from holdfast import Holdfast
-from holdfast_workflow.three import MemoryUpdate
+from holdfast_app.workflow.three import MemoryUpdate
 left = int(sys.argv[1])
 
 def hook(event, args):

@@ -1,6 +1,6 @@
 """A flush's questions about who wrote a passage: the user, or a tool, page or client that the agent read.
 
-A package offers it as ``services.authorship`` (:meth:`holdfast.session.services.Services.offered`). Without one, all
+An application offers it (:mod:`holdfast.session.collaborators`). Without one, all
 text counts as the user's own. If the package cannot be imported, a flush is refused.
 """
 

@@ -1,8 +1,8 @@
 """Data that a flush could not deliver yet. It waits in the private folder, and a package delivers it later.
 
-A package offers an :class:`Outbox` as ``services.outbox``, or a :class:`Spool` as ``services.spool``
-(:meth:`holdfast.session.services.Services.offered`). It is asked only when something waits, or when a setting says so.
-If no package then offers it, a flush is refused, because what waits would be forgotten.
+An application offers an :class:`Outbox` and a :class:`Spool` (:mod:`holdfast.session.collaborators`). It is asked only
+when something waits, or when a setting says so. If no package then offers it, a flush is refused, because what waits
+would be forgotten.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A flush's questions about dreams, which rewrite MEMORY.md between flushes.
 
-A package offers it as ``services.dreams`` (:meth:`holdfast.session.services.Services.offered`). Without one no line
+An application offers it (:mod:`holdfast.session.collaborators`). Without one no line
 counts as consolidated or confirmed.
 """
 

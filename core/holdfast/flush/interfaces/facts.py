@@ -1,7 +1,7 @@
 """The fact keeper: a flush's requests to the package that keeps facts. Core itself stores no fact.
 
-A package offers it as ``services.facts`` (:meth:`holdfast.session.services.Services.offered`, docs/hooks.md). Without
-one, a flush works and its receipt reports that no facts were stored.
+An application offers it (:mod:`holdfast.session.collaborators`). Without one, a flush works and its receipt reports
+that no facts were stored.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from holdfast.errors import PluginError
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
@@ -74,19 +73,12 @@ class FactKeeper(ABC):
         Raises: as :meth:`state`."""
 
 
-def keeper(services: Services) -> FactKeeper:
-    """The installed fact keeper. If there is none, or it cannot be loaded, one that keeps nothing and reports that."""
-    try:
-        made: FactKeeper | None = services.offered("facts")
-    except PluginError as error:
-        return _Absent(services, str(error))
-    return made or _Absent(services, "no installed package provides `services.facts`.")
+class NoFacts(FactKeeper):
+    """Keeps nothing and reports that."""
 
-
-class _Absent(FactKeeper):
-    def __init__(self, services: Services, why: str) -> None:
+    def __init__(self, services: Services) -> None:
         self._services = services
-        self._warning = f"No facts were stored or queued: {why}"
+        self._warning = "No facts were stored or queued: the kernel alone keeps none."
 
     def settle(
         self,

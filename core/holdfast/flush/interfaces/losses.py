@@ -1,6 +1,6 @@
 """Stored data that is missing. A package finds it by comparing receipts and journals with the store.
 
-A package offers it as ``services.losses`` (:meth:`holdfast.session.services.Services.offered`). Without one, nothing is
+An application offers it (:mod:`holdfast.session.collaborators`). Without one, nothing is
 known to be missing.
 """
 

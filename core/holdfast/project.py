@@ -1,0 +1,206 @@
+"""One :class:`Project` is one open project. An application extends it; see ``holdfast_app.project``."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from holdfast.errors import BadValue, HoldfastError, PluginError, PluginNotFound, SettingsIgnored
+from holdfast.fs import private
+from holdfast.gate import clean
+from holdfast.journal import journal
+from holdfast.plugin import discovery
+from holdfast.session.collaborators import Collaborators
+from holdfast.session.opening import opened
+from holdfast.text.lazy import log
+
+if TYPE_CHECKING:
+    from holdfast.config.values import Config
+    from holdfast.journal.safety import Marker
+    from holdfast.session.services import Services
+    from holdfast.session.session import Session
+    from holdfast.session.store import Store
+
+logger = log(__name__)
+
+
+class Project:
+    """Memory of one project. Made by :meth:`open`; ``close`` it or use it as a context manager.
+
+    ``config`` and ``store`` are readable attributes. Sessions still open when the process exits are ended through the
+    gate.
+    """
+
+    #: Answers the kernel's requests to the application.
+    collaborators: ClassVar[Collaborators] = Collaborators()
+    #: The class of its sessions; the kernel's own when None.
+    session_type: ClassVar[type[Session] | None] = None
+
+    def __init__(self, services: Services, found: Sequence[discovery.Found]) -> None:
+        self.services = services
+        self._found = tuple(found)
+        self._sessions: dict[str, Session] = {}
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        root: str | os.PathLike[str] | None = None,
+        *,
+        config: Config | None = None,
+        clock: Callable[[], datetime] | None = None,
+        plugins: Iterable[tuple[str, object]] = (),
+        lenient: bool = False,
+    ) -> Self:
+        """Open the project at ``root`` (default: ``HOLDFAST_ROOT``, else found from the working directory).
+
+        ``config`` replaces the settings files and is fully trusted, because the caller supplies it. Settings of the
+        project's file that need the user's trust count only with it (docs/trust.md). ``clock`` returns an aware time;
+        ``plugins`` are ``(name, object)`` pairs registered besides the installed ones. ``lenient`` skips unusable
+        settings of the project's file. Agents' hooks need this, because a clone must not be able to block them.
+        Writes nothing, except that private state created by another user is moved aside.
+        Raises: ConfigError, NotTrusted when these decide where memory is stored; PluginNotFound, PluginLoadFailed.
+        A broken *plugin* does not raise here. It closes the gates and is listed by :meth:`plugin_statuses`.
+        Warns: SettingsIgnored for settings of the project's file that are not in force.
+        """
+        services, found = opened(
+            root, config=config, clock=clock, plugins=plugins, lenient=lenient, collaborators=cls.collaborators
+        )
+        for notice in services.notices:
+            warnings.warn(notice, SettingsIgnored, stacklevel=2)
+        return cls(services, found)
+
+    if not TYPE_CHECKING:  # so that type checkers report a misspelt name
+
+        def __getattr__(self, name: str) -> Any:
+            """A method that another distribution adds, an entry in the group ``holdfast.methods``."""
+            from functools import partial
+
+            if not name.startswith("_"):
+                try:
+                    return partial(discovery.method(name), self)
+                except PluginNotFound:
+                    pass
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def config(self) -> Config:
+        return self.services.config
+
+    @property
+    def store(self) -> Store:
+        return self.services.store
+
+    # sessions
+
+    def session(self, session_id: str = "default") -> Session:
+        """The session with that id, rebuilt from its journal, or a new session without a journal.
+
+        Has no other effects. To start a conversation, see :meth:`begin`.
+        A secret in the id is masked. The session uses the masked id everywhere, including file names.
+        Raises: ValueError for an id that is blank, holds control characters or is not a string; Corrupt when its
+        journal is damaged; Refused and PluginError from the gate.
+        """
+        if not isinstance(session_id, str):
+            raise BadValue("session_id", f"must be a str, not {type(session_id).__name__}", next_step="Give a string.")
+        if not session_id.strip() or clean(session_id) != session_id or not set(session_id).isdisjoint("\n\t"):
+            raise ValueError("a session needs an id without control characters")
+        session_id = self.services.gate.identifier(session_id)
+        if not self._sessions:
+            import atexit
+
+            atexit.register(self._at_exit)
+        if session_id not in self._sessions:
+            from holdfast.session.session import Session
+
+            self._sessions[session_id] = (self.session_type or Session)(self.services, session_id)
+        return self._sessions[session_id]
+
+    def begin(self, session_id: str = "default") -> Session:
+        """The session with that id when a conversation starts, after pending work is handled.
+
+        Other sessions left idle (``[session] idle_minutes``) are ended where possible, and items due to be published
+        are sent. Agents' hooks do the same when a session starts. Raises: as :meth:`session`.
+        """
+        session = self.session(session_id)
+        self.send_waiting()
+        self.end_idle(but=session.id)
+        return session
+
+    def send_waiting(self, *, limit_s: float = 5.0) -> None:
+        """Write kept flushes to the store, for ``limit_s`` seconds at most, and publish items that are due. Never
+        raises."""
+        try:
+            if self.services.waits(private.SPOOL):
+                self.services.spool.send(limit_s=limit_s)
+            if self.services.waits(private.OUTBOX):
+                self.services.outbox.send_due()
+        except PluginError as error:  # the next flush is refused for this reason
+            logger.warning("what waits could not be sent: %s", error.message)
+
+    def sessions(self) -> list[str]:
+        """Ids of all sessions with a journal, sorted."""
+        ids = (journal.session_id_of(path) for path in journal.session_files(self.services.state))
+        return sorted(i for i in ids if i)
+
+    def end_idle(self, *, but: str = "", limit_s: float = 60.0) -> list[str]:
+        """End every session whose last turn is older than ``idle_minutes``; returns their ids.
+
+        A session that cannot be ended is left UNSAFE and logged. After ``limit_s`` seconds no further session is tried.
+        """
+        from holdfast.session.idle import end_idle
+
+        return end_idle(self.services, but={but, *self._sessions}, limit_s=limit_s)
+
+    def unsafe(self) -> list[Marker]:
+        """Sessions whose last flush failed, each with the reason and the next step."""
+        from holdfast.journal import safety
+
+        return safety.all_unsafe(self.services.state)
+
+    # stored data
+
+    def reread(self) -> None:
+        """Reload the open sessions after their journals changed, so removed text does not stay in memory."""
+        for one in self._sessions.values():
+            try:
+                one.catch_up()
+            except HoldfastError as error:
+                logger.warning("an open session could not be read again: %s", type(error).__name__)
+
+    def plugin_statuses(self) -> list[discovery.Status]:
+        """Every installed or enabled plugin and backend, sorted, with its status and the reason."""
+        return discovery.statuses(self.services.dispatch.statuses, self._found, self.config.storage.backend)
+
+    # closing
+
+    def close(self) -> None:
+        """Release the store. Open sessions do not end but stay in their journals."""
+        if not self._closed:
+            self._closed = True
+            if self._sessions:
+                import atexit
+
+                atexit.unregister(self._at_exit)
+            self.services.store.backend.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _at_exit(self) -> None:
+        self.services.hurried = True  # a program that is exiting does not wait for a model
+        for session in self._sessions.values():
+            try:
+                if session.unflushed:
+                    session.end()
+            except HoldfastError as error:
+                logger.error("session %s is UNSAFE at exit: %s", session.id, error.message)  # noqa: TRY400

@@ -1,0 +1,109 @@
+"""``holdfast explain``: the text an agent reads at its next start, with the reasons."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Final
+
+from holdfast.text import recall
+from holdfast.text.humanize import count
+from holdfast_cli.args import add_json, examples
+from holdfast_cli.terminal import Term
+
+if TYPE_CHECKING:
+    from holdfast_agents.preview import Loaded, Part, Start
+    from holdfast_cli.terminal import Cell
+
+#: The help section that lists the command, and its line there.
+HEADING = "Inspect"
+SUMMARY = "show an agent's next brief, each line with source, date and cost"
+
+#: Widths of the parts' titles and bars, in cells.
+_TITLE: Final = 28
+_BAR: Final = 10
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_json(parser)
+    parser.epilog = (
+        examples("holdfast explain", "holdfast explain --json")
+        + "\n\nThis is the text that the clients' hooks give to a new session, at most 9,000 characters."
+        "\n`holdfast why LINE` shows where a line comes from."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast import Holdfast
+    from holdfast_agents.preview import start
+    from holdfast_app.view.project import Project
+
+    out = Term()
+    with Holdfast.open(args.root) as memory:
+        found = start(Project(memory))
+    if args.json:
+        parts = [
+            {
+                "name": part.name,
+                "title": part.title,
+                "why": part.why,
+                "tokens": part.tokens,
+                "cut": part.cut,
+                "lines": [_table(line) for line in part.lines],
+            }
+            for part in found.parts
+        ]
+        table = {"ok": True, "tokens": found.tokens, "text": found.text, "withheld": found.withheld, "parts": parts}
+        out.json({**table, "left_out": list(found.left_out)})
+        return 0
+    _show(out, found)
+    return 0
+
+
+def _table(line: Loaded) -> dict[str, object]:
+    return {
+        "text": line.text,
+        "tokens": line.tokens,
+        "source": line.source,
+        "at": line.at.isoformat() if line.at else None,
+    }
+
+
+def _show(out: Term, found: Start) -> None:
+    size = f"{count(found.tokens, 'token')}, {count(len(found.text), 'character')}"
+    out.say(f"{out.bold('Your agent starts with this')}  {out.dim(size)}\n")
+    most = max((part.tokens for part in found.parts), default=0)
+    shares: list[tuple[Cell, ...]] = [
+        (out.clip(part.title, _TITLE), (out.bar(part.tokens, most, _BAR), "cyan"), f"{part.tokens:,}", part.why)
+        for part in found.parts
+    ]
+    out.say(out.table(shares, head=("part", "", "tokens", "why it is loaded"), right=(2,)))
+    for part in found.parts:
+        out.say(f"\n{out.bold(out.plain(part.title))}")
+        out.say(_lines(out, part))
+        if part.cut:
+            out.say(f"  {out.mark('warn')} {count(part.cut, 'line')} left out: holdfast show {out.plain(part.name)}")
+    if found.withheld:
+        out.say(out.wrapped(found.withheld, first=f"\n{out.mark('warn')} ", rest="  "))
+        for place in found.left_out:
+            out.say(f"  {out.dim('withheld')}  {out.plain(place)}")
+
+
+def _lines(out: Term, part: Part) -> str:
+    """The part's lines as a table, without columns that are empty in all of them."""
+    shown = [line for line in part.lines if line.text.strip() and line.text not in (recall.OPEN, recall.CLOSE)]
+    rows = [
+        (
+            f"{line.at:%Y-%m-%d}" if line.at else "",
+            f"{line.tokens:,}",
+            line.source.rpartition(":")[2] if ":" in line.source else "",
+            line.text.strip(),
+        )
+        for line in shown
+    ]
+    kept = [column for column in range(4) if column in (1, 3) or any(row[column] for row in rows)]
+    head = ("last said", "tokens", "line", "text")
+    return out.table(
+        [[row[column] for column in kept] for row in rows],
+        head=[head[column] for column in kept],
+        right=[at for at, column in enumerate(kept) if column in (1, 2)],
+    )

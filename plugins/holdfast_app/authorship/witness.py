@@ -1,0 +1,100 @@
+"""Find who said a sentence that instructs an agent (the user, or a tool, page or client that the agent read).
+
+Only the user's own words may become curated memory. This machine's journals are the evidence, because the agent may
+only repeat the text that took it over. Journals are read only when such a sentence appears.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from holdfast.config.serde import moment
+from holdfast.errors import HoldfastError, Refused
+from holdfast.journal import journal
+from holdfast.models import Message, Turn
+from holdfast_app.authorship import hostile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from holdfast.session.services import Services
+
+#: Limits for the searched journals, newest first.
+_JOURNALS: Final = 30
+_BYTES: Final = 32_000_000
+REASON: Final = "it instructs an agent and is not in the user's own words"
+NEXT_STEP: Final = "If it belongs in the memory, add it there with an editor."
+
+
+class Witness:
+    """The messages in this machine's sessions, read on demand."""
+
+    def __init__(self, services: Services, said: Iterable[Message] = ()) -> None:
+        self._services = services
+        self._said = tuple(said)
+        self._turns: list[Turn] | None = None
+
+    def is_hostile(self, text: str) -> bool:
+        """Whether ``text`` instructs an agent and is not in the user's own words."""
+        return (hostile.is_marked(text) or hostile.instructs_anywhere(text)) and not self.is_own(text)
+
+    def is_own(self, text: str) -> bool:
+        """Whether the user said ``text``, which may be a note's line with its label."""
+        bare = text.strip().lstrip("-*> ").strip()
+        forms = (bare, bare.partition(": ")[2])
+        return any(form and hostile.instructs(form) and hostile.by_user(form, self._all()) for form in forms)
+
+    def source_of(self, text: str) -> str:
+        """See :func:`holdfast_app.authorship.hostile.source_of`; empty for the user's own words."""
+        return "" if self.is_own(text) else hostile.source_of(text.partition(": ")[2] or text, self._all())
+
+    def _all(self) -> list[Turn]:
+        if self._turns is None:
+            self._turns = [*_journalled(self._services), Turn(messages=self._said)]
+        return self._turns
+
+
+def _journalled(services: Services) -> list[Turn]:
+    """The newest journals' messages, one turn per message; unreadable journals are skipped."""
+    found: list[Turn] = []
+    left = _BYTES
+    for _, size, path in sorted(map(_stat, journal.session_files(services.state)), reverse=True)[:_JOURNALS]:
+        left -= size
+        if left < 0:
+            break
+        messages: list[Message] = []
+        try:
+            session = journal.session_id_of(path)
+            entries = journal.Journal(services.state, session).entries() if session else ()
+            messages.extend(_message(entry.record) for entry in entries if entry.record.get("kind") == "message")
+        except (HoldfastError, KeyError, TypeError, ValueError):
+            pass  # messages read up to here count
+        found.insert(0, Turn(messages=messages))
+    return found
+
+
+def _message(record: dict[str, object]) -> Message:
+    return Message(
+        role=str(record["role"]),
+        text=str(record["text"]),
+        at=moment(str(record["at"])),
+        id=str(record["id"]),
+        tool=str(record.get("tool", "")),
+    )
+
+
+def _stat(path: str) -> tuple[float, int, str]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0.0, 0, path
+    return found.st_mtime, found.st_size, path
+
+
+def check(services: Services, texts: Iterable[str], name: str) -> None:
+    """Refuse lines that may not enter the curated document ``name``. Raises: Refused for the first of them."""
+    witness = Witness(services)
+    for text in texts:
+        if witness.is_hostile(text):
+            raise Refused(f"A line for {name} was refused: {REASON}.", next_step=NEXT_STEP)

@@ -1,0 +1,346 @@
+"""Resume from files alone, without a provider, a transcript or pasted context.
+
+A load reads the stored facts, the curated files, the three workflow protocol files if the project has them, the handoff
+and the newest daily notes (today and yesterday, otherwise the latest). It does not read summaries or automation output,
+because derived text must not become a source for its own sources.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from holdfast.config import provenance
+from holdfast.config.layout import THREE_FILES, Surface
+from holdfast.errors import Corrupt
+from holdfast.facts.factrules import duplicate_key
+from holdfast.flush import handoff, uncommitted
+from holdfast.flush.interfaces.losses import Loss
+from holdfast.fs import private
+from holdfast.journal import safety
+from holdfast.journal.safety import Marker
+from holdfast.models.value import Value
+from holdfast.session.status import apart
+from holdfast.text import conflicts
+from holdfast.text.plain import BOM
+from holdfast_app.authorship.witness import Witness
+from holdfast_app.brief import known
+from holdfast_app.brief.fitting import fitted
+from holdfast_app.brief.resume import artifacts, own_first, resume
+from holdfast_app.data_loss import losses
+
+if TYPE_CHECKING:
+    from holdfast.models import Fact
+    from holdfast.session.services import Services
+
+#: Note lines that a brief can omit.
+_SAYS_NOTHING = re.compile(
+    r"- (?:Facts|Decisions|State changes|Blockers|Next step|Promised follow-ups|Artifacts|Needed): none$"
+    r"|curated memory changes: none$|<!-- (?:at=|by=|holdfast:block )"
+    r"|_(?:Derived from the session|Nothing was stated about)"
+)
+#: Block lines that the resume point repeats.
+_IN_RESUME = re.compile(
+    r"- (?:Fact|Next step|Blocker|Promised|Needed|Artifact): |\*\*Objective:\*\* |Work is (?:open|closed)\.$"
+)
+#: Lines about the state of work, which a later block of the same session replaces.
+_OF_STATE = re.compile(r"- (?:Next step|Promised|Blocker): |Work is (?:open|closed)\.$")
+#: The blank lines in place of withheld passages.
+_GAP = re.compile(r"\n{3,}")
+_STAMP = re.compile(r"<!-- at=\S+ session=(?P<session>.+?) reason=(?!summary\b)")
+_ARTIFACT = "- Artifact: "
+_FACT = "- Fact: "
+_BLOCK = re.compile(r"<!-- holdfast:block id=(\S+) -->$")
+_MERGE = "Keep the correct side and remove the markers; `holdfast doctor --fix` merges notes and the handoff."
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Brief(Value):
+    """The resume point. ``work`` holds open entries, the reader's own first, then newest first; ``notes`` are (name,
+    text), oldest first, and ``files`` (name, text) of the existing workflow files, in LOAD order. ``lost`` is stored
+    data that a quick check found missing.
+
+    ``str()`` is the text for an agent, within the requested budget.
+    """
+
+    work: tuple[handoff.Work, ...]
+    memory: str
+    user: str
+    notes: tuple[tuple[str, str], ...]
+    unsafe: tuple[Marker, ...]
+    pointers: tuple[str, ...]
+    text: str
+    files: tuple[tuple[str, str], ...] = ()
+    #: One sentence that counts what was left out because this machine did not write it; empty when nothing was.
+    withheld: str = ""
+    lost: tuple[Loss, ...] = ()
+    #: A sentence about flushes kept on this machine because the server did not take them, or empty.
+    spooled: str = ""
+    #: The lines of the facts that fit, corrections first.
+    facts: tuple[str, ...] = ()
+
+    @property
+    def damaged(self) -> tuple[Loss, ...]:
+        """The documents and facts that cannot be read."""
+        return tuple(one for one in self.lost if one.kind == "damaged")
+
+    @property
+    def objective(self) -> str:
+        return self.work[0].objective if self.work else ""
+
+    @property
+    def next_step(self) -> str:
+        return self.work[0].next_action if self.work else ""
+
+    @property
+    def blockers(self) -> tuple[str, ...]:
+        return tuple(b for b in self.work[0].blockers if b.casefold() != "none") if self.work else ()
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def load(services: Services, *, max_chars: int | None = None, session: str = "") -> Brief:
+    """See :meth:`holdfast.Holdfast.load`."""
+    if max_chars is not None and (not isinstance(max_chars, int) or max_chars < 1):
+        raise ValueError("max_chars must be a whole number of 1 or more")
+    layout = services.layout
+    handoff_name = layout.name(Surface.HANDOFF)
+    receipts = losses.newest_receipts(services)
+    fixed = (handoff_name, *(layout.name(one) for one in (Surface.MEMORY, Surface.USER, *THREE_FILES)))
+    reading = _Reading(services, [*fixed, *_near(services)], losses.documents(services, receipts))
+    handoff_text = reading.text(handoff_name)
+    entries, torn = reading.work(handoff_text, handoff_name)
+    kept = services.spool.unshipped() if services.waits(private.SPOOL) else None
+    entries = kept.work(entries) if kept else entries
+    session = services.gate.identifier(session) if session else ""
+    work = own_first([w for w in entries if w.is_open], session)
+    closed = next((w for w in entries if not w.is_open), None)
+    names = {s: layout.name(s) for s in (Surface.MEMORY, Surface.USER)}
+    memory, user = (reading.text(names[s]) for s in (Surface.MEMORY, Surface.USER))
+    files = tuple((name, text) for name in map(layout.name, THREE_FILES) if (text := reading.text(name)))
+    days = _newest_notes(services, reading)
+    days = kept.notes(days) if kept else days
+    unsafe = tuple(safety.all_unsafe(services.state))
+    withheld = provenance.sentence(reading.withheld, facts=len(services.store.withheld_facts()), names=True)
+    read_in = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files, *days)
+    told = (conflicts.described(name, text) for name, text in ((handoff_name, torn), *read_in))
+    lost = (
+        *apart(services.root, services.state),
+        *(Loss(kind="conflict", name="", message=one, next_step=_MERGE) for one in told if one),
+        *reading.damaged.values(),
+        *(one for one in losses.newest(services, reading.texts, receipts) if one.name not in reading.damaged),
+    )
+    waiting = kept.sentence if kept else ""
+    facts = known.chosen(services, reading.facts, max_chars)
+    first, shown = resume(
+        services,
+        work,
+        closed,
+        unsafe,
+        withheld,
+        lost,
+        facts=facts.lines,
+        session=session,
+        max_chars=max_chars,
+        spooled=waiting,
+    )
+    later: set[str] = set()
+    notes = [(name, _brief_note(text, shown, later, facts.lines)) for name, text in days[::-1]]
+    standing = ((names[Surface.USER], user), (names[Surface.MEMORY], memory), *files)
+    text = fitted(
+        first,
+        (handoff_name, torn),
+        facts,
+        standing,
+        notes,
+        max_chars,
+        memory=names[Surface.MEMORY],
+        state=services.state,
+        is_own=Witness(services).is_own,
+    )
+    curated = ((names[Surface.MEMORY], memory), (names[Surface.USER], user))
+    read = [n for n, text in ((handoff_name, handoff_text), *curated, *files, *days) if text]
+    return Brief(
+        work=work,
+        memory=memory,
+        user=user,
+        notes=days,
+        unsafe=unsafe,
+        pointers=tuple(services.store.backend.where(n) for n in read),
+        text=text,
+        files=files,
+        withheld=withheld,
+        lost=lost,
+        spooled=waiting,
+        facts=tuple(facts.lines.values()),
+    )
+
+
+def _work(text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
+    """The entries, open and closed, and the handoff text if a git merge left both sides in it. Raises: Corrupt."""
+    versions = conflicts.sides(text)
+    entries: dict[str, handoff.Work] = {}
+    for version in dict.fromkeys(versions):
+        for work in handoff.parse(version, name) if version else ():
+            entries.setdefault(work.session, work)
+    return tuple(entries.values()), text if versions[0] != versions[1] else ""
+
+
+class _Reading:
+    """Reads each document once, masked; those in ``names`` and ``checked`` together. ``withheld`` counts the passages
+    left out by document; ``texts`` maps their names to the stored text."""
+
+    def __init__(self, services: Services, names: Sequence[str], checked: Sequence[str]) -> None:
+        self._services = services
+        self.withheld: dict[str, int] = {}
+        self.damaged: dict[str, Loss] = {}
+        #: The stored facts, in order of insertion; without withheld ones; none if they are damaged.
+        self.facts: list[Fact] = []
+        store = services.store
+        try:
+            self._stored, self.facts = store.read_and_list([*names, *checked])
+        except Corrupt:  # what is intact is shown all the same
+            self._stored = {}
+            for name in names:
+                self._read(name)
+            with suppress(Corrupt):
+                self.facts = list(store.backend.facts())
+        self.facts = store.known_facts(self.facts)
+
+    @property
+    def texts(self) -> dict[str, str | None]:
+        stored = self._stored.items()
+        return {name: document.text if document else None for name, document in stored if name not in self.damaged}
+
+    def _read(self, name: str) -> None:
+        try:
+            self._stored[name] = self._services.store.read(name)
+        except Corrupt as error:
+            self._note(name, error)
+            self._stored[name] = None
+
+    def _note(self, name: str, error: Corrupt) -> None:
+        self.damaged[name] = Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
+
+    def work(self, text: str, name: str) -> tuple[tuple[handoff.Work, ...], str]:
+        """The entries, open and closed, and the handoff text if a git merge left both sides in it. Of a damaged
+        handoff, the whole entries and the open work of the last receipts."""
+        if name not in self.damaged:
+            try:
+                return _work(text, name)
+            except Corrupt as error:
+                self._note(name, error)
+        from holdfast_app.data_loss import audit
+
+        found = (*audit.open_work(self._services), *handoff.salvaged(text))
+        return tuple(handoff.newest({work.session: work for work in found}.values())), ""
+
+    def last(self, prefix: str) -> str:
+        """The folder's last document by name, or empty."""
+        try:
+            document = self._services.store.backend.last(prefix)
+        except Corrupt:
+            return max(self._services.store.backend.names(prefix), default="")
+        if document is None:
+            return ""
+        self._stored[document.name] = document
+        return document.name
+
+    def text(self, name: str) -> str:
+        """The document's text, without an editor's byte-order mark and withheld passages; empty when it is missing."""
+        if name not in self._stored:
+            self._read(name)
+        document = self._stored[name]
+        if document is None:
+            return ""
+        sifted = self._services.store.sifted(document)
+        if sifted.withheld:
+            self.withheld[name] = len(sifted.withheld)
+        shown = self._services.recalled_from(document)
+        text = shown.text.removeprefix(BOM) if shown else ""
+        return _GAP.sub("\n\n", text) if sifted.withheld else text
+
+
+def _near(services: Services) -> list[str]:
+    """The names of yesterday's and today's notes: by name, so that a directory here is an error, not skipped."""
+    today = services.now().date()
+    return [services.layout.name(Surface.DAILY, day) for day in (today - timedelta(days=1), today)]
+
+
+def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str], ...]:
+    """Names and contents of today's and yesterday's notes, oldest first; if both are missing, of the latest earlier
+    day. Withheld notes are left out."""
+    layout = services.layout
+    near = [(name, reading.text(name)) for name in _near(services)]
+    if any(text or name in reading.withheld for name, text in near):
+        return tuple((name, text) for name, text in near if text)
+    latest = reading.last(layout.prefix(Surface.DAILY))
+    if latest and layout.day_of(Surface.DAILY, latest) is None:  # a document of another name is in the same folder
+        names = services.store.backend.names(layout.prefix(Surface.DAILY))
+        days = {day: name for name in names if (day := layout.day_of(Surface.DAILY, name)) is not None}
+        latest = days[max(days)] if days else ""
+    return ((latest, text),) if latest and (text := reading.text(latest)) else ()
+
+
+def _brief_note(text: str, shown: Collection[str], later: set[str], facts: Collection[str]) -> str:
+    """A note without "none" lines, block stamps, empty headings and the ``facts`` that have a section. If a block's
+    flush is in ``shown``, the lines that the resume point repeats are left out too.
+
+    ``later`` holds the sessions of newer notes, and receives this note's; it holds :data:`uncommitted.TITLE` once a
+    list of uncommitted files is shown. An older block has neither such a list nor its session's former state.
+    """
+    kept: list[str] = []
+    repeated = heading = ""
+    listed: list[str] = []
+    for line in [*_without_former_state(text.splitlines(), later), ""]:
+        if line.startswith(_ARTIFACT) and not repeated:
+            listed.append(line.removeprefix(_ARTIFACT))
+            continue
+        if listed:
+            kept += [*([heading, ""] if heading else []), artifacts(listed)]
+            listed, heading = [], ""
+        if line.startswith("## "):
+            repeated = heading = ""
+        elif mark := _BLOCK.match(line):
+            repeated = mark[1] if mark[1] in shown else ""
+        if _SAYS_NOTHING.match(line) or (repeated and _IN_RESUME.match(line)):
+            continue
+        if line.startswith(_FACT) and duplicate_key(line.removeprefix(_FACT)) in facts:
+            continue
+        if line.startswith("### "):
+            heading = line
+            continue
+        if heading and line.strip():
+            kept += [*([""] if kept and kept[-1].strip() else []), heading, ""]
+            heading = ""
+        if line.strip() or (kept and kept[-1].strip()):
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def _without_former_state(lines: Sequence[str], later: set[str]) -> list[str]:
+    """A note's ``lines`` without lines that a later block made outdated, see :func:`_brief_note`."""
+    starts = [at for at, line in enumerate(lines) if line.startswith("## ")]
+    blocks = [lines[at:end] for at, end in pairwise([0, *starts, len(lines)])]
+    kept: list[Sequence[str]] = []
+    for block in reversed(blocks):
+        stamp = next((found for line in block[:4] if (found := _STAMP.match(line))), None)
+        if stamp and stamp["session"] in later:
+            block = [line for line in block if not _OF_STATE.match(line)]
+        if uncommitted.TITLE in block:
+            at = block.index(uncommitted.TITLE)
+            if uncommitted.TITLE in later:
+                rest = (n for n in range(at + 1, len(block)) if not block[n].startswith("- "))
+                block = [*block[:at], *block[next(rest, len(block)) :]]
+            later.add(uncommitted.TITLE)
+        if stamp:
+            later.add(stamp["session"])
+        kept.append(block)
+    return [line for block in reversed(kept) for line in block]

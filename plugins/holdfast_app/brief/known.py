@@ -1,0 +1,58 @@
+"""A brief's facts: corrections first, then the most confident, of equals the newest. The others are counted."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from attrs import frozen
+
+from holdfast.facts.factrules import duplicate_key
+from holdfast.models import Category
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from holdfast.models import Fact
+    from holdfast.session.services import Services
+
+#: The facts' share of the total space.
+SHARE: Final = 0.2
+_MORE: Final = "… {count:,} more: `holdfast facts`"
+
+
+@frozen(kw_only=True)
+class Known:
+    """The facts that fit: ``lines`` by content, as :func:`holdfast.facts.factrules.duplicate_key` writes it, in order.
+    ``more`` counts the others."""
+
+    lines: dict[str, str]
+    more: int
+
+    def text(self, elsewhere: str = "") -> str:
+        """The section, without facts that are a line in ``elsewhere``; empty without facts."""
+        said = {duplicate_key(line.strip().removeprefix("- ")) for line in elsewhere.splitlines()}
+        lines = [line for key, line in self.lines.items() if key not in said]
+        return "\n".join([*lines, *([_MORE.format(count=self.more)] if self.more else [])])
+
+
+def chosen(services: Services, stored: Sequence[Fact], max_chars: int | None) -> Known:
+    """The facts that fit into their share of ``max_chars``, masked. ``stored`` are all facts in order of insertion.
+    Raises: PluginError."""
+    if not stored:
+        return Known(lines={}, more=0)
+    from holdfast_app.facts import factlines
+
+    room = sys.maxsize if max_chars is None else int(max_chars * SHARE) - len(_MORE)
+    fit: list[Fact] = []
+    newest_first = list(stored)[::-1]
+    for fact in sorted(newest_first, key=lambda fact: (fact.category != Category.CORRECTION, -fact.confidence)):
+        size = len(factlines.fact_line(fact)) + 1
+        if size <= room:
+            room -= size
+            fit.append(fact)
+    lines = factlines.admitted(services, fit, factlines.stated(fit)) if fit else []
+    return Known(
+        lines={duplicate_key(fact.content): line for fact, line in zip(fit, lines, strict=True) if line},
+        more=len(stored) - len(fit),
+    )

@@ -1,0 +1,398 @@
+"""The word rules for a line of curated memory. Each rule returns the problem with a line, or "".
+
+The rules let a doubtful line pass, because the next reader sees a diary line that slipped in, but a refused fact is
+lost. The caller limits a line's length, so that no rule takes long.
+Source: R108, R154-R156, R158, R173, R176.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from holdfast_app.curated import words as w
+
+
+def _re(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+class Text(NamedTuple):
+    """A line in the two forms that rules use. ``plain`` has no bold markers. ``bare`` also has no inline code and no
+    quoted words, because they are mentioned rather than stated."""
+
+    plain: str
+    bare: str
+
+
+_CODE: Final = re.compile(r"`[^`]*`")
+_QUOTED: Final = re.compile(r"\"[^\"]*\"|“[^”]{0,200}”|(?<!\w)'[^']{1,200}'(?!\w)|‘[^’]{1,200}’")
+
+
+def prepare(line: str) -> Text:
+    """The forms of ``line``."""
+    plain = line.replace("**", "").replace("__", "").lstrip("*_~ ")
+    bare = _CODE.sub("`…`", plain) if "`" in plain else plain
+    return Text(plain, _QUOTED.sub("…", bare))
+
+
+# --- chronology -----------------------------------------------------------------------------------------------
+
+_YEAR = r"(?:19|20)\d\d"
+_DATE = (
+    rf"(?:{_YEAR}[-/](?:0?[1-9]|1[0-2])[-/](?:0?[1-9]|[12]\d|3[01])(?!\d)"
+    rf"(?:[T ]\d\d:\d\d[\d:.,]*(?:Z|[+-]\d\d:?\d\d)?)?"
+    rf"|\d{{1,2}}[./]\d{{1,2}}[./]{_YEAR}\b"
+    rf"|(?:{w.MONTHS})\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? {_YEAR}\b)?"
+    rf"|\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{w.MONTHS})\b\.?(?: {_YEAR}\b)?)"
+)
+_CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]\.?m\.?)?"
+_ZONE = r"(?: (?:UTC|GMT|Z|CES?T|[ECMP][SD]T))?"
+_NAMED = r"(?:a|an|one|two|three|four|five|six|\d+|a few|a couple of|several)"
+_PAST_DAY = (
+    rf"(?:yesterday|last (?:night|evening|session|{w.WEEKDAYS})|earlier (?:today|this \w+)|just now"
+    rf"|this (?:morning|afternoon|evening)|{_NAMED} (?:minute|hour|day|week)s? ago)"
+)
+_THIS_DAY = r"(?:today|tonight|this session)"
+_STAMP_END = r"(?:\s*\([^)]{1,30}\)\s*:|\s*[:|]\s|\s*[:|]$|\s+[-–—]+\s|\s*[–—]|,\s|$)"
+_PAST = rf"(?:(?!(?:{w.NOT_PAST})\b)\w{{2,}}ed|{w.ACTIONS}|{w.LOOSE_ACTIONS}|was|were|had|did|went|broke|came|saw|took)"
+_WE = r"(?:I|we|he|she|they|(?:the )?(?:user|team|operator|agent|assistant))"
+_ADVERBS = r"(?:(?:have|has|had|also|then|just|already|finally|again|now)\s+|['’](?:ve|d)\s+)?"
+_DID = rf"(?:{_WE}(?:\s+|(?=['’])){_ADVERBS}{_PAST}|(?:{w.ACTIONS}|{w.LOOSE_ACTIONS}))\b"
+_SOMETHING_DID = rf"(?:{_DID}|(?:the|our|my|a|all)\s+(?:\S+\s+){{1,3}}?{_PAST}\b)"
+
+_DATE_FIRST = _re(rf"[\[(]?(?:on\s+)?(?:{w.DAYS},?\s+)?(?:{_DATE}|(?:{w.MONTHS}) {_YEAR}(?=\s*[:–—-]))([\])])?")
+_RANGE = _re(rf"\s*(?:-|–|—|to|until|through|and)\s*(?:{_DATE}|{_CLOCK})")
+_STAMP = _re(_STAMP_END)
+_STANDING_DATE = _re(rf"\b(?:{w.STANDING_DATE})\b")
+_ACTION_FIRST = _re(rf"\W*(?:{_DID})")
+_NARRATED = _re(rf",?\s*{_SOMETHING_DID}")
+_CLOCK_FIRST = _re(rf"(?:at\s+)?{_CLOCK}{_ZONE}(?!\d)")
+_CLOCK_ENDS = _re(rf"(?:\s*[:|]\s|\s+[-–—]+\s|\s*[–—]|,\s|$)|(?=\s+{_DID})")
+_SCHEDULE = _re(rf"\b(?:{w.SCHEDULE})\b")
+_PAST_DAY_FIRST = _re(rf"{_PAST_DAY}\b(?!['’-])")
+_NOT_NARRATED = _re(r"\s*(?:and|or|is|are|means|counts|refers|of|in|to)\b")
+_THIS_DAY_FIRST = _re(
+    rf"as of (?:today|now)\b|(?:(?:in|during|earlier in)\s+)?{_THIS_DAY}\b(?!['’-])(?:\s*[:–—]|\s+-\s|,?\s*(?:I|we)\b"
+    rf"|,?\s*{_SOMETHING_DID}|,?\s+(?:was|started|working|fixing|debugging)\b)"
+)
+_WEEKDAY_FIRST = _re(
+    rf"(?:on\s+)?(?:last\s+|this\s+)?{w.WEEKDAYS}\b(?!['’-])(?:\s+(?:morning|afternoon|evening|night))?\s*[:,–—-]?\s*{_SOMETHING_DID}"
+)
+_NUMBERED_FIRST = _re(rf"(?:session\s+#?\d+\s*[:–—-]|(?:day|sprint|week)\s+#?\d+\s*[:–—-]\s*{_SOMETHING_DID})")
+_SEQUENCE_FIRST = _re(
+    rf"(?:and\s+)?(?:then|next|after that|afterwards|later|finally|first|now)\b,?\s+"
+    rf"(?:(?:I|we)\s+{_ADVERBS}{_PAST}\b|(?:{w.ACTIONS})\b)"
+)
+_SESSION_FIRST = _re(
+    rf"(?:I|we)(?:(?:\s+|(?=['’])){_ADVERBS}(?:{w.SESSION_ACTIONS})\b"
+    r"|(?:['’](?:m|re)|\s+am|\s+are)\s+(?:currently\s+|now\s+|still\s+)?"
+    r"(?:debugging|investigating|fixing|rebasing|looking into)\b)"
+    r"|(?:re-?)?ran\s+(?:`|the\s|pytest|npm|make|cargo|go\s)|(?:committed|pushed)\s+`?(?=[a-f]*\d)[0-9a-f]{7,40}\b"
+    r"|(?:currently|right now|at the moment),?\s+(?:debugging|investigating|fixing|rebasing|looking into|working on)\b"
+)
+_TALLY = _re(r"(?<![\w.])\d+ (?:tests? )?(?:failed|passed)\b")
+_REASONED = _re(rf"\b(?:because|so that|in order to|(?:in|since|until|from|by|before) (?:\w+ )?{_YEAR})\b")
+_DID_THEN = _re(
+    rf"(?:{_WE}\s+)?{_ADVERBS}(?:{w.ACTIONS})\b(?:\s+{_DATE}|.*?\b(?:on|at)\s+(?:{w.WEEKDAYS}\b|{_DATE}|{_CLOCK}))"
+)
+_DID_TRAILING = _re(rf"(?:{_WE}\s+)?{_ADVERBS}(?:{w.ACTIONS})\b.*[\[(](?:on\s+)?{_DATE}[\])]\W*$")
+_DID_FIRST = _re(rf"(?:{_WE}\s+)?{_ADVERBS}(?:{w.ACTIONS}|{w.LOOSE_ACTIONS})\b")
+_WE_DID_FIRST = _re(rf"{_WE}\s+{_ADVERBS}{_PAST}\b")
+_SOME_DAY = _re(rf"\b(?:{_PAST_DAY}|{_THIS_DAY})\b(?!['’-])")
+_DAY_LAST = _re(rf"\b(?:{_PAST_DAY}|{_THIS_DAY})\W*$")
+_HAPPENED = _re(r"\b(?:was|were|has been|have been|failed|broke|crashed|went|came|got)\b")
+_DESCRIBED = _re(rf"\b(?:{w.CONDITIONS}|{w.RELATIVES}|lists?|shows?|counts?|many)\b")
+_ONE_DAY = "describes the work of one day"
+_ONE_SESSION = "describes the work of one session"
+
+
+def chronology(text: Text) -> str:
+    """A diary entry: stamped with a date, day or time, or describing one person's work."""
+    line = text.bare
+    if (first := _DATE_FIRST.match(line)) and not (_RANGE.match(line, first.end())):
+        rest = line[first.end() :]
+        if first[1] or _STAMP.match(rest) or (":" in first[0] and not _NOT_NARRATED.match(rest)):
+            if _ACTION_FIRST.match(rest) or not _STANDING_DATE.search(rest):
+                return "is stamped with a date like a diary entry"
+        elif _NARRATED.match(rest):
+            return _ONE_DAY
+    if (
+        (first := _CLOCK_FIRST.match(line))
+        and (end := _CLOCK_ENDS.match(line, first.end()))
+        and not _RANGE.match(line, first.end())
+        and (_ACTION_FIRST.match(line, end.end()) or not _SCHEDULE.search(line, end.end()))
+    ):
+        return "is stamped with a time like a diary entry"
+    if (first := _PAST_DAY_FIRST.match(line)) and not _NOT_NARRATED.match(line, first.end()):
+        return _ONE_DAY
+    if any(rule.match(line) for rule in (_THIS_DAY_FIRST, _WEEKDAY_FIRST, _DID_THEN, _DID_TRAILING)):
+        return _ONE_DAY
+    if _NUMBERED_FIRST.match(line) or _SEQUENCE_FIRST.match(line):
+        return _ONE_SESSION
+    if _TALLY.search(line) or (_SESSION_FIRST.match(line) and not _REASONED.search(line)):
+        return _ONE_SESSION
+    return _day_at_end(line)
+
+
+def _day_at_end(line: str) -> str:
+    """Matches "Deployed v2 today" and "The build broke last night", but not "Lists the jobs that failed last night"."""
+    if not (day := _SOME_DAY.search(line)):
+        return ""
+    if (_DID_FIRST.match(line) or _WE_DID_FIRST.match(line)) and not _DESCRIBED.search(line, 0, day.start()):
+        return _ONE_DAY
+    if (day := _DAY_LAST.search(line)) and not _DESCRIBED.search(line, 0, day.start()):
+        return "describes an event of one day" if _HAPPENED.search(line, 0, day.start()) else ""
+    return ""
+
+
+_DIARY_HEADING = _re(
+    rf"(?:(?:daily (?:memory|notes?|log)|session(?: (?:notes?|log))?|log|notes?|diary)\s*[:–—-]?\s*)?"
+    rf"(?:{w.WEEKDAYS},?\s*)?{_DATE}(?:\s*[:–—-].*)?|(?:today|yesterday|this session|{w.WEEKDAYS})"
+    r"|session (?:\d+|log|notes?)(?:\s*[:–—-].*)?|(?:daily|work|activity) ?(?:log|notes?|memory)|diary"
+)
+
+
+def diary_heading(text: Text) -> str:
+    """A heading typical of a diary, such as a date, a day or a session."""
+    return "is a diary heading" if _DIARY_HEADING.fullmatch(text.bare.strip()) else ""
+
+
+# --- transcript -----------------------------------------------------------------------------------------------
+
+_SPEAKER = _re(r"(?:>\s*)?(?:user|human|assistant)\s*:\s*(?=\S)")
+_ROLE_TAG = _re(r"(?:\[(?:user|assistant|human|tool|system)\]|<(?:user|assistant|human)>|\{\s*\"(?:role|type)\"\s*:)")
+_BRACKETED_CLOCK = _re(rf"[\[(]{_CLOCK}{_ZONE}[\])]")
+_ABOUT_SPEAKER = _re(rf"(?:{w.STATES})\b|\w+/\w+$|\d+ years?\b")
+_NAME = re.compile(r"(?:[A-Z][\w.'’-]*)(?: [A-Z][\w.'’-]*){0,3}(?: \([^)]{1,60}\))?")
+_INTERJECTION = _re(rf"(?:{w.INTERJECTIONS})\b")
+
+
+def transcript(text: Text) -> str:
+    """A raw line of a conversation or a log."""
+    line = text.plain
+    if _BRACKETED_CLOCK.match(line) or _ROLE_TAG.match(line):
+        return "is a raw line of a session"
+    if speaker := _SPEAKER.match(line):
+        rest = line[speaker.end() :]
+        named = _NAME.fullmatch(rest) and not rest.endswith((".", "!")) and not _INTERJECTION.match(rest)
+        # "User: prefers tabs" and "Operator: Ada Lovelace" are facts about a person, not quotes.
+        if not named and not _ABOUT_SPEAKER.match(rest):
+            return "is a raw line of a session"
+    return ""
+
+
+# --- speculation ----------------------------------------------------------------------------------------------
+
+_HEDGE_FIRST = _re(
+    r"(?:maybe|perhaps|probably|possibly|presumably|supposedly|apparently|hopefully|likely(?! to\b)"
+    r"|(?:most|very) likely|it (?:looks|seems) like"
+    r"|could be|might be|may be|seems?|appears to|looks like|i guess|i suspect|suspect(?:ed|ing)? (?:that|a|the|it)"
+    r"|not sure|unsure|uncertain|unclear|my guess|guess:|guessing|hypothesis:|theory:|speculation:|assumption:|rumou?r"
+    r"|unverified:|unconfirmed:|suspicion:|it (?:may|might|could|seems|appears))\b(?![-\w])"
+    r"|(?:guess|hypothesis|theory|speculation"
+    r"|assumption|unverified|unconfirmed|suspicion)\s*:"
+)
+_HEDGE_FIRST_FINE = _re(
+    r"(?:maybe|perhaps) (?:is|means|and)\b"
+    r"|possibly (?!an?\b|the\b|due\b|because|related|caused|in\b|from\b|by\b|wrong|broken|stale|it\b)"
+)
+_HEDGE = re.compile(
+    r"\b(?:maybe|perhaps|probably|presumably|supposedly|apparently)\b(?!-)"
+    r"|\bpossibly (?:an?|the|due|because|related|caused|from|wrong|broken|stale)\b"
+    r""
+    r"|\bmight\b(?! (?:not )?(?:have|return|take|contain|fail|differ|lag|exceed|raise|lack)\b)"
+    r"|\b(?:could|may) be (?:due to|caused by|related to)\b"
+    r"|\b(?:seems?|appears?) (?:to(?! (?:the|an?)\b)|like|that|as if|broken|fine|ok)\b"
+    r"|\b(?:is|are) (?:most |very )?likely (?:due|caused|because|an?|the)\b"
+    r"|\b(?:[Ii]|[Ww]e) (?:think(?! (?:in|best|about|aloud|out)\b)|believe(?! in\b)|guess\b|suspect\b|assume\b)"
+    r"|(?:[Ii]['’]m|[Ii] am|[Ww]e['’]re|[Ww]e are) (?:not (?:\w+ )?sure|unsure)\b"
+    r"|\b(?:not (?:\w+ )?sure|unsure|uncertain|unclear)(?: yet\b|\s*[.,;)]?\s*$|"
+    r" (?:if|whether|why|how|what|which|where|when)\b)"
+)
+_UNSETTLED = _re(
+    r"(?:(?:[,(:;–-]|\b(?:is|are|remains?|still needs?))\s*(?:still\s+)?"
+    r"to be (?:confirmed|verified|determined|decided|checked)"
+    r"|\b(?:needs? (?:more |further )?investigation|pending (?:verification|confirmation)"
+    r"|(?:not (?:yet )?|un)(?:verified|confirmed|validated)(?: yet)?))\W*$"
+    r"|(?:\b(?:is|are)|[:=,;–—-])\s+(?:still\s+)?(?:TBD|TBC|unconfirmed|unverified)\b|\((?:unconfirmed|unverified|tbd|tbc|\?+)\)"
+)
+_TBD_FIRST = re.compile(r"(?:TBD|TBC)\s*(?:[:–—,]|-\s|$)")
+_QUESTION_LAST = re.compile(r"[\w)…`\"'’]\?+\s*\)?$")
+_ASKED = _re(r"\b(?:asks?|asking|answers?|answering|questions?|checks?)\b")
+_CONDITION = _re(rf"\b(?:{w.CONDITIONS})\b")
+_RELATIVE = _re(rf"\b(?:{w.RELATIVES})\b")
+_RULE = _re(rf"\b(?:{w.RULES})\b")
+_MENTION = _re(rf"\b(?:{w.MENTIONS})\b(?:\W+\w+){{0,2}}\W*$")
+
+
+def speculation(text: Text) -> str:
+    """A guess or an open question. A hedge inside a rule ("if it seems to hang, ...") is not a guess."""
+    line = text.bare
+    guess = "is a guess, not a validated fact"
+    first = _HEDGE_FIRST.match(line)
+    # "Unclear errors must be ..." is a rule about errors.
+    adjective = first is not None and first[0].lower() in ("unclear", "uncertain", "unsure", "not sure")
+    if first and not _HEDGE_FIRST_FINE.match(line) and not (adjective and _RULE.search(line)):
+        return guess
+    lower = line.lower()
+    hedges = _HEDGE.finditer(line) if any(hint in lower for hint in w.HEDGE_HINTS) else ()
+    for hedge in hedges:
+        if not _belongs_to_rule(line, hedge):
+            return guess
+    if any(hint in lower for hint in w.UNSETTLED_HINTS) and "trunk" not in lower:  # trunk-based development (TBD)
+        end = _UNSETTLED.search(line)
+        if _TBD_FIRST.match(line) or (end and not _RULE.search(line, 0, end.start())):
+            return "is not settled yet"
+    if "?" in line and _QUESTION_LAST.search(line) and not _ASKED.search(line):
+        return "is a question, not a fact"
+    return ""
+
+
+def _belongs_to_rule(line: str, hedge: re.Match[str]) -> bool:
+    before = line[: hedge.start()]
+    if _CONDITION.search(before) or _MENTION.search(before[-60:]):
+        return True
+    word = hedge[0].lower()
+    if word.startswith(("might", "seem", "appear", "could", "may", "possibly", "not", "un")):
+        return bool(_RELATIVE.search(before) or _RULE.search(line))
+    return False
+
+
+# --- machine paths --------------------------------------------------------------------------------------------
+
+# After a letter, a host or a scheme it is a URL, an API route or a server's path. "file:" and "=" are exceptions.
+_UNIX_PATH = re.compile(rf"(?:(?<![\w.~/:\\%<>{{}}$*-])|(?<=file:)|(?<=file://))/(?:{w.UNIX_FOLDERS})/[\w.@+~-]+")
+_WINDOWS_PATH = _re(rf"(?<![\w])[a-z]:[\\/]+(?:{w.WINDOWS_FOLDERS})[\\/]+[^\s\\/<%{{$]|\\\\wsl(?:\$|\.localhost)\\\w")
+_ROUTE = _re(r"(?:\b(?:get|post|put|patch|delete|head|routes?|endpoints?|urls?|pages?|resources?)\b\W*(?:`\W*)?)$")
+
+
+def machine_path(text: str) -> str:
+    """An absolute path in ``text`` that exists on one machine only, or "". Inline code counts, URLs do not."""
+    if "/" not in text and "\\" not in text:
+        return ""
+    for found in _UNIX_PATH.finditer(text):
+        if not _ROUTE.search(text[max(0, found.start() - 24) : found.start()]):
+            return found[0]
+    windows = _WINDOWS_PATH.search(text)
+    return windows[0] if windows else ""
+
+
+# --- branches -------------------------------------------------------------------------------------------------
+
+_REF = r"[`'\"]?(?P<ref>[A-Za-z0-9][\w./#-]*[\w#])[`'\"]?(?![\w<*{/])"
+_TOPIC = rf"(?:{w.TOPICS})/[\w.#-]"
+_ON_BRANCH = _re(rf"\b(?:on|in|to|from|off|into|onto)\s+(?:the\s+|my\s+|our\s+|topic\s+|feature\s+)?branch\s+{_REF}")
+_BRANCH_STATE = _re(rf"\bbranch\s+{_REF}\s+(?:has|is|was|contains|holds|got)\b")
+_CURRENT_BRANCH = _re(rf"(?:current|active|working|my)\s+branch(?:\s+is|\s*[:=])\s+{_REF}")
+_WORKING_ON = _re(rf"\bwork(?:ing|ed)?\s+(?:continues\s+|goes on\s+)?(?:on|in)\s+(?=[`'\"]?{_TOPIC}){_REF}")
+_DID_BRANCH = _re(
+    rf"\b(?:checked\s+out|switched\s+to|rebased|created|opened|pushed(?:\s+to)?|merged|deleted|cut|committed\s+to)\s+"
+    rf"(?:(?:a|the|new|my|our|topic|feature)\s+)*(?:branch\s+|(?=[`'\"]?{_TOPIC})){_REF}"
+)
+_CHECKED_OUT = _re(
+    rf"(?:(?:I|we)\s+)?{_ADVERBS}checked\s+out\s+(?:(?:a|the|new|my)\s+)*(?:branch\b|[`'\"]?(?:main|master|develop)\b|(?=[`'\"]?\S*[-/]\S*[`'\"]?(?:\s|$)))"
+)
+_ONLY_BRANCH = _re(rf"(?=[`'\"]?(?:{w.PLAIN_TOPICS})/){_REF}\s*(?:$|:\s|\s[-–—]\s)")
+_TOUCHED = _re(r"branches\s+(?:touched|used|worked on|so far|today)\b")
+_LONG_LIVED = _re(rf"(?:{w.LONG_LIVED})")
+_FILE = _re(r".*\.(?:md|py|js|ts|tsx|txt|rst|toml|ya?ml|json|sh|html|css|go|rs|sql|cfg|ini)")
+_CONVENTION = _re(
+    r"\b(?:must|never|always|only|should|do not|don't|named|every|each|all|nightly|daily|runs?|deploys?)\b"
+)
+
+
+def branch(text: Text) -> str:
+    """A topic branch, which will be gone next month. Long-lived branches and naming rules are facts."""
+    line = text.plain
+    touched = "names a topic branch"
+    if _CHECKED_OUT.match(line) or _TOUCHED.match(line):
+        return touched
+    if ("/" not in line and "branch" not in line.lower()) or _CONVENTION.search(line):
+        return ""
+    for rule in (_CURRENT_BRANCH, _WORKING_ON, _DID_BRANCH, _ONLY_BRANCH, _BRANCH_STATE, _ON_BRANCH):
+        for found in rule.finditer(line) if rule is not _ONLY_BRANCH else filter(None, (rule.match(line),)):
+            if _is_topic(found["ref"], found[0]):
+                return touched
+    return ""
+
+
+def _is_topic(ref: str, said: str) -> bool:
+    if _LONG_LIVED.fullmatch(ref) or _FILE.fullmatch(ref):
+        return False
+    # Not "on branch protection": a topic branch must look like a ref.
+    return any(c in ref for c in "/-_#") or any(c.isdigit() for c in ref) or "`" in said
+
+
+# --- open work ------------------------------------------------------------------------------------------------
+
+_OPEN_WORK = _re(
+    r"(?:\[ \]\s|(?:to-?do|fixme|wip|in progress|next(?: steps?| action)?"
+    r"|blocked|blockers?|follow[- ]?ups?|open questions?)\s*:)"
+)
+
+
+def open_work(text: Text) -> str:
+    """Open work, which belongs in the daily note and the handoff (R159)."""
+    return "is open work" if _OPEN_WORK.match(text.plain) else ""
+
+
+# --- states of the hour ---------------------------------------------------------------------------------------
+
+_TIME = (
+    rf"(?P<time>yesterday|today|tonight|tomorrow|(?<!the )(?:this|last|next) (?:{w.SPANS}|{w.WEEKDAYS})"
+    rf"|{_NAMED} {w.UNITS} ago|(?:{w.BEING}) [^,;]{{1,40}} until {w.WEEKDAYS}(?=\W*$)"
+    r"|since this \w+|soon(?=\W*$)|(?<!and )later(?=\W*$))"
+)
+_PASSING = _re(
+    rf"\b(?:{_TIME}|{w.NOW}|{w.UNFINISHED}|(?:{w.BEING}) {_ADVERBS}(?:still |now )?(?:{w.DOING})|is running(?=\W*$)"
+    rf"|(?:{w.BEING}) (?:still )?(?:{w.BAD_STATES})(?=\W*$| (?:at|by|on|when|since)\b))\b"
+    r"(?!['’-]| (?:is|are|means|counts)\b)"
+)
+_PASSING_FIRST = _re(
+    rf"(?:just|already) \w+(?:ed|t)\b|(?:{w.JUST_DONE}) (?:the|a|an|my|our|pr|`)|half of .{{1,40}} (?:is|are) done"
+    rf"|{w.REVIEW}|(?:{w.DOING}) (?:the|a|an|my|our|for|on)\b|will \w+\b"
+    r"|(?:i|we)(?:['’]ll| will| (?:am|are) going to) (?!not\b|never\b|always\b|only\b)"
+    r"|(?:i|we)(?: am|['’]m| are|['’]re) (?!working (?:as|at|for|in|with)\b)\w+ing\b"
+)
+#: At the start of a line the words may be its subject: "Today means the calendar day".
+_GOES_ON = _re(r"\W*,|\s+(?:i|we|he|she|they|the|our|my)\b")
+_HABIT = _re(r"\b(?:every|each|always|never|must|only|do not|don['’]t|per|at most|at least|usually)\b")
+
+
+def passing(text: Text) -> str:
+    """A state of the hour, work under way or a time that depends on the reader's day."""
+    line = text.bare
+    if _HABIT.search(line):
+        return ""
+    said = "is a state of the hour, not a standing fact"
+    if _PASSING_FIRST.match(line):
+        return said
+    for found in _PASSING.finditer(line):
+        before = line[: found.start()]
+        ruled = _CONDITION.search(before) or _RELATIVE.search(before) or (not found["time"] and _MENTION.search(before))
+        if not ruled and (before or _GOES_ON.match(line, found.end())):
+            return said
+    return ""
+
+
+class Rule(NamedTuple):
+    """``check`` returns the problem with an item, ``fix`` is the place where it belongs."""
+
+    id: str
+    check: Callable[[Text], str]
+    fix: str
+
+
+_DAILY = "Keep it in the daily note. Promote only facts that are still true next month."
+
+RULES: Final = (
+    Rule("curated/transcript", transcript, _DAILY),
+    Rule("curated/branch", branch, "Name it in the handoff. Only standing branches and naming rules belong here."),
+    Rule("curated/chronology", chronology, _DAILY),
+    Rule("curated/open-work", open_work, "Put it into the handoff or the daily note."),
+    Rule("curated/speculation", speculation, "Log it in the daily note, and promote it once it is verified."),
+    Rule("curated/passing", passing, _DAILY),
+)
+"""In order. Only the first match in a line is reported."""

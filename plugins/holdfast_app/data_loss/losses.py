@@ -1,0 +1,262 @@
+"""Missing acknowledged data (deleted or cut notes, documents, journals and facts).
+
+Receipts name the documents that a flush wrote, ``state/stored`` all documents created here (only ``doctor`` reads it).
+Marks record each journal's length and the number of facts. Data removed by a purge, a scrub or retention
+is not missing, because they record the document in ``state/forgotten.json``. Curated documents may be edited, so only
+missing ones count. Notes only grow, so missing blocks count, too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from holdfast.config.layout import Surface
+from holdfast.config.serde import moment, receipt_from
+from holdfast.errors import ConfigError, Corrupt, HoldfastError
+from holdfast.flush import handoff, notes
+from holdfast.flush.interfaces.losses import Loss
+from holdfast.fs import durable, paths, private, safeopen
+from holdfast.journal.journal import Journal, session_files, session_id_of
+from holdfast.storage import Capability, block_marker, sha256
+from holdfast.text import untrusted
+from holdfast_app.data_loss import tally
+
+if TYPE_CHECKING:
+    from holdfast.models import Receipt, Written
+    from holdfast.session.services import Services
+
+FORGOTTEN = "forgotten.json"
+#: Number of journals whose last receipt a quick look checks, the newest first.
+_NEWEST = 3
+#: The counted lists, with the loss kind and the noun for one line.
+LISTS = {
+    private.OUTBOX: ("waiting", "waiting comment"),
+    private.SPOOL: ("spooled", "kept flush"),
+    "extract.jsonl": ("lines", "waiting turn"),
+    "facts.log.jsonl": ("lines", "line"),
+    "dreams.jsonl": ("lines", "line"),
+}
+_LIST_STEP = (
+    "Restore the file from a copy, or run `holdfast doctor --fix`: it restores the journals' contents and accepts the "
+    "rest as it is."
+)
+_BLOCKS = (Surface.DAILY, Surface.TRAIL)
+_DOCUMENTS = (*_BLOCKS, Surface.HANDOFF, Surface.MEMORY, Surface.USER)
+
+
+class Losses:
+    """The entry ``services.losses``, see :class:`holdfast.flush.interfaces.losses.Losses`."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    def newest(self) -> list[Loss]:
+        return newest(self._services)
+
+
+def newest(
+    services: Services,
+    texts: Mapping[str, str | None] | None = None,
+    receipts: Iterable[Receipt] | None = None,
+) -> list[Loss]:
+    """A quick check at each session start for missing journals and facts, and of the newest receipts' proof.
+
+    ``texts`` maps names to documents that the caller has just read, so they are not reread. ``receipts`` come from
+    :func:`newest_receipts`. The time does not depend on the size of notes and journals. Raises: Corrupt; Unavailable.
+    """
+    last = newest_receipts(services) if receipts is None else receipts
+    gone = sorted(path for path in session_files(services.state, missing=True) if not _changed(path))
+    return [*journals(services, gone), *facts(services), *lists(services), *unproved(services, last, texts)]
+
+
+def newest_receipts(services: Services) -> list[Receipt]:
+    """The last receipts of the journals changed last."""
+    there = sorted((at, path) for path in session_files(services.state, missing=True) if (at := _changed(path)))
+    return [one for _, path in there[-_NEWEST:] if (one := last_receipt(services, path)) is not None]
+
+
+def documents(services: Services, receipts: Iterable[Receipt]) -> list[str]:
+    """Names of documents that prove ``receipts``."""
+    return [written.name for receipt in receipts for written in receipt.written if _proves(services, receipt, written)]
+
+
+def last_receipt(services: Services, path: str) -> Receipt | None:
+    """The last receipt in the journal at ``path``. None also for an unreadable journal, which the session's own check
+    reports."""
+    try:
+        session_id = session_id_of(path)
+        found = Journal(services.state, session_id).last_checkpoint() if session_id else None
+        return receipt_from(found.record["receipt"]) if found and found.record.get("receipt") else None
+    except HoldfastError:
+        return None
+
+
+def note_forgotten(services: Services, name: str) -> None:
+    """Note that a purge, a scrub or retention has changed the document ``name``, so earlier receipts no longer prove
+    its content. The name itself is not kept. Raises: Unavailable."""
+    private.make(services.state)
+    table = _forgotten(services)
+    table[_key(name)] = services.now().isoformat()
+    durable.replace(services.private(FORGOTTEN), json.dumps(table).encode())
+
+
+def rewrite(path: str, data: bytes | None) -> None:
+    """Write a file changed by a purge, a scrub or retention; None removes it. Counted lines that this removes
+    are not reported as missing. The caller holds the file's lock. Raises: Unavailable."""
+    if tally.is_kept(path):
+        tally.replace(path, data or b"")
+    elif data is None:
+        durable.remove(path)
+    else:
+        durable.replace(path, data)
+
+
+def _forgotten(services: Services) -> dict[str, str]:
+    try:
+        with safeopen.reader(services.private(FORGOTTEN)) as file:
+            table = untrusted.from_json(file.read())
+        return {str(key): str(at) for key, at in table.items()}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def _key(name: str) -> str:
+    return sha256(name)[:32]
+
+
+def _changed(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def journals(services: Services, missing: Iterable[str]) -> Iterator[Loss]:
+    """Missing journals. A truncated journal cannot be read, so its session is UNSAFE anyway."""
+    for path in missing:
+        if not os.path.lexists(path):
+            name = f"state/sessions/{os.path.basename(path)}"
+            step = (
+                "Restore the file from a copy, or run `holdfast doctor --fix` to continue without this session's "
+                "messages since its last flush."
+            )
+            yield Loss(kind="journal", name=name, message=f"{paths.ending(path, 4)} is missing.", next_step=step)
+
+
+def facts(services: Services) -> Iterator[Loss]:
+    backend = services.store.backend
+    name = services.config.storage.facts if Capability.LOCAL_FILES in backend.capabilities else backend.where("facts")
+    try:
+        count = backend.lost_facts()
+    except Corrupt as error:
+        yield Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
+        return
+    if count:
+        message = f"{count:,} stored fact{' is' if count == 1 else 's are'} missing from {name}."
+        step = (
+            "Restore the file from a copy or from git. If they were removed on purpose, `holdfast doctor --fix` "
+            "accepts the facts as they are."
+        )
+        yield Loss(kind="facts", name=name, message=message, next_step=step)
+
+
+def lists(services: Services) -> Iterator[Loss]:
+    """Lines missing from lists that only grow, or that only a call shortens."""
+    for file, (kind, what) in LISTS.items():
+        count = tally.missing(services.private(file))
+        if count:
+            number = f"{count:,} {what} is" if count == 1 else f"{count:,} {what}s are"
+            message = f"{number} missing from {paths.ending(services.private(file), 3)}."
+            yield Loss(kind=kind, name=f"state/{file}", message=message, next_step=_LIST_STEP)
+    if not services.waits(private.SPOOL):
+        return
+    for kept in services.spool.items():
+        if kept.is_damaged:
+            yield Loss(kind="spooled", name="state/spool.jsonl", message=kept.error, next_step=kept.next_step)
+
+
+def unproved(
+    services: Services, given: Iterable[Receipt], known: Mapping[str, str | None] | None = None
+) -> Iterator[Loss]:
+    """The receipts' missing content, with one loss per document or block."""
+    forgotten = _forgotten(services)
+    texts = dict(known or {})
+    told: set[tuple[str, str]] = set()
+    for receipt in sorted(given, key=lambda r: r.at):
+        for written in receipt.written:
+            name = written.name
+            if not _proves(services, receipt, written):
+                continue
+            if receipt.summary == notes.PURGED or _is_forgotten(forgotten.get(_key(name)), receipt.at):
+                continue
+            if name not in texts:
+                try:
+                    document = services.store.read(name)
+                except Corrupt as error:
+                    if (name, "") not in told:
+                        told.add((name, ""))
+                        yield Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
+                    continue
+                texts[name] = document.text if document else None
+            text = texts[name]
+            if written.surface in _BLOCKS:
+                is_trail = written.surface == Surface.TRAIL
+                block = receipt.flush_id.partition("-")[0] if is_trail else receipt.flush_id
+                if text is not None and _holds(text, block):
+                    continue
+                what = f"The {'state changes' if is_trail else 'block'} {block} of session {receipt.session_id}"
+                what = f"{what} {'are' if is_trail else 'is'} missing from {name}."
+                loss = Loss(kind="block", name=name, message=what, receipt=receipt, written=written)
+            elif text is None:
+                loss = Loss(kind="document", name=name, message=f"{name} is missing.", receipt=receipt, written=written)
+            elif written.surface == Surface.HANDOFF and (unparsed := _unparsed(text, name)):
+                loss = Loss(kind="damaged", name=name, message=unparsed.message, next_step=unparsed.next_step)
+            else:
+                continue
+            key = (name, receipt.flush_id if loss.kind == "block" else "")
+            if key not in told:
+                told.add(key)
+                yield loss
+
+
+def _unparsed(text: str, name: str) -> Corrupt | None:
+    """Why a handoff that was cut cannot be parsed. Only its frame is checked: this runs at each start."""
+    if not handoff.is_framed(text):
+        try:
+            handoff.parse(text, name)
+        except Corrupt as error:
+            return error
+    return None
+
+
+def _proves(services: Services, receipt: Receipt, written: Written) -> bool:
+    """Whether the document must still exist. The layout may have been changed since."""
+    return written.surface in _DOCUMENTS and written.name == _present_name(services, written.surface, receipt.at)
+
+
+def _present_name(services: Services, surface: str, at: datetime) -> str:
+    try:
+        return services.layout.name(Surface(surface), at.date() if surface in _BLOCKS else None)
+    except (ValueError, ConfigError):
+        return ""
+
+
+def _is_forgotten(noted: str | None, at: datetime) -> bool:
+    try:
+        return noted is not None and at <= moment(noted)
+    except ValueError:
+        return False
+
+
+def _holds(text: str, block_id: str) -> bool:
+    """Whether the block exists and is not empty: its text may have been edited."""
+    at = text.find(block_marker(block_id))
+    if at < 0:
+        return False
+    block = next((b for b in notes.blocks(text) if b.id == block_id), None)
+    lines = block.text.split("\n") if block else ["edited"]
+    return any(line.strip() and not line.startswith(("<!--", "## ")) for line in lines)

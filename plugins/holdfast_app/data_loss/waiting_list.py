@@ -1,0 +1,68 @@
+"""A durable list of waiting items, in a private file with one checksummed line each, in order.
+
+It holds items to publish, ship to a server or extract. A change replaces the file under its lock, and
+:mod:`holdfast_app.data_loss.tally` counts its lines, so that removed lines are noticed. A line that cannot be read is
+kept byte for byte by every change.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from holdfast.config.serde import structure, unstructure
+from holdfast.errors import Corrupt
+from holdfast.fs import private, records
+from holdfast_app.data_loss import tally
+
+T = TypeVar("T")
+
+
+class Row(NamedTuple, Generic[T]):
+    """A line as it is in the file, and its item."""
+
+    line: bytes
+    item: T
+
+
+class WaitingList(Generic[T]):
+    """The list at ``path``, with items of an attrs class ``kind``. ``what`` names one in errors, and ``damaged`` makes
+    the item that represents an unreadable line. Every method may raise Unavailable."""
+
+    def __init__(self, path: str, kind: type[T], *, what: str, damaged: Callable[[bytes], T]) -> None:
+        self.path = path
+        self._kind = kind
+        self._what = what
+        self._damaged = damaged
+
+    def rows(self) -> list[Row[T]]:
+        """The lines, in order; none when the file is missing."""
+        return [Row(line, self._parsed(line)) for line in self._lines()]
+
+    def count(self) -> int:
+        """The number of lines, without parsing them."""
+        return len(self._lines())
+
+    def change(self, change: Callable[[list[Row[T]]], Sequence[Row[T]]]) -> None:
+        """Replace the rows by ``change(rows)``, durably and under the lock. Without a difference nothing is written."""
+        private.make(os.path.dirname(self.path))
+        with private.lock(self.path):
+            before = self.rows()
+            lines = [row.line for row in change(list(before))]
+            if lines != [row.line for row in before]:
+                tally.replace(self.path, b"".join(line if line.endswith(b"\n") else line + b"\n" for line in lines))
+
+    @staticmethod
+    def row(item: T) -> Row[T]:
+        """``item`` as a new line."""
+        return Row(records.encode(unstructure(item)), item)
+
+    def _lines(self) -> list[bytes]:
+        return (private.read(self.path) or b"").splitlines(keepends=True)
+
+    def _parsed(self, line: bytes) -> T:
+        try:
+            return structure(records.decode(line.rstrip(b"\n")), self._kind, what=self._what, error=Corrupt)
+        except Corrupt:
+            return self._damaged(line)

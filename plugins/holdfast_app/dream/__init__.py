@@ -1,0 +1,67 @@
+"""The dream: consolidates daily notes into MEMORY.md, with every line traced to its sources.
+
+The methods are ``memory.deep_dream()``, ``undo_dream()``, ``dream_due()`` and ``dreams()``, the commands ``holdfast
+dream`` and ``schedule``. This module is the plugin ``grounding``, which refuses lines of curated memory without a
+source.
+
+It checks the surfaces ``memory``, ``user`` and ``profile``, and only documents that come with their sources (those of a
+dream), because text written by a user needs no source. Setting, in ``[plugins.grounding]``: ``strict``
+(default false; true also refuses lines with less than half of their words in the sources). The rules are in
+:mod:`holdfast_app.dream.grounding`.
+
+This module runs at every agent event, usually only to skip a document, so everything else is imported when needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from holdfast.hooks import hookimpl
+
+if TYPE_CHECKING:
+    from holdfast.models import Finding
+    from holdfast.subject import Subject
+
+_SURFACES = ("memory", "user", "profile")
+
+
+class _Context(Protocol):
+    @property
+    def settings(self) -> Mapping[str, object]: ...
+
+
+class Grounding:
+    """The plugin. Raises: ConfigError for an unknown or unusable setting."""
+
+    VALIDATES_AT_ONCE: ClassVar[bool] = True
+    known_settings: ClassVar[tuple[str, ...]] = ("strict",)
+    #: A project may only make it stricter.
+    project_settings: ClassVar[Mapping[str, Callable[[object, object], bool]]] = {
+        "strict": lambda value, own: value is True or (value is False and not own)
+    }
+
+    def __init__(self, *, context: _Context) -> None:
+        self.strict = _strict(context.settings)
+
+    @hookimpl
+    def on_validate(self, subject: Subject) -> Sequence[Finding]:
+        """One finding for each line with an invention, in line order. Text without sources has none."""
+        if not subject.sources or subject.surface not in _SURFACES:
+            return ()
+        from holdfast_app.dream.grounding.findings import check
+
+        return check(subject, strict=self.strict)
+
+
+def _strict(settings: Mapping[str, object]) -> bool:
+    strict = settings.get("strict", False)
+    if set(settings) - {"strict"} or not isinstance(strict, bool):
+        from holdfast.errors import ConfigError
+
+        name = next(iter(sorted(set(settings) - {"strict"})), "strict")
+        raise ConfigError(
+            f"plugins.grounding.{name} cannot be {settings[name]!r}.",
+            next_step="The one setting is: strict (true or false).",
+        )
+    return strict

@@ -1,0 +1,160 @@
+"""The items of MEMORY.md in a dream, from any dreamer: replacement, limits and confirmations."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from attrs import evolve
+
+from holdfast.facts.relation import Known, same_key
+from holdfast.flush import notes
+from holdfast_app.dream import confirmed
+from holdfast_app.dream.confirmed import Confirmation
+from holdfast_app.dream.memorytext import Item
+
+if TYPE_CHECKING:
+    from holdfast_app.dream.notes import Note
+
+#: Labels of the lines in a note that hold lasting statements.
+LABELS: Final = ("Decision", "Fact")
+#: Maximum number of statements in the notes that a dream compares with the items. Each takes some 2 kB.
+MOST_STATEMENTS: Final = 2_000
+#: Share of the limit that a dream fills, which leaves room for additions before the next dream.
+_FILLED: Final = 0.95
+#: Share of the limit from which a dream warns.
+_NEARLY: Final = 0.85
+
+
+class Statement(NamedTuple):
+    """A statement in a note: ``at`` is UTC, ``source`` the note."""
+
+    text: str
+    at: datetime
+    source: str
+
+
+def statements(read_notes: Iterable[Note]) -> tuple[list[Statement], Counter[str]]:
+    """The newest facts and decisions of the notes, oldest first, and the number of older ones left out of each note."""
+    found: deque[Statement] = deque(maxlen=MOST_STATEMENTS)
+    unread: Counter[str] = Counter()
+    reached: dict[str, datetime] = {}
+    for day, name, text in read_notes:
+        for block, at in notes.in_order(text, datetime(day.year, day.month, day.day, tzinfo=UTC), reached):
+            for said in block.items(*LABELS):
+                if len(found) == MOST_STATEMENTS:
+                    unread[found[0].source] += 1
+                found.append(Statement(said, at, name))
+    return list(found), unread
+
+
+class Before:
+    """A memory's items before a dream. Several steps ask about them, so their keys and the index exist once."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.texts = list(texts)
+        self._keys = {same_key(text) for text in self.texts}
+
+    def has(self, text: str) -> bool:
+        """Whether it has this item, with the same key."""
+        return same_key(text) in self._keys
+
+    def __len__(self) -> int:
+        """The number of different items."""
+        return len(self._keys)
+
+    @cached_property
+    def _known(self) -> Known[str]:
+        known = Known[str]()
+        for text in self.texts:
+            known.add(text, text)
+        return known
+
+    def replaced(self, after: Iterable[str]) -> dict[str, str]:
+        """The items that a new one in ``after`` replaces -> the new one."""
+        new = (text for text in after if not self.has(text))
+        return {old: text for text in new for old, _ in self._known.related(text)}
+
+
+def without_older(
+    items: Sequence[Item], before: Before, record: Mapping[str, Confirmation], newest: datetime | None
+) -> list[Item]:
+    """``items`` without those of ``before`` replaced by a new item, unless they were confirmed after ``newest``, the
+    time of the newest statement."""
+    older = before.replaced(item.text for item in items)
+    kept = []
+    for item in items:
+        mine = record.get(confirmed.key_of(item.text))
+        later = mine is not None and newest is not None and mine.last > newest
+        if item.text not in older or later:
+            kept.append(item)
+    return kept
+
+
+def within(
+    items: Sequence[Item], before: Before, record: Mapping[str, Confirmation], *, most: int, chars: int
+) -> tuple[list[Item], list[str]]:
+    """The ``items`` that fit into ``most`` items and ``chars`` characters, and a sentence about the rest.
+
+    New items are kept before old ones; of the old ones the newest and most confirmed, of the new ones the last. When
+    all fit, nothing is removed.
+    """
+    room = max(1, int(most * _FILLED)) if len(items) > most * _FILLED else len(items)
+    sizes = [len(item.text) + 3 + (len(item.heading) + 6 if item.heading else 0) for item in items]
+    if room == len(items) and sum(sizes) <= chars:
+        return list(items), []
+    new = [at for at, item in enumerate(items) if not before.has(item.text)]
+    old = [at for at, item in enumerate(items) if before.has(item.text)]
+    ranked = [old[i] for i in confirmed.ordered(record, [items[at].text for at in old])]
+    stay: set[int] = set()
+    for at in (*reversed(new), *ranked):
+        if len(stay) < room and sizes[at] <= chars:
+            stay.add(at)
+            chars -= sizes[at]
+    return (
+        [item for at, item in enumerate(items) if at in stay],
+        [item.text for at, item in enumerate(items) if at not in stay],
+    )
+
+
+def warning(count: int, most: int) -> str:
+    """A sentence when MEMORY.md is nearly full, otherwise an empty string."""
+    if count < most * _NEARLY:
+        return ""
+    return (
+        f"MEMORY.md has {count} items of {most}. Beyond {int(most * _FILLED)} a dream moves the least confirmed and "
+        "oldest items to the archive, which search still finds."
+    )
+
+
+def unread_warning(unread: Mapping[str, int]) -> str:
+    """A sentence about statements beyond the newest :data:`MOST_STATEMENTS`, by note."""
+    each = ", ".join(f"{name}: {count:,}" for name, count in unread.items())
+    return (
+        f"{sum(unread.values()):,} older statements were not read ({each}), because a dream reads the newest "
+        f"{MOST_STATEMENTS:,} of its notes."
+    )
+
+
+def updated(
+    record: Mapping[str, Confirmation],
+    items: Iterable[str],
+    said: Sequence[tuple[str, datetime, str]],
+    now: datetime,
+) -> dict[str, Confirmation]:
+    """The record for ``items``, with the statements ``said`` (text, time, document), oldest first."""
+    texts = {confirmed.key_of(text) for text in items}
+    found = {key: record[key] for key in texts if key in record}
+    for text, at, document in said:
+        key = confirmed.key_of(text)
+        heard = found.get(key)
+        if key in texts and (heard is None or (at > heard.last and not heard.is_said)):
+            found[key] = Confirmation(first=at, last=at, by=document)
+        elif heard is not None and at > heard.last:
+            another = at.date() > heard.last.date()
+            found[key] = evolve(heard, last=at, count=heard.count + another, by=document)
+    since = now if record else now - confirmed.WORTH  # items from before the record are older than the notes
+    return {key: found.get(key) or Confirmation(first=since, last=since) for key in texts}

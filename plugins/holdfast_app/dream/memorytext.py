@@ -1,0 +1,128 @@
+"""Curated memory as items under headings, read from Markdown that people and models write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from attrs import field, frozen
+
+from holdfast_app.markdown.lines import ITEM, TEXT, Lines
+from holdfast_app.markdown.marks import without_boxes
+
+#: Lines of an item joined at a time, because a list of short lines takes many times their bytes.
+_HELD: Final = 1_000
+#: The title for a memory without one.
+TITLE: Final = "# Memory"
+
+_BOLD_HEADING = re.compile(r"(\*\*|__)([^*_]{1,80}?):?\1:?")
+_NOTHING = re.compile(
+    r"[\W_]*+(?:none|nothing|empty|n/?a|null|todo|tbd|ok(?:ay)?|done|no (?:changes?|items?|memor(?:y|ies)|content))?"
+    r"(?: yet| so far)?[\W_]*+",
+    re.IGNORECASE,
+)
+
+
+@frozen(kw_only=True)
+class Item:
+    """One item of a memory. ``line`` is its first line in the source, 1-based."""
+
+    text: str
+    heading: str = ""
+    line: int = 0
+
+
+@frozen(kw_only=True)
+class Memory:
+    """A memory as its items, in order. ``prose`` holds the lines that are neither items nor headings."""
+
+    title: str = ""
+    items: tuple[Item, ...] = field(default=(), converter=tuple[Item, ...])
+    prose: tuple[str, ...] = ()
+
+    def render(self, title: str = "") -> str:
+        """Markdown with a title, items without a heading, then all others under their headings. Headings without items
+        are left out."""
+        lines = [title or self.title or TITLE]
+        heading: str | None = None
+        for item in sorted(self.items, key=lambda i: bool(i.heading)):
+            if item.heading != heading:
+                heading = item.heading
+                lines += ["", f"## {heading}", ""] if heading else [""]
+            lines.append(f"- {item.text}")
+        return "\n".join(lines) + "\n"
+
+
+def read(text: str, *, prose_is_item: bool = False) -> Memory:
+    """Parse a memory from Markdown. Items marked with ``*``, ``+``, ``1.`` or boxes become plain items, headings become
+    second-level headings, and wrapped lines are joined. The first level-one heading is the title.
+
+    Empty items ("none") are left out. All other lines go to ``prose``; with ``prose_is_item`` they become items, so
+    nothing that a person wrote is lost.
+    """
+    items: list[Item] = []
+    prose: list[str] = []
+    title = ""
+    for part in parts(text, prose_is_item=prose_is_item):
+        if isinstance(part, Item):
+            items.append(part)
+        elif isinstance(part, Title):
+            title = part
+        else:
+            prose.append(part)
+    return Memory(title=title, items=items, prose=tuple(prose))
+
+
+class Title(str):
+    """A memory's title, as :func:`parts` yields it."""
+
+    __slots__ = ()
+
+
+def parts(text: str, *, prose_is_item: bool = False) -> Iterator[Item | Title | str]:
+    """The title, items and lines of prose that :func:`read` collects, in order and one at a time, so that a document of
+    many short items can be read without holding all of them."""
+    last: Item | None = None  # a line without a mark continues it
+    wrapped: list[str] = []  # those lines
+    title = heading = ""
+    begun = False
+    for line in Lines(text, code_is_text=True):
+        said = _one_line(line.text)
+        bold = _BOLD_HEADING.fullmatch(said) if line.kind == TEXT else None
+        if last is not None and line.kind == TEXT and not bold:
+            wrapped.append(said)
+            if len(wrapped) > _HELD:
+                wrapped = [" ".join(wrapped)]
+            continue
+        if last is not None:
+            yield _joined(last, wrapped)
+            last, wrapped, begun = None, [], True
+        if line.level == 1 and said and not title and not begun:
+            title = f"# {said}"
+            yield Title(title)
+        elif line.level or bold:
+            heading = (bold[2] if bold else said).strip("*_ ").rstrip(":")
+        elif line.kind == ITEM:
+            said = without_boxes(said)
+            if not _NOTHING.fullmatch(said):
+                last = Item(text=said, heading=heading, line=line.number)
+        elif line.kind != TEXT:
+            continue
+        elif not prose_is_item:
+            yield said
+        elif not _NOTHING.fullmatch(said):
+            yield Item(text=said, heading=heading, line=line.number)
+            begun = True
+    if last is not None:
+        yield _joined(last, wrapped)
+
+
+def _joined(item: Item, wrapped: Sequence[str]) -> Item:
+    if not wrapped:
+        return item
+    return Item(text=" ".join((item.text, *wrapped)), heading=item.heading, line=item.line)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

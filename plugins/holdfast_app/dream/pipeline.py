@@ -1,0 +1,500 @@
+"""The dream: consolidates daily notes into MEMORY.md, checking the draft instead of trusting it.
+
+    notes of the window -> due? new? -> on_dream -> items -> gate, line by line -> loss guard
+    -> backup -> diary -> MEMORY.md by compare-and-swap -> mark of the dreamt notes
+
+A process that dies midway leaves either the old or the new MEMORY.md, complete. The mark comes last, so the next run
+repeats unfinished work. Daily notes are read and never written. Every run leaves a record
+(:mod:`holdfast_app.dream.dreamlog`), including skipped and failed runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from attrs import define, evolve, field
+
+from holdfast.config import provenance
+from holdfast.config.layout import Surface
+from holdfast.errors import BadValue, Conflict, HoldfastError, Refused, Unavailable
+from holdfast.facts.relation import same_key
+from holdfast.fs import paths
+from holdfast.models import DreamSources
+from holdfast.plugin.progress import report
+from holdfast.storage import ABSENT
+from holdfast.text import ownlines
+from holdfast.text.lazy import log
+from holdfast_app.authorship import hostile, witness
+from holdfast_app.dream import confirmed, consolidate, dreamlog, held, memorytext, overflow
+from holdfast_app.dream.comparing import compare
+from holdfast_app.dream.confirmed import Confirmation
+from holdfast_app.dream.dreamlog import DreamResult, Gone, Status
+from holdfast_app.dream.grounding import indexed
+from holdfast_app.dream.held import Mark, Proposal
+from holdfast_app.dream.notes import Note, content, digest_of, window
+from holdfast_app.dream.write import admitted, admitted_all, apply, diff, lock, new_id
+
+if TYPE_CHECKING:
+    from types import EllipsisType
+
+    from holdfast.models import Finding
+    from holdfast.session.services import Services
+
+logger = log("holdfast.dream")
+
+#: Stages of a run, for its progress.
+_STAGES: Final = 4
+#: Minimum number of items for the loss guard, which refuses to lose more than half unless forced. Source: reading A32.
+GUARDED_ITEMS: Final = 10
+#: Maximum wait for another run, in seconds. After that, the other run counts as this period's dream.
+WAIT_S: Final = 2.0
+#: Delay before the next automatic run after a failure.
+RETRY_AFTER: Final = timedelta(hours=1)
+#: Recorded time of an edit that the last dream did not see: just after that dream.
+_AFTER: Final = timedelta(seconds=1)
+
+
+class NotApplied(HoldfastError):
+    """A dream ended without changing anything. The message gives the reason."""
+
+
+class _Skip(HoldfastError):
+    """There is nothing to do."""
+
+
+class _Nothing(_Skip):
+    """The notes were read, and hold nothing for the memory."""
+
+
+class _Edited(HoldfastError):
+    """MEMORY.md changed while the dreamer was working."""
+
+
+def deep_dream(
+    services: Services,
+    lookback_days: int | EllipsisType = ...,
+    *,
+    dry_run: bool = False,
+    force: bool = False,
+    if_due: bool = False,
+) -> DreamResult:
+    """See :meth:`holdfast.Holdfast.deep_dream`."""
+    days = services.config.dream.lookback_days if lookback_days is ... else lookback_days
+    if isinstance(days, bool) or not isinstance(days, int):
+        raise BadValue("lookback_days", f"must be a whole number, not {days!r}", next_step="Pass a number of days.")
+    if days < 0:
+        raise BadValue("lookback_days", f"must not be negative, but is {days}", next_step="Pass a number of days.")
+    run = _Run(services=services, days=days, dry_run=dry_run, force=force, if_due=if_due)
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(lock(services, timeout_s=WAIT_S))
+        except Unavailable as error:
+            run.end(Status.SKIPPED, f"Another run is under way: {error.message}", error.next_step)
+        else:
+            run.go()
+    dreamlog.record(services.state, run.result)
+    return run.result
+
+
+def is_due(services: Services) -> bool:
+    """Whether an automatic dream would run now: enough time has passed and the notes have news. Cheap and read-only.
+    Raises: Corrupt, Unavailable."""
+    notes = window(services, services.config.dream.lookback_days)
+    mark = held.mark(services.state)
+    if not notes or _not_due(services, mark):
+        return False
+    waiting = held.proposal(services.state)
+    return digest_of(notes) not in (mark.digest, waiting.digest if waiting else "")
+
+
+def _not_due(services: Services, mark: Mark) -> str:
+    """Why an automatic dream has to wait, or an empty string. A future time (the clock went back) is ignored, because
+    it would block indefinitely."""
+    now = services.now()
+    for last, wait, what in (
+        (mark.at, timedelta(hours=services.config.dream.every_hours), "dream"),
+        (mark.tried, RETRY_AFTER, "failed try"),
+    ):
+        if last is not None and last <= now < last + wait:
+            return f"It is not due yet. The last {what} was at {last:%Y-%m-%d %H:%M}."
+    return ""
+
+
+# --- one run ---------------------------------------------------------------------------------------------------
+
+
+@define(kw_only=True)
+class _Run:
+    services: Services
+    days: int
+    dry_run: bool
+    force: bool
+    if_due: bool
+    result: DreamResult = field(init=False)
+    heard: witness.Witness = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.result = DreamResult(
+            id=new_id(),
+            at=self.services.now(),
+            status=Status.BEGUN,
+            lookback_days=self.days,
+            dry_run=self.dry_run,
+        )
+
+    def note(self, **changes: object) -> None:
+        self.result = evolve(self.result, **changes)  # type: ignore[arg-type]
+
+    def end(self, status: Status, reason: str = "", next_step: str = "") -> None:
+        self.note(status=status, reason=admitted(self.services, reason), next_step=admitted(self.services, next_step))
+
+    def go(self) -> None:
+        try:
+            self._go()
+        except _Skip as skip:
+            self.end(Status.SKIPPED, skip.message, skip.next_step)
+        except HoldfastError as error:
+            self._failed(error.message, error.next_step)
+        except Exception as error:  # a guard: any failure is recorded and nothing changes
+            logger.debug("a dream failed", exc_info=True)
+            self._failed(f"An unexpected error occurred: {type(error).__name__}.", "Run `holdfast doctor`.")
+
+    def _failed(self, reason: str, next_step: str) -> None:
+        logger.warning("a dream failed")
+        self.end(Status.FAILED, reason, next_step)
+        if not self.dry_run:
+            with contextlib.suppress(HoldfastError):
+                mark = held.mark(self.services.state)
+                held.set_mark(self.services.state, evolve(mark, tried=self.services.now()))
+
+    def _go(self) -> None:
+        services, settled = self.services, self.services.config.dream
+        if self.days == 0:
+            raise _Skip("It reads no notes, because it looks back 0 days.")
+        mark = held.mark(services.state)
+        if self.if_due and not self.force and (why := _not_due(services, mark)):
+            raise _Skip(why)
+        notes = window(services, self.days)
+        if sum(len(content(text)) for _, _, text in notes) < settled.min_chars:
+            raise _Skip("No recent daily note has content.")
+        digest = digest_of(notes)
+        if not self.force:
+            if digest == mark.digest:
+                message = "The notes have not changed since the last dream."
+                raise _Skip(message, next_step="Use `--force` to dream of them again.")
+            waiting = held.proposal(services.state)
+            if waiting is not None and waiting.digest == digest:
+                raise _Skip(
+                    "A dream of these notes waits for review.", next_step="Review it with `holdfast dream review`."
+                )
+        self.note(plugin=self._dreamer())
+        dreamlog.record(services.state, self.result)
+        for _ in range(2):
+            try:
+                self._dream(notes, digest)
+            except _Edited:
+                continue
+            return
+        raise NotApplied(
+            "MEMORY.md was edited twice during the dream.", next_step="Dream again when it is not being edited."
+        )
+
+    def _dreamer(self) -> str:
+        named, names = self.services.config.dream.plugin, self.services.dispatch.dreamers()
+        if named and named not in names:
+            raise NotApplied(
+                f"The plugin {named!r} of `[dream] plugin` is not loaded, or does not dream.",
+                next_step=f"Loaded plugins that dream: {', '.join(names) or 'none'}.",
+            )
+        if not names:
+            raise NotApplied("No plugin dreams.", next_step="Enable `[plugins.offline]`, or a model.")
+        return named or names[0]
+
+    def _dream(self, notes: Sequence[Note], digest: str) -> None:
+        services = self.services
+        services.dispatch.require_all()  # every enabled validator checks text sent to a model
+        name = services.layout.name(Surface.MEMORY)
+        document = services.store.read(name)
+        if document is not None and services.store.sifted(document).withheld:
+            raise NotApplied(
+                f"{name} has lines that are withheld because this machine did not write them.",
+                next_step=provenance.NEXT_STEP,
+            )
+        old, rest = self._considered(name, document.text if document else "")
+        report(0, _STAGES, "Reading the notes")
+        self.heard = witness.Witness(services)
+        sources = self._sources(name, old, notes)
+        memory = memorytext.read(old, prose_is_item=True)
+        title = memory.title or memorytext.TITLE
+        before = consolidate.Before(item.text for item in memory.items)
+        del memory
+        record = self._record(before.texts)
+        days = {note.name: note.day for note in notes}
+        said, unread = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
+        self._warn(consolidate.unread_warning(unread), unread.total())
+        report(1, _STAGES, f"Waiting for {self.result.plugin}")
+        draft = services.dispatch.on_dream(
+            DreamSources(memory=old, notes=sources[1:], confirmed=self._times(before.texts, record)),
+            only=self.result.plugin,
+        )
+        if draft is None:
+            raise NotApplied(f"The plugin {self.result.plugin!r} had nothing to say.")
+        report(2, _STAGES, "Checking each line against its sources")
+        newest = max((one.at for one in said), default=None)
+        evidence = indexed(sources)  # kept, so that each check uses the same index
+        try:
+            new = self._checked(draft.memory, name, title, before, sources, record, newest)
+        except _Nothing:
+            if not self.dry_run:
+                held.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
+            raise
+        report(3, _STAGES, "Comparing with the memory before")
+        after = self._compare(before, new, sources, record)
+        del evidence
+        self.note(diff="".join(diff(old, new, name)))
+        self._guard(before, after)
+        story = self._story(draft.diary)
+        if self.dry_run:
+            self.end(Status.PROPOSED, "This was a dry run. Nothing was written.")
+            return
+        base = document.revision if document else ABSENT
+        again = services.store.read(name)
+        if (again.revision if again else ABSENT) != base:
+            raise _Edited(name)
+        proposal = Proposal(
+            result=self.result,
+            name=name,
+            text=new,
+            base=base,
+            digest=digest,
+            diary=story,
+            said=tuple(said),
+            overflow=rest,
+        )
+        if services.config.dream.apply == "propose" and (self.result.diff or rest):
+            self.end(Status.PROPOSED, "It waits for review.", "`holdfast dream review`")
+            held.propose(services.state, evolve(proposal, result=self.result))
+            return
+        try:
+            self.result = apply(services, proposal)
+        except Conflict as error:
+            raise _Edited(error.message) from error
+
+    def _considered(self, name: str, text: str) -> tuple[str, str]:
+        """MEMORY.md with the items to compare, and those that go to the archive at once, one per line."""
+        most = overflow.bound(self.services.curated_limit)
+        old = self._masked(Surface.MEMORY, name, text)
+        old, rest, count = overflow.considered(old, confirmed.load(self.services.state), most)
+        self.note(overflow=count, warnings=())
+        self._warn(f"{count:,} items of {name} go to the archive, because a dream compares at most {most:,}.", count)
+        return old, rest
+
+    def _warn(self, warning: str, count: int) -> None:
+        if count:
+            self.note(warnings=(*self.result.warnings, warning))
+
+    def _record(self, items: Iterable[str]) -> dict[str, Confirmation]:
+        """The old items' confirmations. An item that the last dream did not see was written after it, by a user
+        or an agent, so it is newer than that dream's notes."""
+        record = confirmed.load(self.services.state)
+        last = held.mark(self.services.state).at
+        if last is not None and record:
+            for text in items:
+                record.setdefault(confirmed.key_of(text), Confirmation(first=last, last=last + _AFTER))
+        return record
+
+    @staticmethod
+    def _times(items: Iterable[str], record: Mapping[str, Confirmation]) -> tuple[tuple[str, datetime], ...]:
+        return tuple((text, one.last) for text in items if (one := record.get(confirmed.key_of(text))))
+
+    def _masked(self, surface: Surface, name: str, text: str) -> str:
+        """Stored text as a model may see it, because a user may have written a secret into it."""
+        return self.services.gate.outgoing(text, surface=surface, name=name) if text else text
+
+    def _sources(self, name: str, old: str, notes: Sequence[Note]) -> tuple[tuple[str, str], ...]:
+        """MEMORY.md and the newest notes that fit, oldest first."""
+        endless = self.services.dispatch.dreams_of_everything(self.result.plugin)
+        room = sys.maxsize if endless else self.services.config.dream.max_chars - len(old)
+        taken: list[tuple[str, str]] = []
+        left: list[str] = []
+        for _, note, text in reversed(notes):
+            room -= len(text)
+            if room < 0:
+                left.insert(0, note)
+            else:
+                text = ownlines.without(hostile.withheld(text, self.heard.is_own))  # none of it yields an item
+                taken.insert(0, (note, self._masked(Surface.DAILY, note, text)))
+        if not taken:
+            raise NotApplied(
+                f"MEMORY.md and the newest note are longer than {self.services.config.dream.max_chars:,} characters.",
+                next_step="Raise `[dream] max_chars`, or shorten MEMORY.md.",
+            )
+        self.note(read=(name, *(note for note, _ in taken)), left_out=left)
+        return ((name, old), *taken)
+
+    def _checked(
+        self,
+        draft: str,
+        name: str,
+        title: str,
+        before: consolidate.Before,
+        sources: tuple[tuple[str, str], ...],
+        record: Mapping[str, Confirmation],
+        newest: datetime | None,
+    ) -> str:
+        """The draft, ready to store. Raises: NotApplied, Refused, PluginError."""
+        wanted = memorytext.read(draft)
+        refused = [Gone(text=text, reason="not an item") for text in wanted.prose]
+        items, seen = [], set[str]()
+        for item in wanted.items:
+            key = same_key(item.text)
+            own = ownlines.is_own(item.text) or ownlines.is_own(f"- {item.text}")
+            if key in seen or (own and not before.has(item.text)):
+                continue
+            seen.add(key)
+            if not before.has(item.text) and len(item.text.split()) < 2 and item.text.isascii():
+                refused.append(Gone(text=item.text, reason="one word says nothing"))
+            elif not before.has(item.text) and self.heard.is_hostile(item.text):
+                refused.append(Gone(text=item.text, reason=witness.REASON))
+            else:
+                items.append(item)
+        text = evolve(wanted, items=items).render(title)
+        limit = sum(len(text) for _, text in sources) + len(memorytext.TITLE) + 100
+        if len(text) > limit:
+            raise NotApplied(
+                f"The new MEMORY.md would have {len(text):,} characters, more than {limit:,}.",
+                next_step="Write a memory shorter than its source documents.",
+            )
+        items = consolidate.without_older(items, before, record, newest)
+        items = self._within(items, before, record)
+        text = evolve(wanted, items=items).render(title)
+        # A user's own line that the dreamer kept is kept, even when a validator objects to it.
+        previous = memorytext.read(sources[0][1], prose_is_item=True).render() if before else None
+        text, gone = self._sifted(text, name, sources, previous)
+        refused += [Gone(text=line.removeprefix("- "), reason=f"{f.message} ({f.rule})") for line, f in gone]
+        self.note(refused=self._admitted(refused))
+        left = self._quoting(memorytext.read(text), gone, items, sources)
+        left = evolve(left, items=consolidate.without_older(left.items, before, record, newest))
+        if not left.items:
+            if not before and not refused and (wanted.items or (wanted.title and not wanted.prose)):
+                raise _Nothing("The notes hold no facts or decisions for the memory.")
+            raise NotApplied("None of the draft's items can be used.", next_step="See the refused items.")
+        return left.render(title)
+
+    def _sifted(
+        self, text: str, name: str, sources: tuple[tuple[str, str], ...], previous: str | None
+    ) -> tuple[str, list[tuple[str, Finding]]]:
+        """Pass the text through the gate. A judge may admit new lines that words cannot prove, and reject those that
+        they do."""
+
+        def sift(entailed: tuple[str, ...]) -> tuple[str, list[tuple[str, Finding]]]:
+            return self.services.gate.sift(
+                text, surface=Surface.MEMORY, name=name, sources=sources, previous=previous, entailed=entailed
+            )
+
+        if not (plugin := self._judge()):
+            return sift(())
+        from holdfast_app.dream.grounding import judging
+
+        old = frozenset((previous or "").splitlines())
+        found = judging.sifted(self.services, plugin, sift, old, sources)
+        if found.problem:
+            self.note(warnings=(*self.result.warnings, admitted(self.services, found.problem)))
+        proofs = [(line.removeprefix("- "), f"{plugin}: {words!r}") for line, words in found.proofs]
+        self.note(judged=self._admitted([Gone(text=line, reason=why) for line, why in proofs]))
+        return found.text, found.gone
+
+    def _judge(self) -> str:
+        """The plugin that checks the new lines, or an empty string: by default the model that wrote them, in a call of
+        its own."""
+        named, dreamer = self.services.config.dream.judge, self.result.plugin
+        if named:
+            return "" if named == "none" else named
+        return dreamer if dreamer in self.services.dispatch.judges() else ""
+
+    def _quoting(
+        self,
+        left: memorytext.Memory,
+        gone: Sequence[tuple[str, Finding]],
+        draft: Sequence[memorytext.Item],
+        sources: tuple[tuple[str, str], ...],
+    ) -> memorytext.Memory:
+        """``left`` with the source lines that the refused lines were about."""
+        from holdfast_app.dream import quoting
+
+        found = quoting.instead(gone, draft, left.items, sources, is_barred=self.heard.is_hostile)
+        lines = "\n".join(f"- {item.text}" for item, _ in found)
+        room = self.services.config.dream.max_memory_chars - 200 - len(left.render())
+        if not found or len(lines) > room:
+            return left
+        name = self.services.layout.name(Surface.MEMORY)
+        passed, _ = self.services.gate.sift(lines, surface=Surface.MEMORY, name=name, sources=sources)
+        said = set(passed.splitlines())
+        found = [(item, line) for item, line in found if f"- {item.text}" in said]
+        self.note(quoted=self._admitted([Gone(text=item.text, reason=f"instead of: {line}") for item, line in found]))
+        return evolve(left, items=[*left.items, *(item for item, _ in found)])
+
+    def _within(
+        self, items: Sequence[memorytext.Item], before: consolidate.Before, record: Mapping[str, Confirmation]
+    ) -> list[memorytext.Item]:
+        """The items that fit. The result names the archived items, and warns when little room is left."""
+        settled, most = self.services.config.dream, self.services.curated_limit
+        kept, archived = consolidate.within(items, before, record, most=most, chars=settled.max_memory_chars - 200)
+        if archived:
+            place = f"now in {self.services.layout.archive}"
+            last = {text: f"{place}; last confirmed {one:%Y-%m-%d}" for text, one in self._times(archived, record)}
+            self.note(archived=self._admitted([Gone(text=text, reason=last.get(text, place)) for text in archived]))
+        if warning := consolidate.warning(len(kept), most):
+            self.note(warnings=(*self.result.warnings, warning))
+        return kept
+
+    def _compare(
+        self,
+        before: consolidate.Before,
+        new: str,
+        sources: tuple[tuple[str, str], ...],
+        record: Mapping[str, Confirmation],
+    ) -> list[str]:
+        """Record every line's outcome, with its evidence. Returns the new memory's items."""
+        after = [item.text for item in memorytext.read(new).items]
+        times = self._times(before.texts, record)
+        days = {text: f"{at.astimezone(self.services.config.tz):%Y-%m-%d}" for text, at in times}
+        found = compare(before, new, after, sources, result=self.result, days=days)
+        self.note(
+            lines=found.lines,
+            kept=[line.text for line in found.lines if line.kept],
+            added=[line.text for line in found.lines if not line.kept],
+            merged=self._admitted(found.merged),
+            replaced=self._admitted(found.replaced),
+            dropped=self._admitted(found.dropped),
+        )
+        return after
+
+    def _guard(self, before: consolidate.Before, after: Sequence[str]) -> None:
+        count = len(after) + sum(before.has(gone.text) for gone in self.result.archived)
+        lost = max(len(self.result.dropped), len(before) - count)
+        if len(before) >= GUARDED_ITEMS and lost * 2 > len(before) and not self.force:
+            raise NotApplied(
+                f"It would lose {lost} of the {len(before)} items of MEMORY.md.",
+                next_step="To drop them anyway, run `holdfast dream --force`.",
+            )
+
+    def _story(self, text: str) -> str:
+        """The dreamer's account, if it may be stored."""
+        if not text.strip():
+            return ""
+        try:
+            return self.services.gate.admit(paths.rewrite(text, self.services.root), surface=Surface.DIARY)
+        except Refused as error:
+            self.note(warnings=(*self.result.warnings, f"The dreamer's account was left out: {error.message}"))
+            return ""
+
+    def _admitted(self, gone: Sequence[Gone]) -> list[Gone]:
+        """Refused text in a form safe to record, because it may be a secret."""
+        said = admitted_all(self.services, [text for one in gone for text in (one.text, one.reason)])
+        pairs = zip(gone, said[::2], said[1::2], strict=True)
+        return [evolve(one, text=text, reason=reason) for one, text, reason in pairs]

@@ -1,0 +1,102 @@
+"""Review of a waiting dream (``[dream] apply = "propose"``), which a user accepts, rejects or edits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from holdfast.config.layout import Surface
+from holdfast.errors import Refused
+from holdfast.facts.relation import same_key
+from holdfast_app.authorship import witness
+from holdfast_app.dream import dreamlog, held, memorytext
+from holdfast_app.dream.dreamlog import DreamResult, Status, Supported
+from holdfast_app.dream.held import Mark, Proposal
+from holdfast_app.dream.write import apply, diff, lock
+
+if TYPE_CHECKING:
+    from holdfast.session.services import Services
+
+
+def waiting(services: Services) -> Proposal:
+    """The waiting dream. Raises: Refused when there is none; Corrupt; Unavailable."""
+    found = held.proposal(services.state)
+    if found is None:
+        raise Refused("No dream waits for review.", next_step="`holdfast dream` makes one when it is due.")
+    return found
+
+
+def accept(services: Services) -> DreamResult:
+    """Write the waiting dream: backup, diary, MEMORY.md, mark. It passes the gate again.
+
+    Raises: Refused; Conflict when MEMORY.md was edited since it was proposed; PluginError; Corrupt; Unavailable.
+    """
+    with lock(services):
+        found = waiting(services)
+        stored = services.store.read(found.name)
+        previous = stored.text if stored else None
+        there = {same_key(item.text) for item in memorytext.read(previous or "", prose_is_item=True).items}
+        new = [i.text for i in memorytext.read(found.text).items if same_key(i.text) not in there]
+        if not found.edited:
+            witness.check(services, new, found.name)
+        text = services.gate.admit(found.text, surface=Surface.MEMORY, name=found.name, previous=previous)
+        base = found.base
+        if stored is not None and stored.text == text:  # an earlier process wrote it and then died
+            base = stored.revision
+        result = evolve(found.result, at=services.now(), reason="", next_step="")
+        result = apply(services, evolve(found, result=result, text=text, base=base))
+        dreamlog.record(services.state, result)
+        held.clear_inbox(services.state)
+        return result
+
+
+def reject(services: Services) -> DreamResult:
+    """Reject the dream. The same notes are not dreamt of again. Raises: Refused; Corrupt; Unavailable."""
+    with lock(services):
+        found = waiting(services)
+        now = services.now()
+        result = evolve(found.result, status=Status.REJECTED, at=now, reason="It was rejected in review.", next_step="")
+        held.set_mark(services.state, Mark(digest=found.digest, at=now, id=result.id))
+        dreamlog.record(services.state, result)
+        held.clear_inbox(services.state)
+        return result
+
+
+def edit(services: Services, text: str) -> Proposal:
+    """Replace the waiting dream's text. It keeps waiting. A user's own words need no source, but pass the gate.
+
+    Raises: Refused for text without items, with prose, or refused by a validator; PluginError; Corrupt.
+    """
+    from holdfast_app.dream.grounding import ground
+
+    with lock(services):
+        found = waiting(services)
+        wanted = memorytext.read(text)
+        if not wanted.items or wanted.prose:
+            what = f"holds a line that is not an item: {wanted.prose[0]!r}" if wanted.prose else "holds no item"
+            raise Refused(f"The edited text {what}.", next_step="Start each item with `- `.")
+        documents = [(name, services.store.read(name)) for name in found.result.read]
+        sources = tuple((name, document.text) for name, document in documents if document is not None)
+        old = next((text for name, text in sources if name == found.name), "")
+        new = services.gate.admit(wanted.render(), surface=Surface.MEMORY, name=found.name, previous=old or None)
+        items = [item.text for item in memorytext.read(new).items]
+        before = {same_key(i.text) for i in memorytext.read(old, prose_is_item=True).items}
+        lines = [
+            Supported(
+                text=line.text,
+                sources=[f"{support.document}:{support.line}" for support in line.supports],
+                kept=same_key(line.text) in before,
+            )
+            for line in ground(items, sources)
+        ]
+        result = evolve(
+            found.result,
+            lines=lines,
+            kept=[line.text for line in lines if line.kept],
+            added=[line.text for line in lines if not line.kept],
+            diff="".join(diff(old, new, found.name)),
+        )
+        edited = evolve(found, result=result, text=new, edited=True)
+        held.propose(services.state, edited)
+        return edited

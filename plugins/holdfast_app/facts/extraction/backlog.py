@@ -1,0 +1,320 @@
+"""The extraction backlog: queues turns for extraction after a flush or an ended turn, and works through the queue.
+
+The turns wait in the durable queue (:mod:`holdfast_app.facts.extraction.queue`), so no lock is held during a model
+call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from holdfast.config.layout import Surface
+from holdfast.errors import HoldfastError, Refused
+from holdfast.flush.extraction import AT_ONCE_MESSAGES, at_once
+from holdfast.fs import paths, private
+from holdfast.journal import background
+from holdfast.journal.journal import Journal
+from holdfast.models import Payload, turns_of
+from holdfast.text import ownlines, recall
+from holdfast.text.lazy import log
+from holdfast_app.authorship import hostile
+from holdfast_app.facts.extraction import extract, extracted
+from holdfast_app.facts.extraction.extract import ExtractResult
+from holdfast_app.facts.extraction.extracted import Extracted
+from holdfast_app.facts.store import statedfacts
+from holdfast_app.facts.store.lifecycle import Facts
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from holdfast.flush.extraction import Gathered
+    from holdfast.models import Extraction, Fact, Message, Receipt, Turn
+    from holdfast.session.services import Services
+    from holdfast.session.session import Session
+    from holdfast_app.facts.extraction.queue import Queue, Waiting
+
+logger = log("holdfast.facts")
+
+
+def extract_now(services: Services, said: Sequence[Turn], *, source: str = "") -> ExtractResult:
+    """Extract facts from turns outside the journal; see :meth:`holdfast.Holdfast.extract`."""
+    from holdfast_app.facts.store.checks import check_source
+
+    source = services.gate.identifier(check_source(source))
+    result = ExtractResult()
+    failed: set[str] = set()
+    for piece in extract.pieces(extract.redacted(services, said)):
+        found, waiting = extract.gather(services, piece, source=source)
+        failed.update(found.failed)
+        result += extract.settle(services, found, said=piece, source=source) + waiting
+    return result + work_off(services, but=failed)
+
+
+def settle_flush(
+    services: Services,
+    found: Gathered | None,
+    said: Sequence[Message],
+    *,
+    source: str,
+    flush: str,
+    payload: Payload | None = None,
+    at: datetime | None = None,
+    late: bool = False,
+    stored: Sequence[Fact] | None = None,
+) -> tuple[list[str], tuple[str, ...]]:
+    """Store the facts that the flush ``flush`` found, and queue its turns for extractors that run later
+    or failed. With ``[extract] when = "turn"`` all extractors run later, for the messages not extracted
+    yet. If the extracting process died and its results are lost, the extractors that a flush may wait for
+    run again. The facts that ``payload`` states are stored with the flush as their source, dated
+    ``at``; ``late`` when an earlier attempt collected them. ``stored`` are all stored facts, read just before; None if
+    they were not read.
+
+    Never raises, because a failure here must not refuse a flush. Returns the queued items' ids, and warnings, also for
+    stated facts that were not stored.
+    """
+    queued: list[str] = []
+    try:
+        turns = recall.without_recalled(turns_of(said[-AT_ONCE_MESSAGES:]))
+        asked = services.dispatch.extractors()
+        at = at or services.now()
+        payload = payload or Payload()
+        fresh = statedfacts.values(services, payload, flush=flush, at=at, turns=turns, late=source if late else "")
+        if services.config.extract.when == background.TURN:
+            queued += enqueue(services, source, said, list(asked), flush=flush)
+            _tell_pieces(services, source, said, flush, at)
+            results = tuple(Facts(services).store(fresh, stored))
+        else:
+            found = found or at_once(services, turns)
+            later = [name for name, quick in asked.items() if not quick]
+            for plugins, error in ((later, ""), (sorted(found.failed), " ".join(found.failed.values()))):
+                queued += enqueue(services, source, said, plugins, flush=flush, error=error)
+            results = extract.settle(services, found, said=turns, source=source, stated=fresh, stored=stored).stated
+    except HoldfastError as error:
+        logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
+        return queued, (f"These messages' facts could not be stored: {error}",)
+    return queued, statedfacts.unstored(payload, results)
+
+
+def completed(
+    services: Services, session: Session, receipt: Receipt, queued: Collection[str], gathered: Gathered | None
+) -> Receipt:
+    """Run the extractors waiting for this flush's turns, and one more piece. Returns the receipt with results."""
+
+    asked = work_off(services, first=queued, but=gathered.failed if gathered else ())
+    mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
+    receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
+    if mine:
+        session.catch_up()
+        receipt = evolve(receipt, summary="\n\n".join([receipt.summary, ownlines.SUMMARY, *mine]))
+    return receipt
+
+
+def queue_all(services: Services, source: str, said: Sequence[Message], flush: str) -> list[str]:
+    """Queue a flush's turns for every extractor after the server did not take it. Raises: Unavailable."""
+    return enqueue(services, source, said, list(services.dispatch.extractors()), flush=flush)
+
+
+def enqueue(
+    services: Services,
+    source: str,
+    said: Sequence[Message],
+    plugins: Collection[str],
+    *,
+    flush: str = "",
+    error: str = "",
+) -> list[str]:
+    """Queue messages of the session ``source`` for ``plugins``, unless they were already extracted for them or
+    are queued already. Returns the new items' ids. Raises: Unavailable.
+
+    Turn by turn the session's journal keeps the account, see :mod:`holdfast_app.facts.extraction.extracted`. At a flush
+    without that each message is extracted once anyway.
+    """
+    if not said or not plugins:
+        return []
+    by_turn = services.config.extract.when == background.TURN
+    queue, journal = extract.queue_of(services), Journal(services.state, source)
+    put: list[str] = []
+    private.make(services.state)
+    with private.lock(services.private("extract-account"), timeout_s=60.0):
+        waiting = [item for item in queue.items() if item.covers and item.source == source]  # first, as it moves on
+        account = extracted.read(journal)
+        for missing, names in _missing(said, plugins, waiting, account):
+            turns = recall.without_recalled(turns_of(missing))
+            for piece in extract.pieces(turns) if by_turn else [turns] if turns else []:
+                covers = [m.id for turn in piece for m in turn.messages] if by_turn else []
+                item = queue.put(
+                    piece, names, error=error, source=source, now=services.clock(), flush=flush, covers=covers
+                )
+                put += [item.id] if item is not None else []
+        _account_dropped(services, queue)
+    return put
+
+
+def _missing(
+    said: Sequence[Message], plugins: Collection[str], waiting: Sequence[Waiting], account: Sequence[Extracted]
+) -> list[tuple[list[Message], list[str]]]:
+    """The messages that plugins have not extracted, grouped by the same set of plugins."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for plugin in plugins:
+        known = extracted.of(account, plugin).union(*(item.covers for item in waiting if plugin in item.plugins))
+        found.setdefault(tuple(m.id for m in said if m.id not in known), []).append(plugin)
+    by_id = {m.id: m for m in said}
+    return [([by_id[i] for i in ids], names) for ids, names in found.items() if ids]
+
+
+def _account_dropped(services: Services, queue: Queue) -> None:
+    """Note in the journals the items that the queue gave up, so they are not queued again."""
+    for item in queue.dropped:
+        _note(services, item, item.plugins, (), given_up=True)
+    queue.dropped.clear()
+
+
+def _note(
+    services: Services,
+    item: Waiting,
+    plugins: Collection[str],
+    results: Sequence[tuple[str, Extraction]],
+    *,
+    given_up: bool = False,
+) -> None:
+    """Note in the session's journal that ``plugins`` have extracted the messages that ``item`` covers. Nothing when the
+    session was purged meanwhile. Raises: Unavailable, PluginError."""
+    journal = Journal(services.state, item.source)
+    if not item.covers or not plugins or not journal.exists():
+        return
+    said = {plugin: _summary(services, extraction, item.turns) for plugin, extraction in results}
+    rows = [Extracted(name, item.covers, said.get(name, ""), given_up) for name in plugins]
+    journal.append(*map(extracted.record, rows))
+
+
+def _summary(services: Services, extraction: Extraction, turns: Sequence[Turn]) -> str:
+    """The summary of ``turns`` as it may be stored, lines that instruct an agent marked with their source; empty when a
+    validator refuses it."""
+    text = hostile.marked(extraction.summary, lambda line: _source(line, turns))
+    text = paths.rewrite(text, services.root).strip()
+    try:
+        return services.gate.admit(text, surface=Surface.DAILY) if text else ""
+    except Refused as refused:
+        logger.warning("a summary was refused: %s", refused.message)
+        return ""
+
+
+def _source(line: str, turns: Sequence[Turn]) -> str:
+    return "" if hostile.by_user(line, turns) else hostile.source_of(line, turns)
+
+
+def work_off(
+    services: Services,
+    *,
+    limit: int = 1,
+    first: Collection[str] = (),
+    but: Collection[str] = (),
+    even_if_not_due: bool = False,
+) -> ExtractResult:
+    """Try the waiting items with an id in ``first`` and up to ``limit`` others that are due, except those
+    waiting for a plugin in ``but``, which has just failed. Never raises."""
+    from holdfast.plugin import progress
+
+    result = ExtractResult()
+    queue = extract.queue_of(services)
+    failing = {*but}
+    try:
+        for ids, others in ((first, 0), ((), limit)):
+            for item in queue.claim(
+                services.clock(), limit=others, first=ids, but=failing, even_if_not_due=even_if_not_due
+            ):
+                progress.report(result.retried, 0, "queued conversations extracted")
+                plugins = _unasked(services, item)
+                if not plugins:  # its process died after recording it, or another process was faster
+                    queue.done(item)
+                    continue
+                found, troubles = extract.ask(services, item.turns, plugins)
+                settled = extract.settle(
+                    services, evolve(found, failed={}), said=item.turns, source=item.source, at=item.since
+                )
+                _note(services, item, [name for name in plugins if name not in found.failed], found.results)
+                item = evolve(item, flush=_flush_of(queue, item))
+                result += evolve(settled, retried=1, summaries=_summarise(services, item, found))
+                if not troubles:
+                    queue.done(item)
+                    continue
+                failing |= {*found.failed}
+                waits = queue.failed(item, found.failed, error=extract.sentences(troubles), now=services.clock())
+                result += ExtractResult(failures=extract.failures_of(troubles, waits=waits).values(), queued=int(waits))
+        _account_dropped(services, queue)
+    except HoldfastError as error:
+        logger.warning("waiting turns could not be extracted: %s", error.message)
+        result += ExtractResult(failures=(f"Facts of waiting turns could not be stored: {error}",))
+    return result + ExtractResult(given_up=tuple(queue.given_up))
+
+
+def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:
+    """The plugins that have not extracted ``item``. The journal is more reliable here than the queue."""
+    if not item.covers:
+        return item.plugins or tuple(services.dispatch.extractors())
+    account = extracted.read(Journal(services.state, item.source))
+    return tuple(name for name in item.plugins if not {*item.covers} <= extracted.of(account, name))
+
+
+def _flush_of(queue: Queue, item: Waiting) -> str:
+    """The flush that covers ``item``. It may have run during the extraction."""
+    if item.flush or not item.covers:
+        return item.flush
+    now = queue.get(item.id)
+    return now.flush if now is not None else ""
+
+
+def _summarise(services: Services, item: Waiting, found: Gathered) -> tuple[tuple[str, str], ...]:
+    """Write summaries of a flush's turns to the daily note and the session's journal, once however often this is
+    called. Writes nothing if the session was purged meanwhile. Returns them by flush."""
+    if not item.flush:
+        return ()
+    part = item.id if item.covers else ""
+    told = []
+    for plugin, extraction in found.results:
+        text = _summary(services, extraction, item.turns)
+        if text and _tell(services, item.source, item.flush, plugin, text, at=item.since, part=part):
+            told.append((item.flush, text))
+    return tuple(told)
+
+
+def _tell_pieces(services: Services, source: str, said: Sequence[Message], flush: str, at: datetime) -> None:
+    """Write summaries of all pieces that ``flush`` covers. Waiting pieces follow once they are
+    extracted."""
+    ids = {m.id for m in said}
+    extract.queue_of(services).flushed(source, ids, flush)
+    by_plugin: dict[str, list[str]] = {}
+    for one in extracted.read(Journal(services.state, source)):
+        if one.summary and {*one.covers} <= ids:
+            by_plugin.setdefault(one.plugin, []).append(one.summary)
+    for plugin, parts in by_plugin.items():
+        _tell(services, source, flush, plugin, "\n\n".join(parts), at=at)
+
+
+def _tell(services: Services, source: str, flush: str, plugin: str, text: str, *, at: datetime, part: str = "") -> bool:
+    """Put an admitted summary into the daily note of the time ``at``, which is the flush's, and into the journal of the
+    session ``source``. False when it was refused or the session was purged. Raises: PluginError; Unavailable."""
+    from holdfast.config.serde import stamp
+    from holdfast.flush import notes
+    from holdfast.journal import summaries
+    from holdfast.storage import block_marker
+
+    journal = Journal(services.state, source)
+    at = at.astimezone(services.config.tz)
+    name = services.layout.name(Surface.DAILY, at.date())
+    if not journal.exists():
+        return False
+    block_id, block = notes.later(flush, plugin, text, session=source, at=at, part=part)
+    try:
+        block = services.gate.admit(block, surface=Surface.DAILY, name=name)
+    except Refused as refused:
+        logger.warning("a summary was refused: %s", refused.message)
+        return False
+    note = services.store.read(name)
+    if note is None or block_marker(block_id) not in note.text:  # a model asked twice does not say the same twice
+        services.store.append(Surface.DAILY, name, block, notes.header(at.date()), block_id)
+    journal.append(summaries.record(flush, f"{plugin} {part}".rstrip(), text, stamp(at)))
+    return True

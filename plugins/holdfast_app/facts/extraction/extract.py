@@ -1,0 +1,254 @@
+"""From conversation to facts: call the extractors, check their candidates, queue the failed turns.
+
+Recalled memory is removed first, so that it is not learned again as new. Turns are redacted
+before any extractor, and so any model, sees them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from attrs import asdict, evolve, field, frozen
+
+from holdfast.config.layout import Surface
+from holdfast.errors import BadValue, HoldfastError, NotFound, Refused
+from holdfast.flush import extraction as extractors
+from holdfast.fs import paths
+from holdfast.models import AddOutcome, AddResult, FactCandidate, Profile, Turn
+from holdfast.models.value import Value
+from holdfast.text import recall
+from holdfast.text.lazy import Lazy, log
+from holdfast_app.authorship import hostile
+from holdfast_app.authorship.witness import REASON
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from holdfast.flush.extraction import Gathered, Trouble
+    from holdfast.models import Fact
+    from holdfast.session.services import Services
+    from holdfast_app.facts.extraction.queue import GivenUp, Queue
+    from holdfast_app.facts.store import newer
+
+logger = log("holdfast.facts")
+
+_AGAIN: Final = "It is retried automatically, or now with `holdfast extract --queued`."
+#: Approximate characters per piece of a long conversation. Turns are never split.
+BATCH_CHARS: Final = 60_000
+#: Maximum number of stored facts shown to an extractor.
+_KNOWN: Final = 30
+_WORD: Final = Lazy(r"[^\W_]+(?:[-'._/][^\W_]+)*")
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Judged(Value):
+    """A candidate, the plugin that proposed it, and its outcome."""
+
+    plugin: str
+    candidate: FactCandidate
+    result: AddResult
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class ExtractResult(Value):
+    """``judged`` in order of proposal. ``failures`` describe extractor errors; ``queued`` counts the pieces
+    to be retried, ``retried`` the waiting pieces that were tried now; ``given_up`` counts pieces that
+    will not be retried; ``profile`` is true when the profile changed; ``summaries`` are of flushes, by their ids, from
+    waiting turns; ``stated`` are the outcomes of facts that a flush stated."""
+
+    judged: tuple[Judged, ...] = field(default=(), converter=tuple[Judged, ...])
+    failures: tuple[str, ...] = field(default=(), converter=tuple[str, ...])
+    queued: int = 0
+    profile: bool = False
+    retried: int = 0
+    given_up: tuple[GivenUp, ...] = ()
+    summaries: tuple[tuple[str, str], ...] = ()
+    stated: tuple[AddResult, ...] = ()
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Ids of the added facts."""
+        return tuple(j.result.fact.id for j in self.judged if j.result.outcome is AddOutcome.ADDED and j.result.fact)
+
+    @property
+    def evicted(self) -> tuple[str, ...]:
+        """Ids of the facts evicted for them."""
+        return tuple(fact_id for j in self.judged for fact_id in j.result.evicted)
+
+    def __add__(self, other: ExtractResult) -> ExtractResult:
+        return ExtractResult(
+            judged=self.judged + other.judged,
+            failures=self.failures + other.failures,
+            queued=self.queued + other.queued,
+            profile=self.profile or other.profile,
+            retried=self.retried + other.retried,
+            given_up=self.given_up + other.given_up,
+            summaries=self.summaries + other.summaries,
+            stated=self.stated + other.stated,
+        )
+
+
+def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> tuple[Gathered, ExtractResult]:
+    """Call every extractor. A failure does not delay the others, since the turns wait for that plugin in the queue.
+    Returns the extractors' results, and a result with the turns that wait or were given up."""
+    said = recall.without_recalled(turns)
+    found, troubles = ask(services, said)
+    if not troubles:
+        return found, ExtractResult()
+    queue = queue_of(services)
+    try:
+        item = queue.put(said, found.failed, error=sentences(troubles), source=source, now=services.clock())
+    except HoldfastError as problem:
+        logger.warning("turns whose extraction failed could not be queued: %s", problem.message)
+        failed = {p: f"{t} The turns do not wait: {problem}" for p, t in found.failed.items()}
+        return evolve(found, failed=failed), ExtractResult()
+    if item is not None:
+        found = evolve(found, failed=failures_of(troubles, waits=True))
+    return found, ExtractResult(queued=int(item is not None), given_up=tuple(queue.given_up))
+
+
+def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[Trouble]]:
+    """Call the extractors, or only the plugins in ``only``. Models see stored facts on the same subjects. Returns
+    results, and failures."""
+    quick = services.dispatch.extractors()
+    known = _known(services, said) if said and any(not quick[name] for name in only or quick) else ()
+    return extractors.ask(services, said, only, known)
+
+
+def _known(services: Services, said: Sequence[Turn]) -> Sequence[Fact]:
+    """Stored facts on the turns' subjects, masked. None when the facts came with a clone. Never raises, because an
+    extractor can work without them."""
+    from holdfast_app.facts.store.lifecycle import Facts
+
+    try:
+        texts = (m.text for turn in said for m in turn.messages)
+        near = related(services.store.backend.facts(), texts, limit=_KNOWN)
+        return Facts(services).shown(services.store.known_facts(near))
+    except HoldfastError as error:
+        logger.warning("stored facts could not be shown to the extractors: %s", type(error).__name__)
+        return ()
+
+
+def failures_of(troubles: Sequence[Trouble], *, waits: bool) -> dict[str, str]:
+    """Each failed plugin with its trouble and the next step; ``waits`` when the turns are tried again."""
+    return {one.plugin: one.text(_AGAIN if one.passes and waits else "") for one in troubles}
+
+
+def sentences(troubles: Sequence[Trouble]) -> str:
+    """The troubles without next steps, as the queue keeps them."""
+    return " ".join(trouble.sentence for trouble in troubles)
+
+
+def settle(
+    services: Services,
+    found: Gathered,
+    *,
+    said: Sequence[Turn] = (),
+    source: str = "",
+    stated: Sequence[newer.Value | AddResult] = (),
+    stored: Sequence[Fact] | None = None,
+    at: datetime | None = None,
+) -> ExtractResult:
+    """Check and store the candidates from the turns ``said``, and the ``stated`` facts after them. ``at`` is when the
+    turns were said, if that was earlier. A sentence that instructs an agent and is not the user's own is refused.
+    Raises: PluginError from the gate; Corrupt, Unavailable from the store."""
+    from holdfast_app.facts.store.lifecycle import Facts
+
+    facts = Facts(services)
+    failures = list(found.failed.values())
+    changed = False
+    named = [
+        (plugin, candidate if candidate.source else evolve(candidate, source=source))
+        for plugin, extraction in found.results
+        for candidate in extraction.facts
+    ]
+    offered = [_HOSTILE if _is_hostile(one, said) else facts.proposed(one, at) for _, one in named]
+    results = facts.store([*offered, *stated], stored)
+    judged = [
+        Judged(plugin=plugin, candidate=one, result=result)
+        for (plugin, one), result in zip(named, results[: len(named)], strict=True)
+    ]
+    for plugin, extraction in found.results:
+        added = [j.result.fact.id for j in judged if j.plugin == plugin and j.result.fact is not None]
+        for fact_id in extraction.retire:
+            with suppress(NotFound):
+                facts.retire(facts.get(fact_id), by=added[-1] if added else "", why=f"{plugin}: out of date")
+        if extraction.profile != Profile():
+            from holdfast_app.facts import profile
+
+            try:
+                before = profile.load(services)
+                learnt = _without_instructions(extraction.profile, said)
+                changed = profile.learn(services, learnt) != before or changed
+            except (Refused, BadValue) as refused:
+                failures.append(f"The profile was not changed: {refused.message}")
+    return ExtractResult(judged=judged, failures=failures, profile=changed, stated=tuple(results[len(named) :]))
+
+
+def _is_hostile(candidate: FactCandidate, said: Sequence[Turn]) -> bool:
+    content = candidate.content
+    return isinstance(content, str) and hostile.instructs(content) and not hostile.by_user(content, said)
+
+
+def _without_instructions(learnt: Profile, said: Sequence[Turn]) -> Profile:
+    kept = {
+        name: "" if isinstance(text, str) and not hostile.without_instructions([text], said) else text
+        for name, text in asdict(learnt).items()
+    }
+    return Profile(**kept)
+
+
+_HOSTILE: Final = AddResult(outcome=AddOutcome.REFUSED, reason=REASON)
+
+
+def queue_of(services: Services) -> Queue:
+    """The project's queue of turns."""
+    from holdfast_app.facts.extraction.queue import Queue  # here, because a flush without a model queues nothing
+
+    return Queue(services.state, services.config.extract)
+
+
+def redacted(services: Services, turns: Sequence[Turn]) -> list[Turn]:
+    """The turns as a journal would hold them. Raises: Refused, PluginError; in that case nothing was sent anywhere."""
+    texts = [paths.rewrite(m.text, services.root) for turn in turns for m in turn.messages]
+    admitted = iter(services.gate.admit_all(texts, surface=Surface.JOURNAL) if texts else ())
+    return [evolve(turn, messages=[evolve(m, text=next(admitted)) for m in turn.messages]) for turn in turns]
+
+
+def pieces(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
+    """``turns`` in pieces of about :data:`BATCH_CHARS` characters. Turns are never split."""
+    piece: list[Turn] = []
+    size = 0
+    for turn in turns:
+        cost = sum(len(m.text) for m in turn.messages)
+        if piece and size + cost > BATCH_CHARS:
+            yield piece
+            piece, size = [], 0
+        piece.append(turn)
+        size += cost
+    if piece:
+        yield piece
+
+
+def related(stored: Iterable[Fact], texts: Iterable[str], *, limit: int) -> list[Fact]:
+    """Up to ``limit`` facts that share most words with ``texts``, the closest first. Takes time in proportion."""
+    said: set[str] = set()
+    for text in texts:
+        said.update(_words(text))
+    facts = list(stored)
+    spread = Counter(word for fact in facts for word in set(_words(fact.content)))
+    scored: list[tuple[float, int, Fact]] = []
+    for number, fact in enumerate(facts):
+        shared = {w for w in _words(fact.content) if len(w) > 2} & said
+        score = sum(1 / spread[word] for word in shared)
+        if len(shared) > 1:
+            scored.append((-score, -number, fact))
+    scored.sort(key=lambda row: row[:2])
+    return [fact for _, _, fact in scored[:limit]]
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]

@@ -1,0 +1,288 @@
+"""Turns whose extraction failed wait here, durably: ``state/extract.jsonl``, one checksummed line each.
+
+An item is tried again a bounded number of times, each time after twice the wait, and given up after a maximum wait.
+A process that takes an item to try it postpones its next attempt first, so that no lock is held during a model
+call, and an item is not lost when its process dies.
+
+Items given up are recorded in ``state/extract.log.jsonl``, without their content, before they leave the queue. A
+crash in between records an item twice, never not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+
+from attrs import evolve, field, frozen
+
+from holdfast.config.serde import structure, unstructure
+from holdfast.config.values import ExtractConfig
+from holdfast.errors import Corrupt
+from holdfast.fs import durable, private
+from holdfast.models import Turn
+from holdfast.storage import sha256
+from holdfast.text import untrusted
+from holdfast.text.lazy import log
+from holdfast_app.data_loss.waiting_list import Row, WaitingList
+
+logger = log("holdfast.facts")
+
+_FILE, _LOG = "extract.jsonl", "extract.log.jsonl"
+_LEASE = timedelta(minutes=10)
+#: Maximum number of waiting items; beyond it the oldest are given up.
+MAX_ITEMS = 200
+#: A log longer than this is cut to its newest half.
+_MAX_LOG_BYTES = 1_000_000
+
+
+@frozen(kw_only=True)
+class Waiting:
+    """Turns, already redacted, and the plugins that have yet to read them (empty: all). ``flush`` is the id of the
+    flush that covered them, or empty for turns from elsewhere, whose summary belongs to no session. ``covers``
+    lists the message ids in the journal of session ``source`` that become extracted by it, see
+    :mod:`holdfast_app.facts.extraction.turnwise`; empty for turns that no journal keeps account of."""
+
+    id: str
+    since: datetime
+    due: datetime
+    attempts: int
+    error: str
+    source: str
+    plugins: tuple[str, ...]
+    turns: tuple[Turn, ...] = field(converter=tuple[Turn, ...])
+    flush: str = ""
+    covers: tuple[str, ...] = ()
+
+
+@frozen(kw_only=True)
+class GivenUp:
+    """``turns`` turns (a number) that were never extracted for ``plugins`` (empty: all) and are not retried.
+
+    ``why`` is the rule that ended the retries, ``error`` the last error (empty if never tried), ``source``
+    the session or other source of the facts, ``since`` the time when the wait began.
+    """
+
+    at: datetime
+    since: datetime
+    turns: int
+    attempts: int
+    why: str
+    error: str = ""
+    source: str = ""
+    plugins: tuple[str, ...] = field(default=(), converter=tuple[str, ...])
+
+
+#: A line of the queue, without an item if unreadable.
+_Row = Row["Waiting | None"]
+
+
+class Queue:
+    """One project's queue. All methods may raise Unavailable."""
+
+    def __init__(self, state: str, rules: ExtractConfig) -> None:
+        self._state = state
+        self._rules = rules
+        self._path = os.path.join(state, _FILE)
+        self._log = os.path.join(state, _LOG)
+        self._list: WaitingList[Waiting | None] = WaitingList(
+            self._path, Waiting, what="A waiting turn", damaged=_unreadable
+        )
+        #: Items given up by this object, oldest first; :meth:`log` has those of all processes.
+        self.given_up: list[GivenUp] = []
+        #: The queue items described by :attr:`given_up`.
+        self.dropped: list[Waiting] = []
+
+    def put(
+        self,
+        turns: Sequence[Turn],
+        plugins: Collection[str],
+        *,
+        error: str,
+        source: str,
+        now: datetime,
+        flush: str = "",
+        covers: Collection[str] = (),
+    ) -> Waiting | None:
+        """Queue ``turns`` for ``plugins``. After a failed attempt (with an ``error``) the next attempt is due after
+        the backoff, otherwise at once. None when the rules allow no further attempt and the turns are given up."""
+        ids = "\n".join([*sorted(plugins), *(m.id for turn in turns for m in turn.messages)])
+        now = now.astimezone(UTC)
+        item = Waiting(
+            id=sha256(ids)[:16],
+            since=now,
+            due=now,
+            attempts=1 if error else 0,
+            error=error,
+            source=source,
+            plugins=tuple(sorted(plugins)),
+            turns=tuple(turns),
+            flush=flush,
+            covers=tuple(covers),
+        )
+        spent = self._spent(item, now) if error else ""
+        if spent:
+            self._give_up([item], spent, now)
+            return None
+        if error:
+            item = self._later(item, now)
+        row = self._list.row(item)
+
+        def change(rows: list[_Row]) -> list[_Row]:
+            waiting = _items(rows)
+            if any(one.id == item.id for one in waiting):
+                return rows
+            surplus = [*waiting, item][:-MAX_ITEMS]
+            self._give_up(surplus, f"more than {MAX_ITEMS} pieces waited", now)
+            return [one for one in [*rows, row] if one.item not in surplus]
+
+        self._list.change(change)
+        return item
+
+    def items(self) -> list[Waiting]:
+        """The waiting items, oldest first. Unreadable lines are skipped."""
+        return _items(self._list.rows())
+
+    def claim(
+        self,
+        now: datetime,
+        *,
+        limit: int,
+        first: Collection[str] = (),
+        but: Collection[str] = (),
+        even_if_not_due: bool = False,
+    ) -> list[Waiting]:
+        """Up to ``limit`` items that are due, oldest first, and those with an id in ``first``, now counted as tried
+        once more. None that waits for a plugin in ``but``. Items that have waited too long are given up."""
+        now = now.astimezone(UTC)
+        if not os.path.exists(self._path) or (limit < 1 and not first):
+            return []
+        taken: dict[str, Waiting] = {}
+
+        def change(rows: list[_Row]) -> list[_Row]:
+            late = [item for item in _items(rows) if self._waited(item, now)]
+            self._give_up(late, self._too_long, now)
+            left = limit
+            for item in _items(rows):
+                if item in late or not (even_if_not_due or item.due <= now):
+                    continue
+                if item.id in first or (left > 0 and not {*but} & {*item.plugins}):
+                    left -= item.id not in first
+                    taken[item.id] = evolve(item, attempts=item.attempts + 1, due=now + _LEASE)
+            return [
+                self._list.row(taken[row.item.id]) if row.item is not None and row.item.id in taken else row
+                for row in rows
+                if row.item not in late
+            ]
+
+        self._list.change(change)
+        return list(taken.values())
+
+    def get(self, item_id: str) -> Waiting | None:
+        """The item as it is now; None when it does not wait any more."""
+        return next((item for item in self.items() if item.id == item_id), None)
+
+    def flushed(self, source: str, covers: Collection[str], flush: str) -> None:
+        """Note ``flush`` in the queued items of session ``source`` that cover only messages among ``covers``."""
+        if not os.path.exists(self._path):
+            return
+
+        def one(row: _Row) -> _Row:
+            item = row.item
+            if item and item.covers and not item.flush and item.source == source and {*item.covers} <= {*covers}:
+                return self._list.row(evolve(item, flush=flush))
+            return row
+
+        self._list.change(lambda rows: [one(row) for row in rows])
+
+    def done(self, item: Waiting) -> None:
+        """``item`` was extracted."""
+        self._list.change(lambda rows: [row for row in rows if row.item is None or row.item.id != item.id])
+
+    def failed(self, item: Waiting, plugins: Collection[str], *, error: str, now: datetime) -> bool:
+        """``plugins`` failed on ``item`` again. Returns whether it will be tried once more."""
+        now = now.astimezone(UTC)
+        tried = evolve(item, plugins=tuple(sorted(plugins)), error=error)
+        spent = self._spent(tried, now)
+        if spent:
+            self._give_up([tried], spent, now)
+            self.done(item)
+            return False
+        later = self._later(tried, now)
+
+        def one(row: _Row) -> _Row:
+            if row.item is None or row.item.id != item.id:
+                return row
+            return self._list.row(evolve(later, flush=row.item.flush))
+
+        self._list.change(lambda rows: [one(row) for row in rows])
+        return True
+
+    def log(self) -> list[GivenUp]:
+        """The items given up, oldest first. Unreadable lines (truncated by a crash) are skipped."""
+        found = []
+        for line in self._logged():
+            try:
+                found.append(structure(untrusted.from_json(line), GivenUp, what="A line of the log", error=Corrupt))
+            except (ValueError, Corrupt):
+                logger.warning("skipped an unreadable line of state/%s", _LOG)
+        return found
+
+    # giving up
+
+    def _spent(self, item: Waiting, now: datetime) -> str:
+        """The rule that allows no further attempt, or an empty string."""
+        if item.attempts >= self._rules.max_attempts:
+            return f"the limit is {self._rules.max_attempts} attempt{'' if self._rules.max_attempts == 1 else 's'}"
+        return self._too_long if self._waited(item, now) else ""
+
+    def _waited(self, item: Waiting, now: datetime) -> bool:
+        """Whether it has waited too long. An untried item has not, because no model was called yet."""
+        return item.attempts > 0 and now - item.since > timedelta(hours=self._rules.max_wait_hours)
+
+    @property
+    def _too_long(self) -> str:
+        return f"they waited for more than {self._rules.max_wait_hours:g} h"
+
+    def _give_up(self, items: Sequence[Waiting], why: str, now: datetime) -> None:
+        if not items:
+            return
+        gone = [
+            GivenUp(
+                at=now,
+                since=item.since,
+                turns=len(item.turns),
+                attempts=item.attempts,
+                why=why,
+                error=item.error,
+                source=item.source,
+                plugins=item.plugins,
+            )
+            for item in items
+        ]
+        rows = b"".join(json.dumps(unstructure(one), ensure_ascii=False).encode() + b"\n" for one in gone)
+        private.make(self._state)
+        with private.lock(self._log):
+            old = self._logged()
+            if sum(map(len, old)) > _MAX_LOG_BYTES:
+                durable.replace(self._log, b"".join(line + b"\n" for line in old[len(old) // 2 :]) + rows)
+            else:
+                durable.append(self._log, b"\n" + rows)  # a line truncated by a crash must not corrupt this one
+        self.given_up += gone
+        self.dropped += items
+        logger.warning("turns of %d pieces were given up: %s", len(gone), why)
+
+    def _logged(self) -> list[bytes]:
+        return [line for line in (private.read(self._log) or b"").split(b"\n") if line]
+
+    def _later(self, item: Waiting, now: datetime) -> Waiting:
+        return evolve(item, due=now + timedelta(minutes=self._rules.backoff_minutes * 2 ** (item.attempts - 1)))
+
+
+def _items(rows: Iterable[_Row]) -> list[Waiting]:
+    return [row.item for row in rows if row.item is not None]
+
+
+def _unreadable(_line: bytes) -> None:
+    logger.warning("skipped an unreadable line of state/%s, which stays in the file", _FILE)

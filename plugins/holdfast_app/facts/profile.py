@@ -1,0 +1,178 @@
+"""The user profile with recent activity, as one Markdown document with an anchor for each section.
+
+``## Work``, ``## Personal`` and ``## Current Focus`` are the user's context; ``## Recent``, ``## Earlier`` and
+``## Background`` the history. Items are ``- `` lines; everything else in the document is the user's and stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from holdfast.config.layout import Surface
+from holdfast.errors import BadValue
+from holdfast.facts.relation import same_key
+from holdfast.gate import clean
+from holdfast.models import Profile
+from holdfast.text import ownlines
+from holdfast.text.plain import BOM
+from holdfast_app.markdown.lines import read_line
+
+if TYPE_CHECKING:
+    from holdfast.session.services import Services
+
+#: Field -> anchor, in order of the document. Source: R063, R064; labels of reading A15.
+ANCHORS: Final[Mapping[str, str]] = dict(
+    zip(("work", "personal", "top_of_mind", "recent", "earlier", "background"), ownlines.PROFILE_SECTIONS, strict=True)
+)
+TITLE: Final = ownlines.PROFILE + "\n"
+#: Maximum number of items kept in a section, newest first; items removed from Recent go to Earlier.
+MAX_ITEMS: Final = 8
+MAX_RECENT: Final = 5
+_MAX_ITEM_CHARS: Final = 400
+
+_NOTHING: Final = Profile()
+_FIELDS = {anchor.casefold(): name for name, anchor in ANCHORS.items()}
+
+
+def parse(text: str) -> Profile:
+    """The profile that a document holds; items are separate lines of a section's text."""
+    found: dict[str, list[str]] = {}
+    for name, line, heading in _sections(text):
+        if name and heading is None and line.strip():
+            found.setdefault(name, []).append(_item(line))
+    return Profile(**{name: "\n".join(filter(None, items)) for name, items in found.items()})
+
+
+def load(services: Services) -> Profile:
+    """The stored profile, empty when there is none. Raises: Corrupt, Unavailable."""
+    document = services.store.read(services.layout.name(Surface.PROFILE))
+    return parse(document.text) if document else _NOTHING
+
+
+def recalled(services: Services) -> Profile:
+    """The profile as it may leave the store: masked, and empty when it came with an untrusted clone. Raises:
+    Corrupt, Unavailable; PluginError."""
+    document = services.recalled(services.layout.name(Surface.PROFILE))
+    return parse(document.text) if document else _NOTHING
+
+
+def update(services: Services, changes: Mapping[str, str]) -> Profile:
+    """Set the sections named in ``changes`` (an empty string clears one) and leave the others; returns the profile.
+
+    Raises: BadValue for an unknown section, and for a section whose value is not a string; Refused and PluginError
+    from the gate; Conflict, Unavailable.
+    """
+    unknown = sorted(set(changes) - set(ANCHORS))
+    if unknown:
+        raise BadValue("section", f"cannot be {unknown[0]!r}", next_step=f"Use one of: {', '.join(ANCHORS)}.")
+    _check(changes)
+    # Cleaned first: two lines can be one once their control characters are replaced.
+    lines = {name: "\n".join(_joined("", clean(text))) for name, text in changes.items()}
+    return _change(services, lambda old: attrs.evolve(old, **lines))
+
+
+def learn(services: Services, new: Profile) -> Profile:
+    """Merge an extraction's new information about the user; known items that it omits are kept.
+
+    Current Focus is replaced. The other sections gain the items that they lack. Raises: as :func:`update`.
+    """
+    _check({name: getattr(new, name) for name in ANCHORS})
+    return _change(services, lambda old: merged(old, new))
+
+
+def _check(sections: Mapping[str, object]) -> None:
+    for name, text in sections.items():
+        if not isinstance(text, str):
+            raise BadValue(
+                name, f"cannot be of type {type(text).__name__}", next_step="Use a string. An empty string clears it."
+            )
+
+
+def merged(old: Profile, new: Profile) -> Profile:
+    """See :func:`learn`."""
+    sections = {name: _joined(getattr(old, name), getattr(new, name)) for name in ANCHORS}
+    if new.top_of_mind.strip():
+        sections["top_of_mind"] = _joined("", new.top_of_mind)
+    recent = sections["recent"]
+    sections["recent"] = recent[-MAX_RECENT:]
+    sections["earlier"] = _joined(old.earlier, "\n".join([*recent[:-MAX_RECENT], new.earlier]))
+    return Profile(**{name: "\n".join(items[-MAX_ITEMS:]) for name, items in sections.items()})
+
+
+def _joined(old: str, new: str) -> list[str]:
+    items = {same_key(item): item for item in map(_item, old.splitlines()) if item}
+    for line in new.splitlines():
+        item = _item(line)
+        if item:
+            items.setdefault(same_key(item), item)
+    return list(items.values())
+
+
+def _item(line: str) -> str:
+    text = " ".join(line.split()).removeprefix("- ").removeprefix("* ").strip()
+    return text if len(text) <= _MAX_ITEM_CHARS else text[: _MAX_ITEM_CHARS - 1].rstrip() + "…"
+
+
+def _change(services: Services, change: Callable[[Profile], Profile]) -> Profile:
+    name = services.layout.name(Surface.PROFILE)
+    if services.store.read(name) is None and change(Profile()) == Profile():
+        return Profile()
+
+    def rewrite(text: str | None) -> str:
+        old = parse(text or "")
+        new = change(old)
+        changed = [n for n in ANCHORS if getattr(new, n) != getattr(old, n)]
+        written = text if text and text.strip() else TITLE
+        for section in changed:
+            written = _put(written, section, getattr(new, section))
+        return services.gate.admit(written, surface=Surface.PROFILE, name=name, previous=text) if changed else written
+
+    services.store.change(Surface.PROFILE, name, rewrite)
+    return load(services)
+
+
+def _put(text: str, name: str, value: str) -> str:
+    """``text`` with one section's items replaced. A missing section is added at the end."""
+    items = [f"- {item}" for item in map(_item, value.splitlines()) if item]
+    lines: list[str] = []
+    seen = False
+    for section, line, heading in _sections(text):
+        if section == name and heading == name and not seen:
+            seen = True
+            lines += [line, "", *items]
+        elif section == name and heading != name:
+            continue
+        else:
+            if seen and heading is not None and lines and lines[-1]:
+                lines.append("")
+            lines.append(line)
+    if not seen and items:
+        lines += [] if not lines or not lines[-1] else [""]
+        lines += [f"## {ANCHORS[name]}", "", *items]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _sections(text: str) -> list[tuple[str, str, str | None]]:
+    """Each line between its section's field (``""`` outside our sections) and the field that it opens as a heading.
+
+    A heading belongs to the section it opens.
+    """
+    rows: list[tuple[str, str, str | None]] = []
+    current = ""
+    for line in text.splitlines():
+        heading = _heading(line)
+        if heading is not None:
+            current = heading
+        rows.append((current, line, heading))
+    return rows
+
+
+def _heading(line: str) -> str | None:
+    """The field that a heading opens, ``""`` for other headings of level 1 or 2, None for any other line."""
+    found = read_line(line.removeprefix(BOM)) if "#" in line[:5] else None
+    if found is None or found.level not in (1, 2):
+        return None
+    return _FIELDS.get(found.text.casefold(), "") if found.level == 2 else ""

@@ -1,0 +1,134 @@
+"""Facts removed from the store or overwritten, and why: ``state/facts.log.jsonl``, one line per event.
+
+Lines hold no content, so that of deleted facts is lost. ``[facts] supersede`` keeps the content of evicted or
+overwritten facts (it passed the gate when it was stored), never of deleted ones. A fact that a newer value
+replaced keeps its content here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from attrs import asdict, frozen
+
+from holdfast.config.serde import moment, stamp
+from holdfast.fs import durable, private, safeopen
+from holdfast.models import Fact
+from holdfast.text import untrusted
+from holdfast_app.data_loss import tally
+
+_FILE = "facts.log.jsonl"
+
+
+@frozen(kw_only=True)
+class Departure:
+    """``event`` is evicted, deleted, updated or replaced, or kept after an update that did not happen. ``by`` is the
+    replacing fact's id, ``source`` a replaced fact's source."""
+
+    at: datetime
+    event: str
+    id: str
+    why: str
+    by: str = ""
+    category: str = ""
+    confidence: float | None = None
+    content: str | None = None
+    source: str = ""
+
+
+class FactTrail:
+    """One project's trail. Appended without a disk sync, except for facts that the store is about to forget."""
+
+    def __init__(self, state: str) -> None:
+        self._state = state
+        self._path = os.path.join(state, _FILE)
+
+    def evicted(
+        self, ids: Sequence[str], by: str, at: datetime, *, kept: Sequence[Fact] = (), ahead: bool = False
+    ) -> None:
+        """Facts were evicted because the store was full. ``kept`` are those whose content stays here.
+
+        ``ahead``: they leave next, so the lines are written durably, and all of them or none.
+        """
+        known = {fact.id: _whole(fact, keep=True) for fact in kept}
+        why = "the store was full"
+        self._write(
+            [{"at": _utc(at), "event": "evicted", "id": i, "why": why, "by": by, **known.get(i, {})} for i in ids],
+            durably=ahead,
+        )
+
+    def changed(self, old: Fact, fields: Iterable[str], at: datetime, *, keep: bool) -> None:
+        """These fields of ``old`` were overwritten."""
+        why = f"{' and '.join(fields) or 'nothing'} changed by hand"
+        row = {"at": _utc(at), "event": "updated", "id": old.id, "why": why, **_whole(old, keep=keep)}
+        self._write([row], durably=keep)
+
+    def unchanged(self, old: Fact, at: datetime) -> None:
+        """The change recorded last did not happen."""
+        row = {"at": _utc(at), "event": "kept", "id": old.id, "why": "the update failed", **_whole(old, keep=False)}
+        self._write([row], durably=False)
+
+    def replaced(self, old: Fact, by: str, at: datetime, *, why: str) -> None:
+        """A newer statement makes ``old`` obsolete. Written durably, because the store forgets it next."""
+        row = {"at": _utc(at), "event": "replaced", "id": old.id, "why": why, "by": by, "source": old.source}
+        self._write([{**row, **_whole(old, keep=True)}], durably=True)
+
+    def deleted(self, fact: Fact, at: datetime) -> None:
+        """The fact was deleted on request."""
+        row = {"at": _utc(at), "event": "deleted", "id": fact.id, "why": "deleted by hand", **_whole(fact, keep=False)}
+        self._write([row], durably=False)
+
+    def restore(self, rows: Iterable[Mapping[str, Any]]) -> int:
+        """Add events of another copy of this trail, durably, except those that are here already. Unreadable rows are
+        skipped. Returns how many were added. Raises: Unavailable."""
+        given = (_event(row) for row in rows)
+        known = set(self.entries())
+        new = [one for one in dict.fromkeys(given) if one is not None and one not in known]
+        if new:
+            self._write([{**asdict(one), "at": stamp(one.at)} for one in new], durably=True)
+        return len(new)
+
+    def entries(self) -> Iterator[Departure]:
+        """The events, oldest first. Unreadable lines (truncated by a crash) are skipped."""
+        try:
+            with safeopen.reader(self._path) as file:
+                for line in file:
+                    try:
+                        event = _event(untrusted.from_json(line))
+                    except ValueError:
+                        continue
+                    if event is not None:
+                        yield event
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise durable.unavailable(error, self._path, "read") from error
+
+    def _write(self, rows: Sequence[dict[str, Any]], *, durably: bool) -> None:
+        """Raises: Unavailable."""
+        private.make(self._state)
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        data = f"\n{lines}".encode()  # a line truncated by a crash or a full disk must not corrupt this one
+        with private.lock(self._path):
+            tally.append(self._path, data, flush=durably)
+
+
+def _event(row: Mapping[str, Any]) -> Departure | None:
+    """The row's event, None for an unreadable row."""
+    try:
+        return Departure(**{**row, "at": moment(row["at"])})
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _utc(at: datetime) -> str:
+    return stamp(at.astimezone(UTC))
+
+
+def _whole(fact: Fact, *, keep: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {"category": str(fact.category), "confidence": fact.confidence}
+    return {**row, "content": fact.content} if keep else row

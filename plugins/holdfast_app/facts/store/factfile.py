@@ -1,0 +1,193 @@
+"""Facts as a file: reads JSON and JSONL, and stores the rows. Problems are reported by row number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from attrs import define, field, frozen
+
+from holdfast.config.serde import moment
+from holdfast.errors import BadValue, ConfigError, Refused
+from holdfast.models import AddOutcome
+from holdfast.text import untrusted
+from holdfast.text.lazy import log
+from holdfast_app.authorship.witness import REASON, Witness
+from holdfast_app.facts.store import eviction
+from holdfast_app.facts.store.checks import SURFACE, check_category, check_confidence, check_content, is_id
+
+if TYPE_CHECKING:
+    from holdfast.session.services import Services
+    from holdfast_app.facts.store.lifecycle import Facts
+
+logger = log("holdfast.facts")
+
+#: Number of rows gated and stored together.
+_BATCH = 500
+
+
+class Row(NamedTuple):
+    """One row of a file: its number (from 1; lines of a JSONL file, blank ones too), and its value or the problem."""
+
+    number: int
+    value: object
+    problem: str = ""
+
+
+class BadRow(NamedTuple):
+    """A skipped row, and the reason."""
+
+    number: int
+    why: str
+
+
+@frozen(kw_only=True)
+class ImportReport:
+    """An import's outcome. ``added`` counts added rows, whether or not they were evicted later."""
+
+    added: int
+    duplicates: int
+    evicted: int
+    bad: tuple[BadRow, ...]
+
+
+@define(kw_only=True)
+class _Tally:
+    added: int = 0
+    duplicates: int = 0
+    evicted: int = 0
+    bad: list[BadRow] = field(factory=list)
+
+
+class _Good(NamedTuple):
+    number: int
+    id: str | None
+    content: str
+    category: str
+    confidence: float
+    created_at: datetime | None
+    source: str
+
+
+def read_rows(text: str, name: str = "The file") -> Iterator[Row]:
+    """Rows from a JSON array, a JSON object with a list ``facts``, or JSON lines.
+
+    A line that is not JSON is a bad row. Raises: ConfigError when a JSON array or object as a whole cannot be read.
+    """
+    start = text.lstrip("\ufeff \t\r\n")
+    if start.startswith("[") or (start.startswith("{") and _is_one_document(start)):
+        try:
+            data = untrusted.from_json(start)
+        except ValueError as error:
+            raise ConfigError(
+                f"{name} is not valid JSON: {error}.", next_step="Use a JSON array, or one JSON object a line."
+            ) from error
+        rows = data.get("facts", [data]) if isinstance(data, dict) else data
+        if not isinstance(rows, list):
+            raise ConfigError(f"`facts` in {name} is not a list.", next_step="Make it a list of facts.")
+        yield from (Row(number, value) for number, value in enumerate(rows, 1))
+        return
+    for number, line in enumerate(text.lstrip("\ufeff").split("\n"), 1):
+        if line.strip():
+            try:
+                yield Row(number, untrusted.from_json(line))
+            except ValueError:
+                yield Row(number, None, "it is not JSON")
+
+
+def _is_one_document(text: str) -> bool:
+    """Whether an object continues past its first line, so the file is not JSON lines."""
+    try:
+        first = untrusted.from_json(text.split("\n", 1)[0])
+    except ValueError:
+        return text.split("\n", 1)[0].strip() in ("{", '{"facts": [', '{"facts":[')
+    return isinstance(first, dict) and "facts" in first and "content" not in first
+
+
+def import_rows(
+    services: Services, facts: Facts, rows: Iterable[object], *, progress: Callable[[int], object] | None = None
+) -> ImportReport:
+    """See :meth:`holdfast_app.facts.store.lifecycle.Facts.import_`."""
+    tally, witness = _Tally(), Witness(services)
+    numbered = (row if isinstance(row, Row) else Row(n, row) for n, row in enumerate(rows, 1))
+    done = 0
+    # Choosing who leaves takes a lock before the store's own; inside a batch it would be the other way round.
+    with nullcontext() if eviction.by_choice(services.config.facts) else services.store.backend.batch():
+        while batch := list(islice(numbered, _BATCH)):
+            for row in _admit(services, [g for row in batch if (g := _read(row, tally.bad))], tally.bad):
+                if witness.is_hostile(row.content):
+                    tally.bad.append(BadRow(row.number, REASON))
+                    continue
+                result = facts.add(
+                    row.content, row.category, row.confidence, row.source, fact_id=row.id, created_at=row.created_at
+                )
+                tally.added += result.outcome is AddOutcome.ADDED
+                tally.duplicates += result.outcome is AddOutcome.DUPLICATE
+                tally.evicted += len(result.evicted)
+                if result.outcome is AddOutcome.REFUSED:
+                    tally.bad.append(BadRow(row.number, result.reason))
+            done += len(batch)
+            if progress is not None:
+                progress(done)
+    bad = tuple(sorted(tally.bad))
+    logger.info("imported %d facts; %d duplicates, %d bad rows", tally.added, tally.duplicates, len(bad))
+    return ImportReport(added=tally.added, duplicates=tally.duplicates, evicted=tally.evicted, bad=bad)
+
+
+def _read(row: Row, bad: list[BadRow]) -> _Good | None:
+    try:
+        if row.problem:
+            raise BadValue("the row", f"cannot be read: {row.problem}")
+        if not isinstance(row.value, Mapping):
+            raise BadValue("the row", "is not an object")
+        value: Mapping[str, Any] = row.value
+        for name in ("content", "category", "confidence"):
+            if name not in value:
+                raise BadValue(name, "is missing")
+        source = value.get("source")
+        if not isinstance(source, str | None):
+            raise BadValue("source", "is not a string")
+        return _Good(
+            row.number,
+            _id(value.get("id")),
+            check_content(value["content"]),
+            check_category(value["category"]),
+            check_confidence(value["confidence"]),
+            _time(value.get("createdAt")),
+            (source or "").strip(),
+        )
+    except BadValue as error:
+        bad.append(BadRow(row.number, error.message.rstrip(".")))
+        return None
+
+
+def _id(value: object) -> str | None:
+    if value is None or is_id(value):
+        return value  # type: ignore[return-value] # is_id checks that it is a string
+    raise BadValue("id", "is not `fact_` and 8 hex digits")
+
+
+def _time(value: object) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        return moment(value).astimezone(UTC)  # type: ignore[arg-type] # a value that is not a string raises TypeError
+    except (ValueError, TypeError, OverflowError):
+        raise BadValue("createdAt", "is not an ISO-8601 time") from None
+
+
+def _admit(services: Services, rows: list[_Good], bad: list[BadRow]) -> list[_Good]:
+    """The rows, with their content and source admitted by the gate."""
+    try:
+        texts = services.gate.admit_all([t for row in rows for t in (row.content, row.source)], surface=SURFACE)
+        return [
+            row._replace(content=check_content(texts[2 * n]), source=texts[2 * n + 1]) for n, row in enumerate(rows)
+        ]
+    except (Refused, BadValue) as error:
+        if len(rows) == 1:
+            bad.append(BadRow(rows[0].number, error.message.rstrip(".")))
+            return []
+    return [admitted for row in rows for admitted in _admit(services, [row], bad)]

@@ -1,0 +1,427 @@
+"""A fact's life: how it is added, changed and removed. :mod:`~holdfast_app.facts.store.checks` has the valid values."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from holdfast.errors import BadValue, Conflict, DuplicateFact, NotFound, Refused, StorageError
+from holdfast.facts.factrules import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
+from holdfast.models import AddOutcome, AddResult, Fact
+from holdfast.text.lazy import log
+from holdfast_app.facts.store import origins
+from holdfast_app.facts.store.checks import (
+    SURFACE,
+    abbreviated,
+    as_number,
+    check_category,
+    check_confidence,
+    check_content,
+    check_source,
+    draw_id,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
+    from typing import TypeAlias
+
+    from holdfast.models import FactCandidate
+    from holdfast.session.services import Services
+    from holdfast.storage import FactOrder
+    from holdfast_app.facts.store.audit_log import FactTrail
+    from holdfast_app.facts.store.factfile import ImportReport
+    from holdfast_app.facts.store.newer import Value
+
+    FactList: TypeAlias = list[Fact]  # inside the class `list` is the method
+    ResultList: TypeAlias = list[AddResult]
+
+logger = log("holdfast.facts")
+
+_DRAWS = 100
+_NEWER = "a newer value was stated"
+_EXPORTED = 1_000  # facts masked together on their way out
+
+
+class Facts:
+    """One project's facts. Content passes the gate before it is stored; ``trail`` lists removals with their reasons.
+
+    ``new_id`` draws ids. All methods may raise Unavailable and Corrupt from the store.
+    """
+
+    def __init__(self, services: Services, *, new_id: Callable[[], str] = draw_id) -> None:
+        self._services = services
+        self._new_id = new_id
+
+    @property
+    def trail(self) -> FactTrail:
+        """The removals from the store, and the changes, with their reasons."""
+        from holdfast_app.facts.store.audit_log import FactTrail
+
+        return FactTrail(self._services.state)
+
+    # reading
+
+    def get(self, fact_id: str) -> Fact:
+        """Raises: NotFound, which is a KeyError, carrying the id."""
+        if not isinstance(fact_id, str):
+            raise NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts`.")
+        return self._services.store.backend.get_fact(fact_id)
+
+    def list(
+        self, *, order: FactOrder | str = "created", limit: int | None = None, category: str | None = None
+    ) -> FactList:
+        """Facts in order of insertion (``created``) or by ``confidence``, highest first, equals as inserted.
+
+        Raises: BadValue for an unknown order, a negative limit or an unknown category.
+        """
+        from holdfast.storage import FactOrder
+
+        if order not in tuple(FactOrder):
+            raise BadValue("order", f"cannot be {abbreviated(order)}", next_step=f"Use one of: {', '.join(FactOrder)}.")
+        if limit is not None and limit < 0:
+            raise BadValue("limit", "cannot be negative")
+        backend, order = self._services.store.backend, FactOrder(order)
+        if category is None:
+            return list(backend.facts(order, limit))
+        wanted = check_category(category)
+        return list(islice((f for f in backend.facts(order) if f.category == wanted), limit))
+
+    def count(self) -> int:
+        """The number of stored facts."""
+        return self._services.store.backend.count_facts()
+
+    def export(self) -> Iterator[dict[str, object]]:
+        """Every fact in its published form, masked, in order of insertion, lazily: what :meth:`import_` reads.
+
+        Raises: PluginError."""
+        from holdfast.config.serde import fact_out
+
+        facts = iter(self._services.store.backend.facts())
+        while part := list(islice(facts, _EXPORTED)):
+            yield from map(fact_out, self.shown(part))
+
+    def shown(self, facts: Sequence[Fact]) -> FactList:
+        """The facts as they may leave the store: masked. Raises: PluginError."""
+        texts = [text for fact in facts for text in (fact.content, fact.source)]
+        masked = self._services.gate.outgoing_all(texts, surface=SURFACE)
+        if masked == texts:
+            return list(facts)
+        pairs = zip(facts, masked[::2], masked[1::2], strict=True)
+        return [evolve(fact, content=content, source=source) for fact, content, source in pairs]
+
+    # coming in
+
+    def create(
+        self,
+        content: str,
+        category: str = DEFAULT_CATEGORY,
+        confidence: float = DEFAULT_CONFIDENCE,
+        source: str = "",
+    ) -> AddResult:
+        """Store a stated fact. The threshold does not apply, and duplicates change nothing.
+
+        The outcome is ADDED, with the ids evicted for it, or DUPLICATE with the existing fact's id.
+        Raises: BadValue (a ValueError) for content, category, confidence or source, checked in this order; Refused
+        and PluginError from the gate; DuplicateFact when ``[facts] strict`` is set.
+        """
+        return self._strictly(self.add(*self._checked(content, category, confidence, source)))
+
+    def remember(
+        self,
+        content: str,
+        category: str = DEFAULT_CATEGORY,
+        confidence: float = DEFAULT_CONFIDENCE,
+        source: str = "",
+    ) -> AddResult:
+        """:meth:`create`, and retire the older facts that the new one makes obsolete
+        (:func:`holdfast_app.facts.store.factsubject.replaces`): ``replaced`` has their ids, the log their content.
+
+        Raises: as :meth:`create`.
+        """
+        return self._strictly(self.state(content, category, confidence, source))
+
+    def _strictly(self, result: AddResult) -> AddResult:
+        if result.duplicate_of is not None and self._services.config.facts.strict:
+            raise DuplicateFact(
+                f"Fact {result.duplicate_of} already says that.", next_step="Update that one, or delete it first."
+            )
+        return result
+
+    def offer(self, candidate: FactCandidate) -> AddResult:
+        """Check an extractor's candidate and store it if it is valid. A problem with a candidate becomes its
+        outcome, so its batch continues. Skipped facts are logged without their content.
+
+        Raises: PluginError when a validator is broken.
+        """
+        return self.store([self.proposed(candidate)])[0]
+
+    def proposed(self, candidate: FactCandidate, at: datetime | None = None) -> Value | AddResult:
+        """A valid candidate's values, for :meth:`store`; the result for an invalid one. ``at`` is when it was said, if
+        that was earlier. Raises: PluginError."""
+        from holdfast_app.facts.store.newer import Value
+
+        rules = self._services.config.facts
+        try:
+            content = check_content(candidate.content)
+            category = self._proposed_category(candidate.category)
+            confidence = check_confidence(as_number(candidate.confidence))
+            source = check_source(candidate.source)
+            if confidence < rules.threshold:
+                reason = f"confidence {confidence:.2f} is below the threshold {rules.threshold:.2f}"
+                logger.info("a fact was skipped: %s", reason)
+                return AddResult(outcome=AddOutcome.BELOW_THRESHOLD, reason=reason)
+            content = check_content(self._services.gate.admit(content, surface=SURFACE))
+            source = self._signed(source)
+        except (BadValue, Refused) as error:
+            reason = error.message.rstrip(".")
+            logger.info("a fact was skipped: %s", f"bad {error.field}" if isinstance(error, BadValue) else "refused")
+            return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
+        return Value(content, category, confidence, source, at or self._services.clock(), () if at else None)
+
+    def state(
+        self, content: str, category: str, confidence: float, source: str = "", *, at: datetime | None = None
+    ) -> AddResult:
+        """Store a fact stated now, or at the earlier instant ``at``, unless a newer one on the same subject is stored.
+        It replaces the facts found by :func:`holdfast_app.facts.store.factsubject.replaces`; the threshold does not
+        apply.
+
+        Raises: BadValue, Refused and PluginError, as :meth:`create`.
+        """
+        said = None if at is None else ()
+        return self.store([self.stated(content, category, confidence, source, at=at, said=said)])[0]
+
+    def stated(
+        self,
+        content: str,
+        category: str,
+        confidence: float,
+        source: str = "",
+        *,
+        at: datetime | None = None,
+        said: tuple[str, ...] | None = None,
+    ) -> Value:
+        """A stated fact's values, for :meth:`store`, see :class:`~holdfast_app.facts.store.newer.Value`.
+
+        Raises: BadValue, Refused, PluginError."""
+        from holdfast_app.facts.store.newer import Value
+
+        return Value(*self._checked(content, category, confidence, source), at or self._services.clock(), said)
+
+    def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> ResultList:
+        """Store values. Newer ones replace older ones; see :func:`holdfast_app.facts.store.newer.store`."""
+        if not values:
+            return []
+        from holdfast_app.facts.store import newer
+
+        return newer.store(self, values, stored)
+
+    def _checked(self, content: str, category: str, confidence: float, source: str) -> tuple[str, str, float, str]:
+        """The values in storable form. Raises: BadValue, Refused, PluginError."""
+        content, category, confidence = check_content(content), check_category(category), check_confidence(confidence)
+        source = check_source(source)
+        content = check_content(self._services.gate.admit(content, surface=SURFACE))
+        return content, category, confidence, self._signed(source)
+
+    def _signed(self, source: str) -> str:
+        """The source as it may be stored, with who states the fact. Raises: Refused, PluginError."""
+        admitted = self._services.gate.admit(source, surface=SURFACE) if source else ""
+        by = self._services.origin()
+        return origins.signed(admitted, by) if by else admitted
+
+    def conflicts(self) -> Sequence[origins.Conflict]:
+        """The facts on which two machines disagree, the newest conflict first. Reads all facts."""
+        return origins.conflicts(self.list())
+
+    def keep(self, fact_id: str) -> FactList:
+        """Decide a fact's conflict in its favour, as :meth:`decide`. Raises: NotFound for an unknown id, or a fact
+        without a conflict."""
+        kept = self.get(fact_id)
+        for conflict in self.conflicts():
+            if kept in conflict.facts:
+                return self.decide(conflict, kept, why="a person decided the conflict")
+        raise NotFound(f"Fact {fact_id} is in no conflict.", next_step="`holdfast facts conflicts` lists them.")
+
+    def decide(self, conflict: origins.Conflict, kept: Fact, *, why: str) -> FactList:
+        """Remove the other facts of a conflict, and return them. The log has their content, with ``why``."""
+        gone = [fact for fact in conflict.facts if fact.id != kept.id]
+        for fact in gone:
+            self.retire(fact, by=kept.id, why=why)
+        return gone
+
+    def sign(self, fact_id: str, change: Callable[[str], str]) -> bool:
+        """Change a fact's source, which names who states it. Returns False for a fact that is gone meanwhile."""
+        try:
+            self._services.store.change_source(fact_id, change)
+        except NotFound:
+            return False
+        return True
+
+    def retire(self, fact: Fact, *, by: str = "", why: str = _NEWER) -> None:
+        """Remove an obsolete fact. Its content goes to the trail first, durably. A missing fact is not an
+        error."""
+        if fact.id == by:
+            return
+        self.trail.replaced(fact, by, self._services.clock(), why=why)
+        try:
+            self._services.store.backend.delete_fact(fact.id)
+        except NotFound:
+            return
+        logger.info("fact %s was replaced", fact.id)
+
+    def _proposed_category(self, value: object) -> str:
+        try:
+            return check_category(value)
+        except BadValue:
+            if self._services.config.facts.bad_category == "context":
+                return "context"
+            raise
+
+    def add(
+        self,
+        content: str,
+        category: str,
+        confidence: float,
+        source: str = "",
+        *,
+        fact_id: str | None = None,
+        created_at: datetime | None = None,
+    ) -> AddResult:
+        """Store values already checked and admitted. A new id is drawn when there is none or it is taken."""
+        from holdfast_app.facts.store.newer import Value
+
+        at = (created_at or self._services.clock()).astimezone(UTC)
+        return self.add_all([Value(content, category, confidence, source, at)], fact_id=fact_id)[0]
+
+    def add_all(
+        self, values: Sequence[Value], *, fact_id: str | None = None, older: Sequence[Sequence[Fact]] = ()
+    ) -> ResultList:
+        """Store values already checked and admitted, in order, in one round trip where the backend can. ``fact_id`` is
+        the first one's id. New ids are drawn when there are none or they are taken. ``older`` has the facts that each
+        value replaces."""
+        from holdfast_app.facts.store import eviction
+
+        facts = [
+            Fact(id=self._new_id(), content=one.content, category=one.category, confidence=one.confidence,
+                 created_at=one.at, source=one.source)
+            for one in values
+        ]  # fmt: skip
+        if fact_id:
+            facts[0] = evolve(facts[0], id=fact_id)
+        pairs = list(zip(facts, older, strict=True)) if any(older) else []
+        at_once = bool(pairs) and eviction.replaces_at_once(self._services)
+        gone = [old.id for fact, replaced in pairs for old in self._recorded(fact, replaced)] if at_once else []
+        added = eviction.add_all(self._services, facts, gone)
+        results = [self._logged(one or self._redrawn(fact)) for one, fact in zip(added, facts, strict=True)]
+        for at, (_, replaced) in enumerate(pairs):
+            stored = results[at].fact
+            by = stored.id if stored is not None else results[at].duplicate_of or ""
+            results[at] = evolve(results[at], replaced=[old.id for old in replaced if old.id != by])
+            if not at_once:
+                for old in replaced:
+                    self.retire(old, by=by)
+        return results
+
+    def _recorded(self, fact: Fact, replaced: Sequence[Fact]) -> FactList:
+        """The facts that ``fact`` replaces, recorded in the trail. A stored twin of ``fact`` stays instead of it."""
+        key = duplicate_key(fact.content)
+        by = next((old.id for old in replaced if duplicate_key(old.content) == key), fact.id)
+        leaving = [old for old in replaced if old.id != by]
+        for old in leaving:
+            self.trail.replaced(old, by, self._services.clock(), why=_NEWER)
+        return leaving
+
+    def _redrawn(self, fact: Fact) -> AddResult:
+        """Add a fact whose id is taken. Raises: Conflict."""
+        from holdfast_app.facts.store import eviction
+
+        for _ in range(_DRAWS - 1):
+            result = eviction.add_all(self._services, [evolve(fact, id=self._new_id())])[0]
+            if result is not None:
+                return result
+        raise Conflict(f"{_DRAWS} new ids were all taken.", next_step="The source of ids is broken.")
+
+    @staticmethod
+    def _logged(result: AddResult) -> AddResult:
+        if result.outcome is AddOutcome.DUPLICATE:
+            logger.info("a fact was skipped: duplicate of %s", result.duplicate_of)
+        elif result.outcome is AddOutcome.ADDED and result.fact is not None:
+            logger.debug("fact %s was added", result.fact.id)
+        else:
+            logger.info("a fact was skipped: %s", result.reason)
+        return result
+
+    def import_(self, rows: Iterable[object], *, progress: Callable[[int], object] | None = None) -> ImportReport:
+        """Store rows as :meth:`export` gives them (``id``, ``createdAt`` and ``source`` may be missing). Bad rows are
+        skipped and reported by number. The threshold does not apply. ``progress`` gets the number of processed rows.
+        """
+        from holdfast_app.facts.store.factfile import import_rows
+
+        return import_rows(self._services, self, rows, progress=progress)
+
+    # changing and leaving
+
+    def update(
+        self,
+        fact_id: str,
+        content: str | None = None,
+        category: str | None = None,
+        confidence: float | None = None,
+    ) -> Fact:
+        """Change the fields given (0.0 is given, None is not) and no other; ``created_at`` stays. Returns the fact.
+
+        Everything is checked before anything changes. Raises: NotFound (a KeyError) first, carrying the id; BadValue
+        for content, category or confidence; Refused and PluginError from the gate; DuplicateFact (a ValueError) when
+        another fact has that content.
+        """
+        old = self.get(fact_id)
+        if content is not None:
+            content = check_content(content)
+        if category is not None:
+            category = check_category(category)
+        if confidence is not None:
+            confidence = check_confidence(confidence)
+        if content is not None:
+            content = check_content(self._services.gate.admit(content, surface=SURFACE))
+        given = {"content": content, "category": category, "confidence": confidence}
+        fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
+        keep = self._services.config.facts.supersede and bool(fields)
+        if keep:  # first, so that a crash cannot lose the old text
+            if content is not None:
+                self._check_unique(old.id, content)
+            self.trail.changed(old, fields, self._services.clock(), keep=True)
+        try:
+            new = self._services.store.update_fact(
+                fact_id, is_own=content is not None, content=content, category=category, confidence=confidence
+            )
+        except StorageError:
+            if keep:  # another process was faster than the check
+                self.trail.unchanged(old, self._services.clock())
+            raise
+        if new != old and not keep:
+            self.trail.changed(old, fields, self._services.clock(), keep=False)
+        logger.info("fact %s was updated", fact_id)
+        return new
+
+    def _check_unique(self, fact_id: str, content: str) -> None:
+        """Raises: DuplicateFact."""
+        key = duplicate_key(content)
+        same = (
+            f.id for f in self._services.store.backend.facts() if f.id != fact_id and duplicate_key(f.content) == key
+        )
+        for other in same:
+            raise DuplicateFact(f"Fact {other} already says that.", next_step="Update that one, or delete it first.")
+
+    def delete(self, fact_id: str) -> Fact:
+        """Forget the fact; returns it. The trail keeps its id, never its content.
+
+        Raises: NotFound (a KeyError) carrying the id, having changed nothing.
+        """
+        self.get(fact_id)
+        fact = self._services.store.backend.delete_fact(fact_id)
+        self.trail.deleted(fact, self._services.clock())
+        logger.info("fact %s was deleted", fact_id)
+        return fact

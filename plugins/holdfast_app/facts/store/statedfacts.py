@@ -1,0 +1,88 @@
+"""Stores the facts that a flush payload states, each once, even when the flush is retried."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from holdfast.errors import BadValue, Refused
+from holdfast.journal import order
+from holdfast.journal.journal import Journal
+from holdfast.models import AddOutcome, AddResult, Category
+from holdfast.text.lazy import Lazy
+from holdfast.text.openwork import is_none
+from holdfast.text.plain import cut
+from holdfast_app.authorship import hostile
+from holdfast_app.authorship.witness import REASON
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from holdfast.models import Payload, Turn
+    from holdfast.session.services import Services
+    from holdfast_app.facts.store.newer import Value
+
+#: Characters of a fact that a warning quotes.
+_QUOTED: Final = 60
+_CUES: Final = (
+    (Lazy(r"(?:correction|actually|no, )\b", re.IGNORECASE), Category.CORRECTION),
+    (Lazy(r"(?:the user|we|i|\w+) (?:really |strongly )?(?:prefers?|likes?|dislikes?|wants?)\b", re.IGNORECASE),
+     Category.PREFERENCE),
+    (Lazy(r"(?:the (?:goal|objective|aim) is|goal:)", re.IGNORECASE), Category.GOAL),
+)  # fmt: skip
+
+
+def category(text: str) -> str:
+    """A stated fact's category, by its first words. ``context`` where none of them decides."""
+    return next((found for cue, found in _CUES if cue.match(text)), Category.CONTEXT)
+
+
+def store(services: Services, payload: Payload, *, session: str, flush: str, at: datetime) -> tuple[str, ...]:
+    """Store the facts that an earlier flush stated. A retry finds each of them as a duplicate. Returns
+    :func:`unstored`. Raises: PluginError, Corrupt, Unavailable."""
+    from holdfast_app.facts.store.lifecycle import Facts
+
+    stated = values(services, payload, flush=flush, at=at, turns=(), late=session)
+    return unstored(payload, Facts(services).store(stated))
+
+
+def values(
+    services: Services, payload: Payload, *, flush: str, at: datetime, turns: Sequence[Turn], late: str = ""
+) -> list[Value | AddResult]:
+    """The facts that the caller stated, in order, dated ``at`` and with the flush's id as their source; ``late`` names
+    the session of a flush that is stored later than it was made.
+
+    A sentence that the gate refuses as a fact, or that instructs an agent and is not the user's, stays in the note
+    alone, and has a refusal here. Raises: PluginError, Unavailable.
+    """
+    from holdfast.facts.factrules import DEFAULT_CONFIDENCE
+    from holdfast_app.facts.store.lifecycle import Facts
+
+    facts = Facts(services)
+    found: list[Value | AddResult] = []
+    texts = _texts(payload)
+    said = order.flushes(Journal(services.state, late)) if late and texts else None
+    for text in texts:
+        if not hostile.without_instructions([text], turns):
+            found.append(AddResult(outcome=AddOutcome.REFUSED, reason=REASON))
+            continue
+        try:
+            found.append(facts.stated(text, category(text), DEFAULT_CONFIDENCE, flush, at=at, said=said))
+        except (BadValue, Refused) as error:
+            found.append(AddResult(outcome=AddOutcome.REFUSED, reason=error.message.rstrip(".")))
+    return found
+
+
+def unstored(payload: Payload, results: Sequence[AddResult]) -> tuple[str, ...]:
+    """A sentence for each fact of ``payload`` that was not stored, with the reason."""
+    return tuple(
+        f"Stated fact {number} was not stored ({cut(text, _QUOTED)}): {result.reason}."
+        for number, (text, result) in enumerate(zip(_texts(payload), results, strict=True), 1)
+        if result.outcome is AddOutcome.REFUSED
+    )
+
+
+def _texts(payload: Payload) -> list[str]:
+    """The stated facts."""
+    return [] if "facts" in payload.derived else [text for text in payload.facts or () if not is_none(text)]

@@ -1,0 +1,206 @@
+"""Every string in a JSON value, as readable text, so content in unknown formats is not lost.
+
+A string is kept verbatim. A string longer than :data:`~holdfast_app.message_formats.excerpts.MAX_RESULT_CHARS`, and any
+base64 data, becomes an excerpt with its length and SHA-256 digest. Part of the hot path, so without attrs and regular
+expressions.
+"""
+
+from __future__ import annotations
+
+from holdfast_app.message_formats.excerpts import (
+    MAX_CALL_CHARS,
+    NO_OUTPUT,
+    call_line,
+    clean,
+    clip,
+    digest_of,
+    shortened,
+    telling,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from typing import Final
+
+    Change = Callable[[str], str]
+
+#: Members that link or control blocks, left out unless they contain words (:func:`says`). This includes signatures and
+#: encrypted reasoning, which only the provider can read. A known block's other members are content.
+STRUCTURE: Final = frozenset(
+    {
+        "cache_control",
+        "call_id",
+        "encrypted_content",
+        "id",
+        "index",
+        "logprobs",
+        "messageID",
+        "sessionID",
+        "signature",
+        "status",
+        "synthetic",
+        "thoughtSignature",
+        "time",
+        "tool_use_id",
+        "type",
+    }
+)
+#: ``logprobs`` repeats the text in pieces. Other members, and those of tools, may add words.
+_LINKS: Final = (STRUCTURE | {"caller", "is_error", "name", "tool_call_id"}) - {"logprobs"}
+_TEXT_BLOCK: Final = STRUCTURE | {"text"}
+_LABELS: Final = {
+    "image": "image",
+    "input_image": "image",
+    "image_url": "image",
+    "document": "file",
+    "file": "file",
+    "input_file": "file",
+}
+#: Output members of a tool's structured response.
+_OUTPUTS: Final = ("stdout", "stderr", "content", "output", "result", "text", "error", "message")
+_EMPTY: Final[tuple[object, ...]] = (None, [], {})
+_BASE64_MARK: Final = ";base64,"
+
+
+def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
+    """The strings, numbers and booleans in ``value``, in order, each with its dotted path. Null is left out, and a
+    list's elements share its path. A key of several words without a value is itself a leaf. Base64 data is replaced by
+    its excerpt."""
+    waiting = [(name, value)]
+    while waiting:
+        path, one = waiting.pop()
+        if isinstance(one, dict):
+            media = _base64_type(one)
+            inner = [(f"{path}.{key}" if path else clean(str(key)), item) for key, item in one.items()]
+            if media is not None:
+                inner = [(p, _base64(i, media) if p.endswith("data") and isinstance(i, str) else i) for p, i in inner]
+            inner += [(path, str(key)) for key, item in one.items() if item in _EMPTY and says(str(key))]
+            waiting += reversed(inner)
+        elif isinstance(one, list | tuple):
+            waiting += [(path, item) for item in reversed(one)]
+        elif one is not None:
+            yield path, one
+
+
+def readable(value: object, change: Change = str, *, but: Collection[str] = (), flags: bool = True) -> str:
+    """``value`` as text. Strings stay unchanged, objects become ``path: value`` lines. ``change`` is applied to each
+    string. Top-level members named in ``but`` are left out, except links with words. Without ``flags``, false booleans
+    are left out, too."""
+    if isinstance(value, str):
+        return leaf_text(change(value))
+    if but and isinstance(value, dict):
+        value = {key: item for key, item in value.items() if key not in but or (key in _LINKS and says(item))}
+        if not value:
+            return ""
+    return "\n".join(
+        _line(path, text)
+        for path, leaf in leaves(value)
+        if (flags or leaf is not False) and (text := leaf_text(leaf, change)).strip()
+    )
+
+
+def leaf_text(leaf: object, change: Change = str) -> str:
+    """The stored form of a string, number or boolean."""
+    if isinstance(leaf, str):
+        text = clean(change(leaf))
+        if text.startswith("data:") and _BASE64_MARK in text[:200]:
+            return _base64(text, text[5:200].partition(";")[0])
+        return clip(text)
+    return str(leaf).lower() if isinstance(leaf, bool) else str(leaf)
+
+
+def content_text(content: object, change: Change = str) -> str:
+    """A content value's text (a string, a block or a list of both), without the structure of known blocks."""
+    if isinstance(content, list | tuple):
+        return "\n".join(filter(None, (content_text(item, change) for item in content)))
+    if isinstance(content, dict):
+        said, rest = block_text(content, change)
+        return "\n".join(filter(None, (said, rest)))
+    return readable(content, change)
+
+
+def block_text(block: dict[str, object], change: Change = str) -> tuple[str, str]:
+    """A block's text and its remaining content (such as citations), each possibly empty. The text is not clipped. A
+    block without text gives its type in brackets and every member."""
+    kind, text = clean(block.get("type")), block.get("text")
+    if label := _LABELS.get(kind):
+        rest = readable(block, change, but=STRUCTURE)
+        return f"[{label}]" + (f"\n{rest}" if rest else ""), ""
+    if isinstance(text, str):
+        return change(clean(text)), readable(block, change, but=_TEXT_BLOCK)
+    rest = readable(block, change, but={"type"} if kind else ())
+    return "\n".join(filter(None, (f"[{kind}]" if kind else "", rest))), ""
+
+
+def call_text(tool: str, arguments: object, cwd: str = "") -> str:
+    """Format a tool call as one line like ``Bash: pytest -q``, then each argument that the line cuts or omits. Paths
+    are relative to the working directory ``cwd``."""
+    line = call_line(tool, arguments, cwd)
+    shown = telling(arguments)
+    more = []
+    for path, leaf in leaves(arguments):
+        text = shortened(leaf_text(leaf), cwd)
+        if text.strip() and not (path in shown and len(line) < MAX_CALL_CHARS and text in line):
+            more.append(_line(path, text))
+    return "\n".join([line, *more])
+
+
+def result_text(output: object, change: Change = str) -> str:
+    """The stored form of a tool's result, never blank. The first line's indent is significant and stays.
+
+    The result is a string, content blocks or a structured response, whose output comes last, where readers expect a
+    verdict.
+    """
+    if isinstance(output, dict) and not isinstance(output.get("type"), str):
+        main = {name: output[name] for name in _OUTPUTS if name in output}
+        rest = readable(output, change, but=main, flags=False)
+        text = "\n".join(filter(None, (rest, *(content_text(item, _clipping(change)) for item in main.values()))))
+    else:
+        text = content_text(output, _clipping(change))
+    return text.strip("\r\n").rstrip() or NO_OUTPUT
+
+
+def has_words(value: object) -> bool:
+    """Whether ``value`` contains a non-blank string."""
+    return any(isinstance(leaf, str) and leaf.strip() for _, leaf in leaves(value))
+
+
+def says(value: object) -> bool:
+    """Whether ``value`` has words, not only ids, times and numbers. Words are strings or keys with several words, or
+    not in ASCII."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            if not one.isascii() or len(one.split(None, 1)) > 1:
+                return True
+        elif isinstance(one, dict):
+            waiting += [*map(str, one), *one.values()]
+        elif isinstance(one, list | tuple):
+            waiting += one
+    return False
+
+
+def _clipping(change: Change) -> Change:
+    return lambda text: clip(clean(change(text)).strip("\r\n").rstrip())
+
+
+def _line(path: str, text: str) -> str:
+    if not path:
+        return text
+    return f"{path}:\n{text}" if "\n" in text else f"{path}: {text}"
+
+
+def _base64_type(block: dict[str, object]) -> str | None:
+    """The media type of an object whose ``data`` is base64; None for any other."""
+    data = block.get("data")
+    if not isinstance(data, str) or " " in data:
+        return None
+    if block.get("type") == "base64" or isinstance(block.get("format"), str):
+        return clean(block.get("media_type", block.get("mime_type", block.get("format")))) or "data"
+    return None
+
+
+def _base64(data: str, media: str) -> str:
+    return f"[{media or 'data'} in base64: {len(data):,} characters, {digest_of(data)}]"

@@ -1,0 +1,258 @@
+"""A transcript reader's result, and the record that format modules fill row by row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from attrs import define, evolve, field, frozen
+
+from holdfast.models import Message
+from holdfast.models.value import Value
+from holdfast_app.message_formats.excerpts import MAX_SAID_CHARS, clean, clip
+from holdfast_app.message_formats.leaves import STRUCTURE, call_text, has_words, readable, result_text
+from holdfast_app.message_formats.summaries import SUMMARY
+
+_EPOCH: Final = datetime.fromtimestamp(0, tz=UTC)
+_MILLISECONDS_FROM: Final = 100_000_000_000  # as seconds this would be the year 5138
+#: The tool name for the model's thoughts. They are stored but never treated as statements.
+THINKING: Final = "thinking"
+#: A row of unknown type with any of these keys may be part of the conversation.
+_CONVERSATION: Final = ("role", "message", "messages", "content", "text", "parts", "prompt")
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Transcript(Value):
+    """A client's recorded conversation, oldest first.
+
+    Each message's ``id`` comes from its row, so that importing a transcript twice adds nothing. A call's
+    record has role ``assistant`` and the tool's name in ``tool``. Its result has role ``tool``, the same name (empty if
+    the call is before ``offset``) and ``failed``. ``tokens`` is left 0 for the session to count.
+
+    ``messages`` are the statements and actions. ``kept`` is for the journal, which also gets, in order, the
+    model's thoughts (role ``assistant``, tool ``thinking``), the client's own summaries at its compactions (role
+    ``system``, tool ``summary``) and rows of unknown form.
+
+    ``folder`` is the last part of the working directory, never its path. ``skipped`` counts damaged rows and rows of
+    unknown type; if they may be part of the conversation, their strings are in ``kept``, with the role ``system``.
+    ``left_out`` counts, by kind, rows without conversation (a client's bookkeeping, its own instructions), which are
+    not kept. A summary counts there, too. ``pending`` is the number of tool calls without a result, since a client's
+    file can lag by some 100 ms. ``compactions`` counts the client's compactions, and ``last_boundary`` the ``messages``
+    before the last one. ``truncated`` is true when the file ends inside a row (for a damaged document, where it became
+    unreadable). ``next_offset``, in bytes, is where to read on; 0 for files that are always read whole.
+    ``calls`` maps message ids for a call and its result to the client's own id for the call.
+    """
+
+    format: str
+    session_id: str = ""
+    messages: tuple[Message, ...] = ()
+    kept: tuple[Message, ...] = field(default=(), repr=False)
+    branch: str = ""
+    folder: str = ""
+    skipped: int = 0
+    left_out: Mapping[str, int] = field(factory=dict)
+    pending: int = 0
+    compactions: int = 0
+    last_boundary: int = 0
+    truncated: bool = False
+    next_offset: int = 0
+    calls: Mapping[str, str] = field(factory=dict, repr=False)
+
+
+@define(eq=False, repr=False)
+class Reading:
+    """A transcript under construction. Format modules pass in their findings, and it cleans, clips and numbers them."""
+
+    session_id: str = ""
+    branch: str = ""
+    #: For Claude Code: read only this sub-agent's messages. Empty means the conversation itself.
+    agent: str = ""
+    #: Whether anything other than instructions was seen.
+    begun: bool = False
+    messages: list[Message] = field(factory=list)
+    kept: list[Message] = field(factory=list)
+    skipped: int = 0
+    left_out: dict[str, int] = field(factory=dict)
+    compactions: int = 0
+    last_boundary: int = 0
+    #: Prompts waiting for the model to finish, and prompts from one row that another may repeat.
+    queued: list[str] = field(factory=list)
+    handed_over: set[str] = field(factory=set)
+    _cwd: str = ""
+    _clock: datetime = _EPOCH
+    _ids: dict[str, int] = field(factory=dict)
+    _open_calls: dict[str, str] = field(factory=dict)
+    _calls: dict[str, str] = field(factory=dict)
+
+    @property
+    def folder(self) -> str:
+        """The last part of the working directory."""
+        return re.split(r"[/\\]", self._cwd.rstrip("/\\"))[-1]
+
+    def without_messages(self) -> Reading:
+        """A new reading with only the same place and time."""
+        return Reading(
+            session_id=self.session_id,
+            branch=self.branch,
+            agent=self.agent,
+            begun=self.begun,
+            cwd=self._cwd,
+            clock=self._clock,
+        )
+
+    def place(self, *, session_id: object = None, cwd: object = None, branch: object = None) -> None:
+        """Record the conversation's working directory; anything except a non-empty string is ignored."""
+        if session_id != self.session_id:
+            self.session_id = clean(session_id) or self.session_id
+        if cwd != self._cwd:
+            self._cwd = clean(cwd) or self._cwd
+        if branch != self.branch:
+            self.branch = clean(branch) or self.branch
+
+    def at(self, stamp: object) -> datetime:
+        """The row's time, aware. Without a usable time, the previous row's, or the epoch before the first."""
+        self._clock = _moment(stamp) or self._clock
+        return self._clock
+
+    def say(self, role: str, text: str, *, key: str, at: datetime, aside: bool = False) -> None:
+        """Add a statement by a person or the model. Blank text adds nothing. With ``aside`` it is only kept."""
+        if text:
+            self._add(Message(role=role, text=clip(clean(text).strip(), MAX_SAID_CHARS), at=at, id=key), aside=aside)
+
+    def think(self, block: Mapping[str, object], *, key: str, at: datetime, change: Callable[[str], str] = str) -> None:
+        """Add the model's thoughts as a record of the tool ``thinking``, not as a statement."""
+        text = readable(block, change, but=STRUCTURE).removeprefix("thinking: ").removeprefix("thinking:\n").strip()
+        self._add(Message(role="assistant", text=text, at=at, id=key, tool=THINKING), aside=True)
+
+    def leave_out(self, kind: str) -> None:
+        """Count a row without conversation."""
+        self.left_out[kind] = self.left_out.get(kind, 0) + 1
+
+    def unknown(self, row: object, position: int) -> None:
+        """Count a row of unknown form, and keep its strings when it may be part of the conversation. ``row`` is the raw
+        line if it is damaged."""
+        self.skipped += 1
+        if isinstance(row, dict):
+            kind = clean(row.get("type"))
+            held = has_words({name: row[name] for name in _CONVERSATION if name in row}) or any(
+                isinstance(one, dict) and any(name in one for name in _CONVERSATION) and has_words(one)
+                for one in row.values()
+            )
+        else:
+            kind, held = "", has_words(row)
+        if held:
+            named = f" of type {kind!r}" if kind else ""
+            text = f"[row {position} of the transcript, of no known form{named}]\n{readable(row)}"
+            self._add(Message(role="system", text=text, at=self._clock, id=row_key("", position, text)), aside=True)
+
+    def call(self, tool: object, arguments: object, *, key: str, call_id: object, at: datetime) -> None:
+        """Add a tool call with a line like ``Bash: pytest -q``, then every argument that the line does not show."""
+        name = clean(tool) or "tool"
+        text = call_text(name, arguments, self._cwd)
+        if self._add(Message(role="assistant", text=text, at=at, id=key, tool=name)) and isinstance(call_id, str):
+            self._open_calls[call_id] = name
+            self._calls[key] = call_id
+
+    def answer(
+        self,
+        output: object,
+        *,
+        key: str,
+        call_id: object,
+        at: datetime,
+        failed: bool,
+        tool: object = None,
+        change: Callable[[str], str] = str,
+    ) -> None:
+        """Add a tool's result, each of its strings clipped (:func:`~holdfast_app.message_formats.excerpts.clip`). An
+        empty output is recorded as such."""
+        known = self._open_calls.pop(call_id, "") if isinstance(call_id, str) else ""
+        text = result_text(output, change)
+        message = Message(role="tool", text=text, at=at, id=key, tool=clean(tool) or known, failed=failed)
+        if self._add(message) and isinstance(call_id, str):
+            self._calls[key] = call_id
+
+    def summary(self, text: object, *, key: str, at: datetime) -> None:
+        """Keep the client's summary from its compaction, which is not part of the conversation."""
+        said = clip(clean(text).strip(), MAX_SAID_CHARS)
+        self._add(Message(role="system", text=said, at=at, id=key, tool=SUMMARY), aside=True)
+
+    def boundary(self) -> None:
+        """Record a compaction by the client."""
+        self.compactions += 1
+        self.last_boundary = len(self.messages)
+
+    def finish(self, name: str, *, next_offset: int, truncated: bool) -> Transcript:
+        """The result."""
+        return Transcript(
+            format=name,
+            session_id=self.session_id,
+            messages=tuple(self.messages),
+            kept=tuple(self.kept),
+            branch=self.branch,
+            folder=self.folder,
+            skipped=self.skipped,
+            left_out=self.left_out,
+            pending=len(self._open_calls),
+            compactions=self.compactions,
+            last_boundary=self.last_boundary,
+            truncated=truncated,
+            next_offset=next_offset,
+            calls=self._calls,
+        )
+
+    def _add(self, message: Message, *, aside: bool = False) -> bool:
+        said = hash((message.role, message.text))
+        if not message.text or self._ids.get(message.id) == said:
+            return False
+        if message.id in self._ids:  # other words under the same id
+            message = evolve(message, id=row_key("", 0, message.id, message.text))
+            if message.id in self._ids:
+                return False
+        self._ids[message.id] = said
+        self.kept.append(message)
+        if not aside:
+            self.messages.append(message)
+        return True
+
+
+def row_key(given: object, position: int, *content: str) -> str:
+    """The row's own id, otherwise one derived from its content and position (byte or index), which appending does not
+    change."""
+    if key := clean(given).strip():
+        return key
+    from hashlib import blake2b
+
+    digest = blake2b("\0".join((str(position), *map(clean, content))).encode(), digest_size=8)
+    return f"row-{digest.hexdigest()}"
+
+
+def mapping(value: object) -> Mapping[str, object]:
+    """``value`` if it is a JSON object, otherwise an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects(value: object) -> Iterator[Mapping[str, object]]:
+    """The JSON objects in ``value`` if it is an array; other elements are skipped."""
+    if isinstance(value, list):
+        yield from (item for item in value if isinstance(item, dict))
+
+
+def is_moment(stamp: object) -> bool:
+    """Whether ``stamp`` can be read as a time."""
+    return _moment(stamp) is not None
+
+
+def _moment(stamp: object) -> datetime | None:
+    """ISO 8601 text, or seconds or milliseconds since 1970, as an aware time; None for anything else."""
+    try:
+        if isinstance(stamp, str):
+            moment = datetime.fromisoformat(stamp)
+            return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        if isinstance(stamp, int | float) and not isinstance(stamp, bool):
+            return datetime.fromtimestamp(stamp / 1000 if stamp >= _MILLISECONDS_FROM else stamp, tz=UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return None

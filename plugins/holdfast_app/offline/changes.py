@@ -1,0 +1,104 @@
+"""Changes in the session: files written by edit tools, and commits reported by git."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from holdfast.fs.paths import is_absolute
+from holdfast.models import Message
+from holdfast.text.lazy import Lazy
+from holdfast_app.offline.speech import clip
+
+EDITORS: Final = frozenset({
+    "edit", "write", "multiedit", "multi_edit", "notebookedit", "notebook_edit", "patch", "apply_patch", "create_file",
+    "str_replace_editor", "str_replace_based_edit_tool", "write_file", "edit_file", "replace", "search_replace",
+    "write_to_file", "replace_in_file", "apply_diff", "file_edit", "insert_content", "create", "str_replace",
+})  # fmt: skip
+_PATCHED: Final = Lazy(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+)$", re.MULTILINE)
+#: A line of a patch tool's result, one per file. Call records shorten long patches.
+_UPDATED: Final = Lazy(r"(?:\{\W*output\W+)?Success\. Updated the following files:(?:\s*[AMD] [^\n]{1,300})+")
+_UPDATED_FILE: Final = Lazy(r"^[AMD] (.+)$", re.MULTILINE)
+#: The first line of a call, which holds a patch on one line, clipped.
+_PATCHED_HEAD: Final = Lazy(r"\*\*\* (?:Update|Add|Delete) File: (\S+)")
+_NAMED: Final = Lazy(r"^(?:file_path|filePath|path|notebook_path|target_file|filename|file): (.+)$", re.MULTILINE)
+_LOOKS: Final = ("view", "undo_edit")
+_COMMIT: Final = Lazy(r"^\[[\w./+-]{1,200}(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.{1,300})$", re.MULTILINE)
+_HOME: Final = Lazy(r"^(?:/Users/[^/]+|/home/[^/]+|/root|[A-Za-z]:[\\/]Users[\\/][^\\/]+)[\\/]")
+#: A copy of the project that a client made for a sub-agent.
+_WORKTREE: Final = Lazy(r"^.*[\\/]\.claude[\\/]worktrees[\\/][^\\/]+[\\/]")
+#: Folders where clients and systems keep their own files.
+_NOT_THE_PROJECT: Final = Lazy(
+    r"^(?:/private)?/(?:tmp|var|dev)/|[\\/]\.(?:claude|codex|cursor|config|cache|gemini)[\\/](?:plans|projects|memory|todos|tmp)?"
+)
+_COMPONENTS: Final = 3
+_MAX_PATH: Final = 300
+
+
+class Changes(NamedTuple):
+    """``files`` in order of their last edit, relative; ``commits`` as "ID SUBJECT", oldest first; ``calls`` is a
+    count."""
+
+    files: list[str]
+    commits: list[str]
+    calls: int
+
+
+def changes(messages: Iterable[Message]) -> Changes:
+    """The changes made by the tool calls and results among ``messages``. Failed edits are ignored."""
+    waiting: dict[str, deque[list[str]]] = {}
+    edits: list[list[str]] = []
+    commits: dict[str, str] = {}
+    calls = 0
+    for message in messages:
+        tool = message.tool.lower().rpartition("__")[2]
+        if message.role == "assistant" and tool and tool != "thinking":
+            calls += 1
+            paths = list(_edited(tool, message.text))
+            waiting.setdefault(tool, deque()).append(paths)
+            edits.append(paths)
+        elif message.role == "user":
+            waiting.clear()  # calls without a result by now were interrupted
+        elif message.role == "tool":
+            paths = waiting[tool].popleft() if waiting.get(tool) else []
+            if message.failed:
+                paths.clear()
+            elif listed := _UPDATED.match(message.text):
+                edits.append(_UPDATED_FILE.findall(listed[0]))
+            for found in _COMMIT.finditer(message.text):
+                commits[found[1]] = clip(f"{found[1]} {found[2]}", 200)
+    files: dict[str, None] = {}
+    for path in (shown for paths in edits for one in paths if (shown := _shown(one))):
+        files.pop(path, None)
+        files[path] = None
+    return Changes(files=list(files), commits=list(commits.values()), calls=calls)
+
+
+def _edited(tool: str, text: str) -> Iterator[str]:
+    if "*** Begin Patch" in text:
+        yield from _PATCHED.findall(text) or _PATCHED_HEAD.findall(text)
+    elif tool in EDITORS:
+        head = text.partition("\n")[0].partition(": ")[2].strip()
+        if head in _LOOKS or text.startswith(tuple(f"{tool}: {look}" for look in _LOOKS)):
+            return
+        named = _NAMED.search(text.partition("\n")[2])
+        if named and (" " in head or "." not in head):
+            yield named[1]
+        elif head:
+            yield head
+
+
+def _shown(path: str) -> str:
+    """``path`` in a form safe to share: relative, or the end of an absolute path; empty for an invalid path or a
+    client's own file."""
+    path, copies = _WORKTREE.subn("", path.strip().strip("'\""))
+    if copies and path:
+        return "/".join(re.split(r"[\\/]", path)[-_COMPONENTS:])
+    if not path or len(path) > _MAX_PATH or "\n" in path or "://" in path or _NOT_THE_PROJECT.search(path):
+        return ""
+    if not is_absolute(path):
+        return path.removeprefix("./")
+    inside = _HOME.sub("", path).lstrip("/\\")
+    return "/".join(re.split(r"[\\/]", inside)[-_COMPONENTS:])

@@ -1,0 +1,247 @@
+"""The user's requests among the messages of a conversation. Greetings, thanks and "go on" are not requests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from holdfast.text.lazy import Lazy
+from holdfast.text.plain import cut
+from holdfast_app.authorship.ownwords import MAX_CHARS, own_words
+from holdfast_app.offline.conversation import courtesy, picks
+
+if TYPE_CHECKING:
+    from holdfast.models import Message
+
+_FENCE: Final = Lazy(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_CONTROL: Final = Lazy(r"/[a-z][\w:-]*\s*\Z")
+#: A line from a log, a listing, code or a stack trace, not prose.
+_PASTED: Final = Lazy(
+    r"\s*(?:at \S+ ?[(:]|File \"|Traceback |\d{4}-\d\d-\d\d[T ]|\d\d:\d\d:\d\d|\[\d|[{}\[\]()<>|]|\+\+\+|---|@@"
+    r"|[-+]{1,2}[ \t]{4,}|\$ |>>> |npm (?:ERR|WARN)|error\[|(?:warning|Error):|/[\w.-]+/[\w./-]+\s*\Z"
+    r"|[\w-]{2,30} {3,}\S|\S{1,40}@\S{1,60}[ :]\S{0,80} ?[%$#] |import \w+[;,.]|from \w+ import "
+    r"|def \w+\(|const \w+ =|function \w*\(|[│├└╰╭┌])|[^=(]*[=(].*[;{]\s*\Z"
+)
+
+
+#: Minimum length of a request that is clear on its own.
+_SHORT_CHARS: Final = 30
+#: The beginning of a request that corrects the previous one.
+_CORRECTS: Final = Lazy(
+    r"(?:no|nope|stop|wait|actually|instead|rather|nein|doch|halt|stopp|moment|non|не|нет)\b(?=[ ,.!:;–—-])"
+    r"|(?:don['’]?t|do not) (?:use|do|touch|change)\b",
+    re.IGNORECASE,
+)
+#: The beginning of a request that answers the agent's question.
+_ANSWERS: Final = Lazy(r"(?:yes|yeah|yep|yup|sure|ok(?:ay)?)\b", re.IGNORECASE)
+#: Maximum length of a request that only picks a list item.
+_PICK_CHARS: Final = 80
+
+
+class Kind(Enum):
+    """Kinds of user messages."""
+
+    REQUEST = "request"
+    ASSENT = "assent"
+    """Approves the agent's proposal without adding anything."""
+    COURTESY = "courtesy"
+    """A greeting or thanks."""
+    STATEMENT = "statement"
+    """Labelled information to keep, like "remember: ...", without a request."""
+    NOTHING = "nothing"
+    """Not said by the user."""
+
+
+_PARTS: Final = Lazy(
+    r"(?<=[.!?;])\s+|\n+|,\s+(?=(?:i |we )?(?:gotta|got to|have to|see you|bis |hasta |until |that['’]?s (?:all|it)))"
+)
+_LABELLED: Final = Lazy(
+    r"\W*(?:next(?: steps?)?|to-?dos?|remember|note|decisions?|decided|blocked|blockers?|waiting for|fyi|correction"
+    r"|follow[- ]?ups?|for the record|keep in mind|remind me to)\b"
+    r"(?:[*_]*\s*[:—–]|(?<=remind me to)|(?<=the record)| that\b)",
+    re.IGNORECASE,
+)
+#: Questions about the current status, and requests to go on from it.
+_STATUS: Final = Lazy(
+    r"\W*(?:(?:so|ok(?:ay)?|and|please|now|(?:hi|hello|hey|good (?:morning|afternoon|evening)|thanks|great|alright)"
+    r"(?: (?:there|again|claude|codex))?)[,.!]? )*"
+    r"(?:where (?:do|are|were) (?:we|you|i)(?: stand)?"
+    r"|(?:where|what) did (?:we|you|i) (?:leave off|stop|get to|do)"
+    r"|what (?:were|was|are) (?:we|you|i) (?:doing|working on|up to)"
+    r"|(?:do you )?remember what (?:we|you|i) (?:did|were doing)"
+    r"|(?:what(?:['’]s| is) )?(?:the )?(?:current )?(?:status|state|next|left)"
+    r"|what (?:now|should we do(?: next)?)|how(?:['’]s| is) it going|any (?:progress|news|updates?)"
+    r"|how far (?:are|did|have) (?:we|you|i)(?: get| got| come)?"
+    r"|are you (?:done|finished|there|still there)|what(?:['’]s| is) going on|let['’]?s (?:get started|start|begin)"
+    r"|(?:(?:can|could|will|would) (?:you|we) (?:please )?|let['’]?s )?"
+    r"(?:continue|resume|carry on|go on|keep going|proceed|pick (?:it |things |this )?(?:back )?up)"
+    r"(?: with (?:it|this|that|the (?:task|work|plan|rest)))?"
+    r"(?: (?:right )?(?:from |at )?where (?:we|you|i) (?:left|stopped|were|ended)(?: off| it)?)?"
+    r"|wo (?:waren|sind|stehen) wir)"
+    r"(?: (?:now|again|please|so far|yet|yesterday|before|last (?:time|week|night)|stehen ?geblieben))*\W*$",
+    re.IGNORECASE,
+)
+_FAREWELL: Final = Lazy(rf"\W*(?:{courtesy.FAREWELL})\W*$", re.IGNORECASE)
+_WORD: Final = Lazy(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+")
+_LEADING: Final = Lazy(
+    r"^(?:(?:hi|hello|hey|thanks|thank you|thx|great|good|nice|cool|perfect|awesome|excellent|ok|okay|yes|yeah|alright)"
+    r"(?: (?:there|all|so much|a lot|very much|job|work|catch|point|idea|find|claude|codex))?\s*[,.!:;–—-]+\s*)+(?=\S)",
+    re.IGNORECASE,
+)
+
+
+def kind(text: str) -> Kind:
+    """Classify the message ``text``, as sent."""
+    return kind_of_words(own_words(text))
+
+
+def kind_of_words(own: str) -> Kind:
+    """The same for a string returned by :func:`~holdfast_app.authorship.ownwords.own_words`."""
+    if not own or not any(c.isalnum() for c in own) or _CONTROL.fullmatch(own):
+        return Kind.NOTHING
+    if len(own) > 600:
+        return Kind.REQUEST
+    kinds = set()
+    for part in _PARTS.split(own):
+        if part.strip():
+            kinds.add(_part_kind(part))
+            if Kind.REQUEST in kinds:
+                return Kind.REQUEST
+    return next((one for one in (Kind.ASSENT, Kind.COURTESY, Kind.STATEMENT) if one in kinds), Kind.NOTHING)
+
+
+def _part_kind(part: str) -> Kind:
+    first = _WORD.search(part)
+    if first is None:
+        return Kind.NOTHING
+    if _LABELLED.match(part):
+        return Kind.STATEMENT
+    if _STATUS.match(part):
+        return Kind.ASSENT
+    if _FAREWELL.match(part):
+        return Kind.COURTESY
+    if first[0].lower() not in courtesy.SAYS_NOTHING:
+        return Kind.REQUEST
+    words = [word.lower() for word in _WORD.findall(part)]
+    if all(w in courtesy.COURTESY for w in words) and (
+        words[0] in ("no", "nope", "that's", "thats") or courtesy.POLITE & set(words)
+    ):
+        return Kind.COURTESY
+    return Kind.ASSENT if all(w in courtesy.SAYS_NOTHING for w in words) else Kind.REQUEST
+
+
+def requests(messages: Iterable[Message]) -> Iterator[tuple[Message, str]]:
+    """The requests, oldest first, each with the user's own words."""
+    for message in messages:
+        if message.role == "user":
+            own = own_words(message.text)
+            if kind_of_words(own) is Kind.REQUEST:
+                yield message, own
+
+
+def newest_requests(messages: Sequence[Message], count: int) -> list[tuple[Message, str]]:
+    """The newest ``count`` requests, oldest first. Reads only the messages it needs."""
+    found = list(islice(requests(reversed(messages)), count))
+    return found[::-1]
+
+
+def headline(own: str, limit: int) -> str:
+    """The request in at most ``limit`` characters on one line: its prose, without pasted code and logs.
+
+    A long request keeps its beginning and, if it fits, its last paragraph, because people put the question after pasted
+    text.
+    """
+    prose = paragraphs(own)
+    if not prose:
+        prose = [" ".join(own.split())]
+    whole = _LEADING.sub("", " ".join(prose)) or " ".join(prose)
+    if len(whole) <= limit:
+        return whole
+    last = prose[-1]
+    if len(prose) > 1 and len(last) <= limit // 3 and last not in prose[0]:
+        return f"{cut(whole, limit - len(last) - 3)} {last}"
+    return cut(whole, limit)
+
+
+def paragraphs(own: str) -> list[str]:
+    """The prose, one line per paragraph. Fenced blocks and pasted lines are left out."""
+    found: list[str] = []
+    for block in re.split(r"\n[ \t]*\n", _FENCE.sub("\n\n", own)):
+        lines = [line.strip() for line in block.splitlines() if line.strip() and not line.lstrip().startswith(">")]
+        kept = [line for line in lines if not is_pasted(line)]
+        if kept and len(kept) * 2 >= len(lines):
+            found.append(" ".join(" ".join(kept).split()))
+        elif kept and len(kept[0].split()) >= 3:  # a sentence, followed by pasted text
+            found.append(" ".join(kept[0].split()))
+    return found
+
+
+def is_pasted(line: str) -> bool:
+    """Whether a line looks like part of a log, a listing or code."""
+    return bool(_PASTED.match(line[:300]))
+
+
+def objective(messages: Sequence[Message], limit: int) -> str:
+    """The last request in at most ``limit`` characters. A request of a few words ("push"), a correction or a request
+    during a turn is followed in brackets by the request that it belongs to. Empty without a request."""
+    last = newest_requests(messages, 2)
+    if not last:
+        return ""
+    text = headline(last[-1][1], limit)
+    if len(text) <= _PICK_CHARS and (item := _picked(messages, *last[-1])):
+        return f"{text} ({cut(item, limit - len(text) - 3)})"
+    steering = _steering(messages)
+    if len(last) == 1:
+        return text
+    during = last[-1][0].id in steering
+    correction = len(text) <= limit * 2 // 3 and _CORRECTS.match(text) is not None
+    if len(text) > _SHORT_CHARS and not (during or correction):
+        return text
+    asks = list(requests(messages))[:-1]
+    began = next((own for message, own in reversed(asks) if _stands_alone(message, own, steering)), asks[0][1])
+    text = cut(text, limit * 2 // 3)
+    return f"{text} (after: {headline(began, limit - len(text) - 10)})"
+
+
+def _stands_alone(request: Message, own: str, steering: set[str]) -> bool:
+    """Whether a request neither adds to the previous one, nor corrects it, nor answers a question."""
+    return request.id not in steering and not (_CORRECTS.match(own) or _ANSWERS.match(own))
+
+
+def _steering(messages: Iterable[Message]) -> set[str]:
+    """The ids of messages that the user sent during a turn. A request among them adds to the previous request or
+    replaces it."""
+    found: set[str] = set()
+    working = False
+    for message in messages:
+        if message.role == "user":
+            if working:
+                found.add(message.id)
+        elif message.role in ("assistant", "tool") and message.tool != "thinking":
+            working = bool(message.tool) or message.role == "tool"
+    return found
+
+
+def _picked(messages: Sequence[Message], request: Message, own: str) -> str:
+    """The item in the last answer's list that a request like "2", "let's do 5" or "B" picks, or empty."""
+    answer = ""
+    for message in messages:
+        if message is request:
+            break
+        if message.role == "assistant" and not message.tool:
+            answer = message.text[-MAX_CHARS:]
+    option = picks.picked(answer, own)
+    return option.text if option else picks.numbered(answer, own)
+
+
+def spoken(messages: Sequence[Message]) -> list[Message]:
+    """The messages from people, agents and tools, without system rows and model thoughts, and without other fields of a
+    row, which a newer client may add."""
+    return [
+        m
+        for m in messages
+        if m.role in ("user", "assistant", "tool") and m.tool != "thinking" and not m.id.endswith("#rest")
+    ]

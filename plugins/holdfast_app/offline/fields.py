@@ -1,0 +1,88 @@
+"""The payload fields that follow from a conversation's course: objective, next step, task, and whether work is open.
+
+Stated fields of open work stay until the user requests something else. A request that is finished leaves them as they
+were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from holdfast.models import HandoffFields
+from holdfast.text.openwork import is_none
+from holdfast.text.plain import cut, first_line
+from holdfast_app.authorship.ownwords import own_words
+from holdfast_app.offline.conversation import asides, asked, ending
+from holdfast_app.offline.conversation.asked import Kind
+
+if TYPE_CHECKING:
+    from holdfast.models import Message, Payload
+
+_CLIP: Final = 300
+#: Readers of the handoff cut an objective here, so its end would be lost.
+_OBJECTIVE: Final = 200
+#: Maximum length in characters of a request that means little alone, and of a reply to a question.
+_FEW: Final = 30
+_REPLY: Final = 80
+_AFTER: Final = " (after: "
+
+
+def added(draft: Payload, messages: Sequence[Message], before: Payload) -> Payload:
+    """``draft`` with these fields, named in its ``derived``. ``before`` is the state before ``messages``."""
+    was_open = bool(before.work_open)
+    said = asides.without(messages, was_open=was_open)
+    end = ending.of(said)
+    if end.why == ending.GO_ON and not was_open:  # "continue", without anything to continue
+        end = ending.Ending(open=False, next_step=ending.NONE)
+    objective = _objective(said, messages, before, end)
+    values: dict[str, Any] = {"objective": objective, "work_open": end.open}
+    if draft.next_step is None:
+        values["next_step"] = _next_step(said, end, before)
+    first = next(asked.requests(messages), None)
+    if first is not None:
+        task = asked.headline(first[1], _CLIP)
+        values["handoff"] = HandoffFields(active_task=task, branch="none", blocker="none", next_action="none")
+    return draft.evolve(**values, derived=[name for name, value in values.items() if value is not None])
+
+
+def _objective(said: Sequence[Message], messages: Sequence[Message], before: Payload, end: ending.Ending) -> str | None:
+    """The last request, in the user's own words, or the known objective if the user has requested nothing since, or if
+    it was stated and the request is finished. Without either, the next step that the conversation ends with."""
+    known, next_step = before.objective or "", end.next_step
+    if before.work_open and known and not before.derived and not end.open:
+        return known
+    if asked_last := asked.objective(said, _OBJECTIVE):
+        return _in_context(asked_last, before) if before.work_open else asked_last
+    if known or not is_none(next_step):
+        return known or cut(next_step, _OBJECTIVE)
+    texts = [own for m in messages if m.role == "user" and (own := own_words(m.text))]
+    texts += [m.text for m in messages if m.role == "assistant" and m.text.strip()]
+    return first_line(texts[0], _CLIP) if texts else None
+
+
+def _in_context(text: str, before: Payload) -> str:
+    """The last request ``text``, followed in brackets by the open work's objective if it is only a few words or the
+    reply to the agent's question. After a compaction the request that it belongs to is no longer among the messages."""
+    known = before.objective or ""
+    began = known.partition(_AFTER)[2].removesuffix(")") or known
+    few = _REPLY if (before.next_step or "").rstrip().endswith("?") else _FEW
+    if not began or _AFTER in text or text in began or len(text) > few:
+        return text
+    return f"{text}{_AFTER}{cut(began, _OBJECTIVE - len(text) - len(_AFTER) - 1)})"
+
+
+def _next_step(said: Sequence[Message], end: ending.Ending, before: Payload) -> str:
+    """The next step according to the last messages, or the step stated earlier. Without messages in ``said`` the
+    earlier step is kept, and a stated one also until the user has said something and the work goes on."""
+    known = before.next_step if before.work_open else ""
+    if before.work_open and not said:
+        return known or "not stated"
+    if not is_none(known) and not before.derived and not (end.open and _spoke(said)):
+        return known or "not stated"
+    return end.next_step or known or "not stated"
+
+
+def _spoke(said: Sequence[Message]) -> bool:
+    """Whether the user asked for something, or told the agent to go on."""
+    return any(m.role == "user" and asked.kind(m.text) in (Kind.REQUEST, Kind.ASSENT) for m in said)

@@ -1,0 +1,183 @@
+"""Sends items waiting in the outbox, and drops an item with a recorded reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC
+from typing import TYPE_CHECKING, Final
+
+from attrs import evolve, frozen
+
+from holdfast.config.layout import Surface
+from holdfast.config.serde import stamp
+from holdfast.errors import BadValue, HoldfastError, NotFound
+from holdfast.flush.notes import header
+from holdfast.fs import paths
+from holdfast.storage import block_marker
+from holdfast.text import ownlines
+from holdfast.text.lazy import log
+from holdfast.text.plain import one_line
+from holdfast_app.outbox.forge import Forge
+from holdfast_app.outbox.outbox import FILE, Item, Outbox, Send, behind, why_behind
+
+if TYPE_CHECKING:
+    from holdfast.models import Evidence, Payload, Receipt
+    from holdfast.session.services import Services
+
+logger = log(__name__)
+
+#: Time limit in seconds for waiting items at a session start.
+START_LIMIT_S: Final = 3.0
+#: Seconds that a person waits who asked for it; every call has its own limit, too.
+COMMAND_LIMIT_S: Final = 600.0
+
+
+@frozen(kw_only=True)
+class Delivery:
+    """The outcome for an item: ``evidence`` of the publication, or None while it waits; ``item`` has the reason."""
+
+    item: Item
+    evidence: Evidence | None
+
+
+class Deliveries:
+    """An open project's outbox: :attr:`holdfast.Holdfast.outbox`, and for core ``services.outbox``
+    (:class:`holdfast.flush.interfaces.delivery.Outbox`)."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._outbox = Outbox(services.state)
+
+    def items(self) -> list[Item]:
+        """The waiting items, oldest first. An item that waits for another says so. Raises: Unavailable."""
+        items = self._outbox.items()
+        return [_queued(item, items) for item in items]
+
+    def waiting(self) -> list[Item]:
+        """The waiting items as stored, oldest first. Raises: Unavailable."""
+        return self._outbox.items()
+
+    def retarget(self, old: str, new: str) -> list[Item]:
+        """Let the items for a target, or for a whole repository, go to another one; returns them.
+
+        Raises: BadValue for names that do not fit together; NotFound when nothing waits for ``old``; Unavailable.
+        """
+        old, new = old.strip(), new.strip()
+        if not new or new != one_line(new) or ("#" in old) is not ("#" in new):
+            step = "Name two repositories (owner/old owner/new), or two targets (owner/old#7 owner/new#7)."
+            raise BadValue("target", "does not fit the old one", next_step=step)
+        moved = self._outbox.retarget(old, new, now=self._services.now())
+        if not moved:
+            raise NotFound(f"Nothing waits for {old!r}.", next_step="`holdfast outbox` lists the waiting items.")
+        return moved
+
+    def send(self, *, limit_s: float = COMMAND_LIMIT_S) -> list[Delivery]:
+        """Try every waiting item, due or not. Returns the outcomes, in order. Raises: Unavailable."""
+        before = self._outbox.items()
+        senders = _senders(self._services)
+        sent = self._outbox.send(senders, now=self._services.now(), limit_s=limit_s, even_if_not_due=True)
+        proofs = {one.item.id: one.evidence for one in sent}
+        after = {item.id: item for item in self._outbox.items()}
+        return [
+            Delivery(
+                item=_explained(_queued(after.get(item.id, item), list(after.values())), senders),
+                evidence=proofs.get(item.id),
+            )
+            for item in before
+            if item.id in proofs or item.id in after
+        ]
+
+    def send_due(self, *, limit_s: float | None = None) -> int:
+        """Try the due items, by default for 3 seconds, as at a session start; returns how many items still wait.
+        Never raises, and calls no plugin when nothing is due: everything that had to be kept is already stored."""
+        services = self._services
+        try:
+            if not services.waits(FILE):
+                return 0
+            limit_s = START_LIMIT_S if limit_s is None else limit_s
+            self._outbox.send(_senders(services), now=services.now(), limit_s=limit_s)
+            return self._outbox.count()
+        except HoldfastError as error:
+            logger.warning("the outbox could not be read: %s", error.message)
+            return 1  # whatever it is: something waits there
+
+    def drop(self, item_id: str, reason: str) -> Item:
+        """Drop an item permanently, after noting the person and the reason in the daily note. Returns the item.
+
+        Raises: NotFound; BadValue for a blank reason; Refused and PluginError from the gate; Unavailable.
+        """
+        services = self._services
+        if not reason.strip():
+            raise BadValue("reason", "is blank", next_step="Give the reason for not publishing it.")
+        item = self._outbox.get(item_id)
+        at = services.now()
+        name = services.layout.name(Surface.DAILY, at.date())
+        # Not by its flush: when its session is purged, nothing may hold that id, and this block is an operator's.
+        put = f"{item.at.astimezone(services.config.tz):%Y-%m-%d %H:%M}"
+        what = f"the comment of {put} on {item.target}" if item.target else "a damaged item"
+        said = one_line(paths.rewrite(reason, services.root))
+        block = "\n".join(
+            [
+                "",
+                ownlines.line(ownlines.BLOCK, ownlines.DROPPED_TITLE, f"{at:%H:%M}"),
+                block_marker(f"drop_{item.id}"),
+                f"<!-- at={stamp(at.astimezone(UTC))} session=outbox reason=drop -->",
+                "",
+                "**Objective:** Remove unwanted items from the outbox",
+                "",
+                ownlines.line(ownlines.PART, ownlines.WHAT_CHANGED),
+                "",
+                f"- Decision: {what} is not published: {said}",
+                "",
+            ]
+        )
+        block = services.gate.admit(block, surface=Surface.DAILY, name=name)
+        services.store.append(Surface.DAILY, name, block, header(at.date()), f"drop_{item.id}")
+        self._outbox.remove(item.id)
+        return item
+
+    def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> int:
+        """Hand ``flushes`` with comments that waited to the forges again; returns the number of comments. A forge knows
+        a comment by its id, so none is published twice. A comment that an operator dropped is left alone. Raises:
+        PluginError; Corrupt; Unavailable."""
+        services = self._services
+        forges = services.dispatch.offering(Forge)
+        put_back = 0
+        for receipt, payload in flushes:
+            targets = {e.target for e in receipt.evidence if e.pending and not e.pointer}
+            ids = {forge.item_id(receipt.flush_id, target) for forge in forges.values() for target in targets}
+            known = {item.id for item in self._outbox.items()}
+            if targets and not ids <= known and not any(_is_dropped(services, one) for one in ids):
+                services.dispatch.on_flush(payload, receipt)
+                put_back += len(ids - known)
+        return put_back
+
+
+def _senders(services: Services) -> dict[str, Send]:
+    return {name: forge.send for name, forge in services.dispatch.offering(Forge).items()}
+
+
+def _queued(item: Item, items: list[Item]) -> Item:
+    """Set an item's reason if it waits for another."""
+    first = behind(item, items)
+    if first is None:
+        return item
+    error, next_step = why_behind(first)
+    return evolve(item, error=error, next_step=next_step)
+
+
+def _explained(item: Item, senders: Mapping[str, Send]) -> Item:
+    """Give an item that no plugin can send its error."""
+    if item.is_damaged or item.plugin in senders:
+        return item
+    return evolve(
+        item,
+        error=f"The plugin {item.plugin!r} is not working.",
+        next_step=f"Enable it with a `[plugins.{item.plugin}]` table; `holdfast plugins` shows its status.",
+    )
+
+
+def _is_dropped(services: Services, item_id: str) -> bool:
+    marker = block_marker(f"drop_{item_id}")
+    names = (name for name in services.store.names() if services.layout.surface_of(name) is Surface.DAILY)
+    return any(marker in document.text for document in map(services.store.read, names) if document)

@@ -1,0 +1,162 @@
+"""The forge plugin interface (an issue tracker where people work), in addition to its hooks.
+
+A plugin whose object is a :class:`Forge` needs no other entry point. Its ``on_flush`` passes the posts to
+:meth:`Forge.publish`, which keeps them in the outbox (:mod:`holdfast_app.outbox.outbox`) until
+:meth:`Forge.send` has read them back. Core calls :meth:`Forge.send` again for waiting items. The morning report
+calls :meth:`Forge.activity`. A plugin that is complete except for the server::
+
+    class Tracker(Forge):
+        @hookimpl
+        def on_flush(self, payload, receipt):
+            return self.publish([Post(m.target, m.summary) for m in payload.state_mutations or ()], receipt)
+
+        def send(self, item):
+            comment = self.server.comment_of(item.id) or self.server.add_comment(item.target, item.body, item.id)
+            return Evidence(target=item.target, pointer=comment.url, published=item.body, read_back=comment.body)
+
+        def activity(self, since, until):
+            return [Activity("comment", c.target, c.url, c.body, c.at) for c in self.server.comments(since, until)]
+
+Every process that opens a project imports this, so it imports neither attrs nor a network library.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from holdfast.models import Evidence, Receipt
+    from holdfast.plugin.discovery import PluginContext
+    from holdfast_app.outbox.outbox import Item
+
+#: Maximum wait of a flush for a forge, in seconds. Items not published by then wait in the outbox.
+FLUSH_LIMIT_S: Final = 10.0
+
+
+class Post(NamedTuple):
+    """A flush's content for one target."""
+
+    target: str
+    body: str
+
+
+class Activity(NamedTuple):
+    """One event on a forge: ``kind`` is issue, pull, comment, review, release or repository; ``pointer`` is its URL;
+    ``text`` is one line; ``at`` is aware. ``waits`` is ``operator`` for an event that asks the operator for something,
+    ``blocked`` for an event that blocks its target. ``own`` marks a comment that holdfast published for a flush."""
+
+    kind: str
+    target: str
+    pointer: str
+    text: str
+    at: datetime
+    author: str = ""
+    waits: str = ""
+    own: bool = False
+
+
+class Forge(ABC):
+    """A forge that a plugin publishes to. ``name`` is the plugin's."""
+
+    #: What people call it.
+    title: ClassVar[str] = "the forge"
+
+    def __init__(self, context: PluginContext) -> None:
+        self.name = context.name
+        self._state = context.state
+
+    @abstractmethod
+    def send(self, item: Item) -> Evidence:
+        """Publish ``item`` once. An item that is already there, found by its id, is only read back.
+
+        Raises: Unavailable when nothing can be published there now (the others wait, too); any other HoldfastError
+        when this item needs a person.
+        """
+
+    @abstractmethod
+    def activity(self, since: datetime, until: datetime) -> Sequence[Activity]:
+        """What happened from ``since`` to ``until``, oldest first. Raises: HoldfastError."""
+
+    def states(self, targets: Sequence[str]) -> Mapping[str, str]:
+        """The present state of each target that is work on this forge: open, closed or merged. The morning report
+        compares it with claims. By default nothing is known. Raises: HoldfastError."""
+        return {}
+
+    def check(self) -> str:
+        """Check whether it can be used now, for ``holdfast doctor``; a result line, empty when nothing was checked.
+        Raises: HoldfastError."""
+        return ""
+
+    def item_id(self, flush: str, target: str) -> str:
+        """The id for a post by the flush ``flush`` on ``target``, 32 hex digits that are the same at every try."""
+        import hashlib
+
+        return hashlib.sha256(f"{self.name}\n{flush}\n{target}".encode()).hexdigest()[:32]
+
+    def publish(self, posts: Sequence[Post], receipt: Receipt) -> list[Evidence]:
+        """Publish a flush's changes, as far as possible now. Returns each target's evidence, in order. Posts on
+        one target become one, a blank line between them.
+
+        All of it is in the outbox before the first is sent. What cannot be sent now stays there: its evidence counts
+        as pending, with the reason. Without posts no request is sent. Raises: Unavailable when the outbox cannot be
+        written, because then the flush must fail.
+        """
+        if not posts:
+            return []
+        import time
+
+        from holdfast.models import Evidence
+        from holdfast_app.outbox.outbox import Item, Outbox, behind, why_behind
+
+        bodies: dict[str, list[str]] = {}
+        for post in posts:
+            bodies.setdefault(post.target, []).append(post.body)
+        posts = [Post(target, "\n\n".join(said)) for target, said in bodies.items()]
+        outbox = Outbox(self._state)
+        ids = [self.item_id(receipt.flush_id, post.target) for post in posts]
+        outbox.put(
+            Item(
+                id=item_id,
+                plugin=self.name,
+                flush=receipt.flush_id,
+                target=post.target,
+                body=post.body,
+                at=receipt.at,
+                due=receipt.at,
+            )
+            for item_id, post in zip(ids, posts, strict=True)
+        )
+        ends = time.monotonic() + FLUSH_LIMIT_S
+        sent = outbox.send({self.name: self.send}, now=receipt.at, limit_s=FLUSH_LIMIT_S, even_if_not_due=True)
+        untried = "Not tried yet, because earlier items failed."
+        if time.monotonic() >= ends:
+            untried = f"{self.title} had not answered after {FLUSH_LIMIT_S:g} s."
+        proofs = {one.item.id: one.evidence for one in sent}
+        waiting = {item.id: item for item in outbox.items()}
+        evidence = []
+        for item_id, post in zip(ids, posts, strict=True):
+            if item_id in proofs:
+                evidence.append(proofs[item_id])
+                continue
+            if item_id in waiting:
+                item = waiting[item_id]
+                first = behind(item, waiting.values())
+                note = " ".join(why_behind(first) if first else (item.error, item.next_step)).strip() or untried
+            else:
+                note = "Another process of this project has published it meanwhile."
+            pending = int(item_id in waiting)
+            evidence.append(
+                Evidence(target=post.target, pointer="", published="", read_back="", pending=pending, note=note)
+            )
+        return evidence
+
+
+def waiting(state: str) -> list[Item]:
+    """The items waiting to be published, oldest first. ``state`` is the private folder. Raises: Unavailable."""
+    from holdfast_app.outbox.outbox import Outbox
+
+    return Outbox(state).items()

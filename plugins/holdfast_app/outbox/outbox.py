@@ -1,0 +1,280 @@
+"""The queue of items to publish: ``state/outbox.jsonl``, in order, durable, one checksummed line per item.
+
+An item is on the disk before it is sent for the first time and goes when the forge has shown it again. So nothing is
+lost whenever a process dies; and since its id is made before the first try, and a forge looks for the id first, nothing
+is published twice. Only one process sends at a time, and on one target nothing overtakes what came before it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from attrs import evolve, frozen
+
+from holdfast.errors import HoldfastError, NotFound, TryLater, Unavailable
+from holdfast.fs import durable, private
+from holdfast.models.value import Value
+from holdfast.text.lazy import log
+from holdfast_app.data_loss.waiting_list import Row, WaitingList
+
+if TYPE_CHECKING:
+    from holdfast.models import Evidence
+
+logger = log(__name__)
+
+FILE: Final = private.OUTBOX
+_FIRST_PAUSE: Final = timedelta(minutes=1)
+_LONGEST_PAUSE: Final = timedelta(hours=1)
+_LONGEST_ASKED_S: Final = 86400.0  # the longest delay that a forge may request
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DAMAGED: Final = "damaged-"
+#: Number of failed items after which a plugin's other items are not tried, because an invalid token
+#: must not be sent to a server hundreds of times.
+_ENOUGH: Final = 3
+#: Minimum characters of an id's prefix.
+_PREFIX: Final = 6
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Item(Value):
+    """An item to publish (``body`` on ``target``) by the named plugin, for the flush ``flush``.
+
+    ``id`` is created before the first try, ``at`` is when it was queued, ``due`` when to try next.
+    ``attempts`` counts tries. ``error`` and ``next_step`` describe the last failure.
+    """
+
+    id: str
+    plugin: str
+    flush: str
+    target: str
+    body: str
+    at: datetime
+    due: datetime
+    attempts: int = 0
+    error: str = ""
+    next_step: str = ""
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether it represents a line that is no longer readable."""
+        return self.id.startswith(_DAMAGED)
+
+
+class Sent(NamedTuple):
+    """A published item, and the proof."""
+
+    item: Item
+    evidence: Evidence
+
+
+#: Publishes an item once and reads it back. Raises: Unavailable when nothing can be published there now; any other
+#: HoldfastError when a person has to do something about this item.
+Send = Callable[[Item], "Evidence"]
+
+
+class Outbox:
+    """One project's outbox. All methods but :meth:`send` may raise Unavailable."""
+
+    def __init__(self, state: str) -> None:
+        self._state = state
+        self._path = os.path.join(state, FILE)
+        self._list = WaitingList(self._path, Item, what="An item of the outbox", damaged=_damaged)
+
+    def put(self, items: Iterable[Item]) -> None:
+        """Append ``items``, durable on return. An item whose id exists already is not added again."""
+        new = [self._list.row(item) for item in items]
+
+        def change(rows: list[Row[Item]]) -> list[Row[Item]]:
+            known = {row.item.id for row in rows}
+            return [*rows, *(row for row in new if row.item.id not in known)]
+
+        self._list.change(change)
+
+    def items(self) -> list[Item]:
+        """The waiting items, in order. An unreadable line is an item without plugin and target, never omitted."""
+        return [row.item for row in self._list.rows()]
+
+    def get(self, item_id: str) -> Item:
+        """The item with that id, or the only id with this prefix of six characters or more. Raises: NotFound."""
+        found = [item for item in self.items() if item.id.startswith(item_id)]
+        if len(found) == 1 and (len(item_id) >= _PREFIX or found[0].id == item_id):
+            return found[0]
+        which = "Several items have ids that begin with" if len(found) > 1 else "No waiting item has the id"
+        raise NotFound(f"{which} {item_id!r}.", next_step="`holdfast outbox` lists the waiting items.")
+
+    def count(self) -> int:
+        """The number of waiting items."""
+        return self._list.count()
+
+    def remove(self, item_id: str) -> None:
+        """Remove an item durably. A missing item is not an error."""
+        self._list.change(lambda rows: [row for row in rows if row.item.id != item_id])
+
+    def retarget(self, old: str, new: str, *, now: datetime) -> list[Item]:
+        """Let items for ``old`` go to ``new`` and be due at once; returns them. Both name one target
+        (``owner/repo#7``), or both a repository, and then its numbers stay. Ids and bodies stay, so nothing is
+        published twice."""
+        moved: list[Item] = []
+
+        def one(row: Row[Item]) -> Row[Item]:
+            target = _moved(row.item.target, old, new)
+            if not target:
+                return row
+            moved.append(evolve(row.item, target=target, due=now.astimezone(UTC), error="", next_step=""))
+            return self._list.row(moved[-1])
+
+        self._list.change(lambda rows: [one(row) for row in rows])
+        return moved
+
+    def send(
+        self, senders: Mapping[str, Send], *, now: datetime, limit_s: float, even_if_not_due: bool = False
+    ) -> list[Sent]:
+        """Try the due items in order, for ``limit_s`` seconds at most; returns the published ones. Never raises.
+
+        A failed item is retried after a minute, then after twice as long each time, up to an hour, and is
+        never given up. A call still running after ``limit_s`` continues alone. No other process sends until it
+        ends, and the item it publishes leaves the outbox all the same.
+        """
+        if not os.path.exists(self._path):
+            return []
+        work = _Work(self, dict(senders), now.astimezone(UTC), time.monotonic() + limit_s, even_if_not_due)
+        thread = threading.Thread(target=work.run, name="holdfast-outbox", daemon=True)
+        thread.start()
+        thread.join(limit_s)
+        if thread.is_alive():
+            logger.warning("the outbox items could not be sent in %g s", limit_s)
+        return list(work.sent)
+
+    def failed(self, item: Item, error: HoldfastError, *, now: datetime) -> None:
+        """Record a failed try. When the plugin can publish nothing now, its other items wait as long."""
+        pause = min(_FIRST_PAUSE * 2 ** min(item.attempts, 16), _LONGEST_PAUSE)
+        if isinstance(error, TryLater):
+            pause = max(pause, timedelta(seconds=min(error.after_s, _LONGEST_ASKED_S)))
+        due = now + pause
+
+        def one(row: Row[Item]) -> Row[Item]:
+            if row.item.id == item.id:
+                tried = evolve(row.item, attempts=row.item.attempts + 1, due=due)
+                return self._list.row(evolve(tried, error=error.message, next_step=error.next_step))
+            if isinstance(error, Unavailable) and row.item.plugin == item.plugin:
+                return self._list.row(evolve(row.item, due=max(row.item.due, due)))
+            return row
+
+        self._list.change(lambda rows: [one(row) for row in rows])
+
+    def sending(self, *, timeout_s: float) -> durable.Lock:
+        """The sending lock. Raises: Unavailable when another process still sends after ``timeout_s``."""
+        private.make(self._state)
+        return durable.lock(os.path.join(self._state, "outbox-sending.lock"), timeout_s=timeout_s)
+
+
+class _Work:
+    """One pass through the outbox. It may continue in its thread after the caller stops waiting."""
+
+    def __init__(
+        self, outbox: Outbox, senders: dict[str, Send], now: datetime, ends: float, even_if_not_due: bool
+    ) -> None:
+        self.sent: list[Sent] = []
+        self._outbox = outbox
+        self._senders = senders
+        self._now = now
+        self._ends = ends
+        self._even_if_not_due = even_if_not_due
+
+    def run(self) -> None:
+        try:
+            with self._outbox.sending(timeout_s=max(0.0, self._ends - time.monotonic())):
+                self._all()
+        except HoldfastError as error:
+            logger.warning("the outbox could not be processed: %s", error.message)
+
+    def _all(self) -> None:
+        held: set[tuple[str, str]] = set()  # targets on which something earlier still waits
+        down: set[str] = set()
+        failures: Counter[str] = Counter()
+        for item in self._outbox.items():
+            lane = (item.plugin, item.target)
+            ready = self._even_if_not_due or item.due <= self._now
+            if not ready or lane in held or item.plugin in down or item.plugin not in self._senders:
+                held.add(lane)
+                continue
+            if time.monotonic() >= self._ends:
+                return
+            try:
+                item = self._outbox.get(item.id)
+            except NotFound:  # another process dropped or purged it a moment ago
+                continue
+            error = self._one(item)
+            if error is not None:
+                self._outbox.failed(item, error, now=self._now)
+                held.add(lane)
+                failures[item.plugin] += 1
+                if isinstance(error, Unavailable) or failures[item.plugin] >= _ENOUGH:
+                    down.add(item.plugin)
+
+    def _one(self, item: Item) -> HoldfastError | None:
+        """Send one item; its failure, or None."""
+        try:
+            evidence = self._senders[item.plugin](item)
+        except HoldfastError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 - a plugin's fault must not keep others from being sent
+            return HoldfastError(
+                f"The plugin {item.plugin!r} failed: {type(error).__name__}.", next_step="Report it to its author."
+            )
+        if evidence.published.strip() != evidence.read_back.strip():
+            return HoldfastError(
+                f"The content published at {evidence.pointer} reads back differently.",
+                next_step="Look at it there; `holdfast outbox drop` leaves it as it is.",
+            )
+        self._outbox.remove(item.id)
+        self.sent.append(Sent(item, evidence))
+        return None
+
+
+def behind(item: Item, items: Iterable[Item]) -> Item | None:
+    """The first of ``items`` (in order) that must be published on the same target before ``item``; None if there is
+    none."""
+    for other in items:
+        if other.id == item.id:
+            return None
+        if (other.plugin, other.target) == (item.plugin, item.target):
+            return other
+    return None
+
+
+def why_behind(first: Item) -> tuple[str, str]:
+    """The reason and next step for an item that waits for ``first``."""
+    reason = f" {first.error}" if first.error else ""
+    step = first.next_step or "`holdfast outbox send` tries both now."
+    return f"It waits for an earlier item on the same target, {first.id[:16]}.{reason}", step
+
+
+def _moved(target: str, old: str, new: str) -> str:
+    """The new target of an item, empty when the move does not concern it."""
+    if target.casefold() == old.casefold():
+        return new
+    rest = target[len(old) :]
+    concerns = "#" not in old and target[: len(old)].casefold() == old.casefold() and rest[:1] in ("#", "!")
+    return new + rest if concerns else ""
+
+
+def _damaged(line: bytes) -> Item:
+    return Item(
+        id=f"{_DAMAGED}{zlib.crc32(line.rstrip()):08x}",
+        plugin="",
+        flush="",
+        target="",
+        body="",
+        at=_EPOCH,
+        due=_EPOCH,
+        error=f"A line of {FILE} is damaged.",
+        next_step="The daily summary lists the changes: publish them manually, then drop this with a reason.",
+    )

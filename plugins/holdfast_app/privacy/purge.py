@@ -1,0 +1,252 @@
+"""Forgetting on request: remove, prove the removal, and leave a tombstone that reveals nothing about the content.
+
+Calling it again with the same arguments completes an interrupted purge. No file ever names the purged content: the
+note of an unfinished purge and the tombstone identify it by a keyed digest only.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Mapping
+from datetime import UTC, date
+from hashlib import blake2s
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field, frozen
+
+from holdfast.config.serde import stamp
+from holdfast.errors import BadValue, HoldfastError
+from holdfast.fs import durable, gitrun, private, safeopen
+from holdfast.journal import journal
+from holdfast.text import untrusted
+from holdfast_app.privacy.selectors import Before, BySession, BySubject, Everything
+from holdfast_app.privacy.sweep import TOMBSTONE_KEY, TOMBSTONES, UNFINISHED, Walk, carry_out
+from holdfast_app.privacy.text_search import fold
+from holdfast_app.privacy.transforms import Changed, Edit, Left, counted
+
+if TYPE_CHECKING:
+    from holdfast.session.services import Services
+
+logger = logging.getLogger(__name__)
+
+#: Maximum time to count the commits that hold documents, in seconds.
+_GIT_S = 10.0
+KINDS = ("subject", "session", "before", "all")
+
+
+@frozen(kw_only=True)
+class What:
+    """The data to forget, which is either a string, a session id, a day (older data goes), or everything."""
+
+    subject: str | None = field(default=None, repr=False)
+    session: str | None = None
+    before: date | None = None
+    everything: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        given = [self.subject is not None, self.session is not None, self.before is not None, self.everything]
+        if sum(given) != 1:
+            raise BadValue(
+                "purge",
+                "takes exactly one of subject, session, before and everything",
+                next_step="Name the data to forget.",
+            )
+        for name, value in (("subject", self.subject), ("session", self.session)):
+            if value is not None and not isinstance(value, str):
+                raise BadValue(name, f"must be a str, not {type(value).__name__}", next_step="Give a string.")
+        if self.before is not None and not isinstance(self.before, date):
+            raise BadValue("before", f"must be a date, not {type(self.before).__name__}", next_step="Give a date.")
+
+    @property
+    def kind(self) -> str:
+        """A member of :data:`KINDS`."""
+        given = (self.subject is not None, self.session is not None, self.before is not None, True)
+        return next(kind for kind, is_it in zip(KINDS, given, strict=True) if is_it)
+
+    def edit(self, services: Services) -> Edit:
+        """The edit that removes this data from stored text. Raises: BadValue."""
+        if self.subject is not None:
+            return BySubject(self.subject)
+        if self.session is not None:
+            return BySession(self.session)
+        if self.before is not None:
+            return Before(self.before, services.layout, services.config.tz)
+        return Everything()
+
+    def digest(self, key: bytes) -> str:
+        """A keyed digest that identifies a repeated purge and reveals nothing else."""
+        value = fold(self.subject) if self.subject is not None else self.session or self.before or ""
+        return blake2s(f"{self.kind}\n{value}".encode("utf-8", "replace"), key=key, digest_size=16).hexdigest()
+
+
+@frozen(kw_only=True)
+class PurgeReport:
+    """Data removed by a purge or, with ``dry_run``, to be removed.
+
+    ``left`` lists holdfast's own places that still hold the data, and why. ``elsewhere`` lists places that holdfast
+    cannot change and a user must clear: comments on a forge, third-party files. ``files`` and ``size`` (in bytes)
+    measure the last search. ``resumed`` is true when this completed an interrupted purge. ``unfinished`` lists when
+    other interrupted purges began.
+    """
+
+    kind: str
+    dry_run: bool
+    changed: tuple[Changed, ...] = field(converter=tuple[Changed, ...])
+    left: tuple[Left, ...] = ()
+    elsewhere: tuple[str, ...] = ()
+    files: int = 0
+    size: int = 0
+    resumed: bool = False
+    unfinished: tuple[str, ...] = ()
+
+    @property
+    def clean(self) -> bool:
+        """Whether no place that holdfast owns still holds the data."""
+        return not self.left
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Kind of place -> number of items removed or changed there."""
+        return counted(self.changed)
+
+
+def purge(services: Services, what: What, *, dry_run: bool = False) -> PurgeReport:
+    """Remove ``what`` from every place and verify the removal. See docs/retention.md.
+
+    A place that cannot be edited is reported, and the other places are still edited. Raises: BadValue; Unavailable
+    when the purge's note cannot be written, or another purge is running.
+    """
+    if dry_run:
+        return _planned(services, what)
+    what.edit(services)  # validates before anything is removed
+    private.make(services.state)
+    with durable.lock(services.private("purge.lock"), timeout_s=0.2):
+        register = _Register(services)
+        digest = what.digest(register.key)
+        resumed = register.begin(digest, what.kind)
+        report = _done(services, what, resumed=resumed, others=() if what.everything else register.others(digest))
+        register.bury(digest, what.kind, report)
+    return report
+
+
+def _planned(services: Services, what: What) -> PurgeReport:
+    walk = Walk(services=services, edit=what.edit(services), dry_run=True)
+    walk.run()
+    return PurgeReport(
+        kind=what.kind,
+        dry_run=True,
+        changed=walk.changed,
+        left=tuple(walk.left),
+        elsewhere=(*published(services, walk.edit), *walk.foreign, *git_history(services)),
+    )
+
+
+def _done(services: Services, what: What, *, resumed: bool, others: tuple[str, ...]) -> PurgeReport:
+    edit = what.edit(services)
+    pointers = published(services, edit)  # read before the receipts that name them are removed
+    outcome = carry_out(services, edit)
+    return PurgeReport(
+        kind=what.kind,
+        dry_run=False,
+        changed=outcome.changed,
+        left=outcome.left,
+        elsewhere=(*pointers, *outcome.foreign, *git_history(services)),
+        files=outcome.files,
+        size=outcome.size,
+        resumed=resumed,
+        unfinished=others,
+    )
+
+
+def git_history(services: Services) -> tuple[str, ...]:
+    """A sentence with the commands when git has earlier versions of the stored documents, which no purge can change."""
+    folder = services.config.storage.path
+    counted = gitrun.run(services.root, "rev-list", "--all", "--count", "--", folder, timeout_s=_GIT_S)
+    number = int(counted or 0)
+    if not number:
+        return ()
+    commits = "1 commit" if number == 1 else f"{number:,} commits"
+    sentence = (
+        f"git history: {commits} of {folder} may hold it. Commit this purge, look with `git log --all -p -S TEXT --"
+        f" {folder}`, and rewrite with `git filter-repo --replace-text FILE` or `git filter-repo --path {folder}"
+        " --invert-paths`. Then push with --force; other clones keep their copies."
+    )
+    return (sentence,)
+
+
+def published(services: Services, edit: Edit) -> tuple[str, ...]:
+    """Published items affected by the edit, from flush receipts. Only a user can delete them."""
+    edit.begin(services)
+    found: list[str] = []
+    for path in journal.session_files(services.state):
+        session_id = journal.session_id_of(path) or ""
+        try:
+            for entry in journal.Journal(services.state, session_id).entries():
+                evidence = (entry.record.get("receipt") or {}).get("evidence") or ()
+                if evidence and (edit.session(session_id, None) or edit.record(entry.record) != entry.record):
+                    # Items queued then may have been published since. Their address is unknown, but not their target.
+                    found += [
+                        item["pointer"] or item["target"] for item in evidence if item["pointer"] or item["pending"]
+                    ]
+        except HoldfastError:
+            continue  # the walk reports it
+    return tuple(dict.fromkeys(found))
+
+
+def bury(services: Services, kind: str, counts: Mapping[str, object]) -> None:
+    """Leave a tombstone with the time, the kind and the counts. Raises: Unavailable."""
+    stone = {"at": stamp(services.clock().astimezone(UTC)), "kind": kind, **counts}
+    durable.append(services.private(TOMBSTONES), json.dumps(stone).encode("utf-8") + b"\n")
+    logger.info("a tombstone was set for a purge or scrub by %s", kind)
+
+
+@define
+class _Register:
+    """The record of purges, without the purged content."""
+
+    _services: Services
+    key: bytes = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        path = self._services.private(TOMBSTONE_KEY)
+        self.key = (private.read(path) or b"")[:32]
+        if len(self.key) != 32:
+            self.key = os.urandom(32)
+            durable.replace(path, self.key)
+
+    def begin(self, digest: str, kind: str) -> bool:
+        """Record that this purge has begun. Returns whether it was already begun and interrupted."""
+        begun = self._read()
+        if digest in begun:
+            return True
+        self._write({**begun, digest: {"kind": kind, "at": stamp(self._services.clock().astimezone(UTC))}})
+        return False
+
+    def others(self, digest: str) -> tuple[str, ...]:
+        """Other interrupted purges: kind and start time."""
+        rows = (row for key, row in self._read().items() if key != digest)
+        return tuple(f"{row.get('kind')} of {row.get('at')}" for row in rows)
+
+    def bury(self, digest: str, kind: str, report: PurgeReport) -> None:
+        """Set the tombstone. A purge that left something stays unfinished."""
+        counts = {"changed": report.counts, "files_searched": report.files, "bytes_searched": report.size}
+        bury(self._services, kind, {"digest": digest, **counts, "left": len(report.left)})
+        if report.clean:
+            self._write({} if kind == "all" else {k: v for k, v in self._read().items() if k != digest})
+
+    def _read(self) -> dict[str, dict[str, Any]]:
+        try:
+            with safeopen.reader(self._services.private(UNFINISHED)) as file:
+                table = untrusted.from_json(file.read())
+        except (OSError, ValueError):
+            return {}
+        return {k: v for k, v in table.items() if isinstance(v, dict)} if isinstance(table, dict) else {}
+
+    def _write(self, table: Mapping[str, object]) -> None:
+        path = self._services.private(UNFINISHED)
+        if table:
+            durable.replace(path, json.dumps(table).encode("utf-8"))
+        else:
+            durable.remove(path)

@@ -1,0 +1,250 @@
+"""Removing data past its ``[retention]`` limit, unless it is still needed.
+
+Never removed: journals with unflushed turns or whose session is UNSAFE or has not ended, today's documents, a
+document that open work in the handoff points to, and the proof for the last flush of any session still in progress.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field, frozen
+
+from holdfast import Session
+from holdfast.config.layout import Surface
+from holdfast.config.serde import moment
+from holdfast.errors import HoldfastError, NotFound
+from holdfast.flush import handoff
+from holdfast.fs import durable, private
+from holdfast.journal import journal
+from holdfast.journal.journal import Journal, file_stem
+from holdfast.journal.safety import State
+from holdfast.plugin import progress
+from holdfast_app.data_loss.losses import note_forgotten
+from holdfast_app.privacy import text_search
+from holdfast_app.privacy.selectors import day_of
+from holdfast_app.privacy.sweep import Walk, forget_derived, last_said
+from holdfast_app.privacy.transforms import Changed, Edit, Left, is_temporary
+from holdfast_app.sessions import archive, rewriting
+
+if TYPE_CHECKING:
+    from holdfast.session.services import Services
+
+logger = logging.getLogger(__name__)
+
+DATED = (Surface.DAILY, Surface.DIARY, Surface.TRAIL, Surface.REPORT, Surface.HEARTBEAT, Surface.BRIEFING)
+#: A temporary file younger than this may belong to a write in progress.
+TEMPORARY_DAYS = 1
+BACKUPS = ("backups", "dreams")  # backup folders in the private folder
+_WAIT_S = 0.2
+
+
+@frozen(kw_only=True)
+class RetentionReport:
+    """The removed items or, with ``dry_run``, those to remove. ``kept`` lists expired items still needed, and why."""
+
+    dry_run: bool
+    removed: tuple[Changed, ...] = field(converter=tuple[Changed, ...])
+    kept: tuple[Left, ...] = ()
+    failed: tuple[Left, ...] = ()
+
+
+def retention(services: Services, *, dry_run: bool = False) -> RetentionReport:
+    """See :meth:`holdfast_app.project.Holdfast.retention`. A place that fails is reported, and the others are still
+    cleaned.
+    Raises: Unavailable when a purge or another retention run is in progress."""
+    job = _Job(services=services, dry_run=dry_run)
+    if dry_run or not os.path.isdir(services.state):
+        job.run()
+    else:
+        private.make(services.state)
+        with durable.lock(services.private("purge.lock"), timeout_s=_WAIT_S):
+            job.run()
+    logger.info("retention removed %d items", sum(one.count for one in job.removed))
+    return RetentionReport(
+        dry_run=dry_run, removed=job.removed, kept=tuple(job.kept), failed=tuple(dict.fromkeys(job.failed))
+    )
+
+
+@define(kw_only=True)
+class _Job:
+    services: Services
+    dry_run: bool
+    removed: list[Changed] = field(factory=list)
+    kept: list[Left] = field(factory=list)
+    failed: list[Left] = field(factory=list)
+    needed: dict[str, str] = field(factory=dict)  # documents to keep, and why
+    pointers: dict[str, str] = field(factory=dict)  # documents named by each session's open work
+
+    def run(self) -> None:
+        rules = self.services.config.retention
+        for path in progress.each(list(journal.session_files(self.services.state)), "Checking journals"):
+            self._guarded(path, self._session, path, rules.journal)
+        if any(getattr(rules, surface) for surface in DATED) and self._guarded("the handoff", self._look_at_handoff):
+            for name in progress.each(self.services.store.names(), "Checking documents"):
+                surface = self.services.layout.surface_of(name)
+                if surface in DATED and (days := getattr(rules, surface)):
+                    self._guarded(name, self._document, surface, name, days)
+        for path in progress.each(list(text_search.files(self.services.state)), "Checking private files"):
+            self._guarded(path, self._private, path)
+        for path in self._temporary():
+            if self._is_old(path, TEMPORARY_DAYS):
+                self._guarded(path, self._remove, path)
+        if self.removed and not self.dry_run:
+            self._guarded(private.DERIVED, forget_derived, self.services.state)
+
+    def _guarded(self, name: str, step: Callable[..., object], *args: Any) -> bool:
+        try:
+            step(*args)
+        except HoldfastError as error:
+            self.failed.append(Left(name=self._shown(name), why=error.message, next_step=error.next_step))
+            return False
+        return True
+
+    def _shown(self, path: str) -> str:
+        return os.path.relpath(path, self.services.root).replace(os.sep, "/") if os.path.isabs(path) else path
+
+    # --- journals
+
+    def _session(self, path: str, days: int) -> None:
+        session_id = journal.session_id_of(path)
+        if session_id is None or Journal(self.services.state, session_id).path != path:
+            return  # damaged: `holdfast doctor` reports it
+        session = Session(self.services, session_id)
+        reason = _why_needed(session)
+        if reason and session.last_receipt is not None:
+            for written in session.last_receipt.written:
+                self.needed.setdefault(written.name, f"session {session_id} {reason}, and this proves its last flush")
+        last = last_said(session.journal)
+        if not days or last is None or self.services.clock() - last <= timedelta(days=days):
+            return
+        if reason:
+            self.kept.append(Left(name=self._shown(path), why=f"session {session_id} {reason}"))
+            return
+        archived = self.services.config.retention.turns == "forever"
+        if not self.dry_run:
+            lock = os.path.join(session.journal.folder, f"{file_stem(session_id)}.flush.lock")
+            with durable.lock(lock, timeout_s=_WAIT_S):
+                session.catch_up()
+                if _why_needed(session):
+                    return  # another process just resumed the session
+                if archived:
+                    said = (entry.record for entry in session.journal.of_kinds("message"))
+                    archive.add(self.services.state, session_id, said, last)
+                rewriting.erase(session.journal)
+                durable.retire(lock)
+        self._note("archived journals" if archived else "journals", path)
+
+    # --- documents
+
+    def _look_at_handoff(self) -> None:
+        """Raises: Corrupt. Then no document is removed, since the needed ones are unknown."""
+        services = self.services
+        document = services.store.read(services.layout.name(Surface.HANDOFF))
+        for work in handoff.parse(document.text) if document else ():
+            if work.is_open:
+                named = (
+                    work.note,
+                    work.next_action,
+                    work.blocker,
+                    *work.artifacts,
+                    *work.facts,
+                    *work.follow_ups,
+                    *work.needs_operator,
+                )
+                self.pointers[work.session] = "\n".join(named)
+
+    def _document(self, surface: Surface, name: str, days: int) -> None:
+        services = self.services
+        day = day_of(services.layout, surface, name)
+        today = services.now().date()
+        if day is None or day >= today or (today - day).days <= days:
+            return
+        why = self.needed.get(name, "")
+        for session_id, named in self.pointers.items():
+            if name in named:
+                why = f"open work of session {session_id} points to it"
+        if why:
+            self.kept.append(Left(name=name, why=why))
+            return
+        if not self.dry_run:
+            note_forgotten(services, name)
+            try:
+                services.store.delete(name)
+            except NotFound:
+                return
+        self._note("documents", name)
+
+    # --- private files
+
+    def _private(self, path: str) -> None:
+        rules = self.services.config.retention
+        inside = os.path.relpath(path, self.services.state).split(os.sep)
+        if ".damaged-" in inside[-1]:
+            if rules.damaged and self._is_old(path, rules.damaged):
+                self._remove(path)
+        elif inside[0] in BACKUPS and len(inside) > 1:
+            if rules.backup and self._is_old(path, rules.backup):
+                self._remove(path)
+        elif rules.log and len(inside) == 1 and path.endswith(".jsonl") and inside[0] not in _LASTING:
+            self._trim(path, rules.log)
+
+    def _trim(self, path: str, days: int) -> None:
+        before = self.services.clock() - timedelta(days=days)
+        walk = Walk(services=self.services, edit=_OldRows(before), dry_run=self.dry_run)
+        walk.file(path)
+        self.removed += [
+            Changed(kind="log lines", name=one.name, count=one.count, removed=True) for one in walk.changed
+        ]
+
+    def _temporary(self) -> Iterator[str]:
+        folder = os.path.normpath(os.path.join(self.services.root, self.services.config.storage.path))
+        folders = [self.services.state]
+        prefixes = self.services.layout.prefixes()
+        folders += [folder] if prefixes == [""] else [os.path.join(folder, prefix) for prefix in prefixes]
+        yield from dict.fromkeys(path for one in folders for path in text_search.files(one) if is_temporary(path))
+
+    def _is_old(self, path: str, days: int) -> bool:
+        try:
+            written = datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise durable.unavailable(error, path, "check") from error
+        return self.services.clock() - written > timedelta(days=days)
+
+    def _remove(self, path: str) -> None:
+        if not self.dry_run:
+            durable.remove(path)
+        self._note("private files", path)
+
+    def _note(self, kind: str, path: str) -> None:
+        self.removed.append(Changed(kind=kind, name=self._shown(path), removed=True))
+
+
+#: Proof of a purge and queued work never expire.
+_LASTING = frozenset({"tombstones.jsonl", "extract.jsonl", "outbox.jsonl", "spool.jsonl"})
+
+
+class _OldRows(Edit):
+    def __init__(self, before: datetime) -> None:
+        self._before = before
+
+    def row(self, row: dict[str, Any]) -> dict[str, Any] | None:
+        try:
+            return None if moment(row["at"]) < self._before else row
+        except (KeyError, TypeError, ValueError):
+            return row
+
+
+def _why_needed(session: Session) -> str:
+    """Why a session's journal must be kept, or an empty string."""
+    if session.state is State.UNSAFE:
+        return "is UNSAFE"
+    if session.unflushed:
+        return "has unflushed turns"
+    return "" if session.ended else "has not ended"

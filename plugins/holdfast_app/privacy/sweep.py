@@ -1,0 +1,467 @@
+"""Every place that can hold session content, and a single walk through them all.
+
+A purge and a scrub differ only in how they change a string, given as an :class:`~holdfast_app.privacy.transforms.Edit`.
+:class:`Walk` applies it to facts, documents, journals, UNSAFE markers and every other file in the private folder and
+the store folder. A new holdfast component that keeps a file there is covered without being named here. Repeating the
+walk completes an interrupted one.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from attrs import define, field, frozen
+
+from holdfast.config import settings, statefolder
+from holdfast.config.layout import Surface
+from holdfast.config.serde import moment
+from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
+from holdfast.fs import durable, private, records, safeopen
+from holdfast.journal import journal, reserve, safety
+from holdfast.journal.journal import Journal, file_stem
+from holdfast.plugin import discovery, progress
+from holdfast.storage import Capability
+from holdfast.text import untrusted
+from holdfast_app.data_loss.losses import FORGOTTEN, note_forgotten, rewrite
+from holdfast_app.privacy import text_search
+from holdfast_app.privacy.transforms import Changed, Edit, Left, is_temporary
+from holdfast_app.sessions import archive, rewriting
+
+if TYPE_CHECKING:
+    from holdfast.models import Fact
+    from holdfast.session.services import Services
+
+logger = logging.getLogger(__name__)
+
+#: The purge's own files.
+TOMBSTONES, TOMBSTONE_KEY, UNFINISHED = "tombstones.jsonl", "tombstones.key", "purge.pending.json"
+#: Files that hold nothing from memory. Plugins declare theirs, see docs/hooks.md.
+_WITHOUT_CONTENT: Final = frozenset(
+    {".gitignore", private.MARK, private.INDEX_SEEN, TOMBSTONES, TOMBSTONE_KEY, UNFINISHED, FORGOTTEN}
+)
+_SQLITE: Final = b"SQLite format 3\0"
+_SQLITE_SIDES: Final = ("-wal", "-shm", "-journal")
+#: Maximum wait, in seconds, for a session being flushed.
+_WAIT_S: Final = 20.0
+_ROUNDS: Final = 3
+
+
+@frozen(kw_only=True)
+class Outcome:
+    """An edit's outcome. ``left`` lists places that still hold the data; ``foreign`` lists third-party files that
+    hold it; ``files`` and ``size`` (bytes) measure the last search."""
+
+    changed: tuple[Changed, ...]
+    left: tuple[Left, ...]
+    foreign: tuple[str, ...]
+    files: int
+    size: int
+
+
+def carry_out(services: Services, edit: Edit) -> Outcome:
+    """Edit every place, walk them all again and search every byte, up to three times, because a flush in progress may
+    write removed data again. No dream runs meanwhile, because it would write data it read earlier.
+
+    Raises: Unavailable when a dream is in progress.
+    """
+    dreaming = services.private("dream.lock")
+    if not os.path.isdir(services.state):
+        return _carried_out(services, edit, "")
+    with durable.lock(dreaming, timeout_s=_WAIT_S):
+        return _carried_out(services, edit, dreaming)
+
+
+def _carried_out(services: Services, edit: Edit, held: str) -> Outcome:
+    changed: list[Changed] = []
+    for _ in range(_ROUNDS):
+        walk = Walk(services=services, edit=edit, held=held)
+        walk.run()
+        changed += walk.changed
+        check = Walk(services=services, edit=edit, dry_run=True)
+        check.run()
+        found, files, size = check.search()
+        foreign = {*check.foreign, *filter(check.is_foreign, found)}
+        names = dict.fromkeys([*(one.name for one in check.changed), *(n for n in found if n not in foreign)])
+        still = [
+            Left(name=n, why="It still holds data that should have been removed.", next_step="Remove it manually.")
+            for n in names
+        ]
+        left = {one.name: one for one in (*still, *walk.left, *check.left)}
+        if not left:
+            break
+    return Outcome(
+        changed=tuple(changed), left=tuple(left.values()), foreign=tuple(sorted(foreign)), files=files, size=size
+    )
+
+
+@define(kw_only=True)
+class Walk:
+    """One walk through all places. With ``dry_run`` nothing is written, not even a lock."""
+
+    services: Services
+    edit: Edit
+    dry_run: bool = False
+    held: str = ""  # a lock file already held by the caller
+    changed: list[Changed] = field(factory=list)
+    left: list[Left] = field(factory=list)
+    #: Third-party files in folders shared with the store: read, never changed.
+    foreign: list[str] = field(factory=list)
+    seen: int = 0
+
+    def run(self) -> None:
+        """Edit every place. A place that fails is reported in ``left``, and the others are still edited."""
+        self.edit.begin(self.services)
+        for aside in statefolder.apart(self.services.root, self.services.state):
+            why = "This state is of another user, machine or layout, or of a copied project, and is never read."
+            step = "Run `holdfast trust --adopt-state` and repeat this, or remove the state manually."
+            self.left.append(Left(name=self._shown(aside), why=why, next_step=step))
+        doing = "Checking" if self.dry_run else "Editing"
+        self._guarded("facts", self._facts, f"{doing} facts")
+        for path in progress.each(list(self._loose_files()), f"{doing} files"):
+            self._guarded(self._shown(path), self.file, path)
+        for name in progress.each(self._documents(), f"{doing} documents"):
+            self._guarded(name, self._document, name)
+        # Journals last, because they identify a session's data, even when an interrupted walk is repeated.
+        for path in progress.each(list(journal.session_files(self.services.state)), f"{doing} journals"):
+            self._guarded(self._shown(path), self._session, path)
+        for note in reserve.notes(self.services.state):
+            if note.away and self.edit.session(note.stem, None):
+                self._guarded(note.stem, self._clear_note, note.stem)
+        if not self.dry_run:
+            # Even when nothing changed, because an interrupted run may have left only this undone.
+            self._guarded(f"{private.DERIVED} files", forget_derived, self.services.state)
+            self._guarded("the store", self.services.store.backend.compact)
+
+    def _guarded(self, name: str, step: Callable[..., None], *args: Any) -> None:
+        self.seen += 1
+        try:
+            step(*args)
+        except HoldfastError as error:
+            logger.warning("a place could not be edited: %s", type(error).__name__)
+            self.left.append(Left(name=name, why=error.message, next_step=error.next_step))
+
+    def _shown(self, path: str) -> str:
+        return os.path.relpath(path, self.services.root).replace(os.sep, "/")
+
+    # --- sessions
+
+    def _clear_note(self, stem: str) -> None:
+        """Forget a session that only a note in the user's folder names."""
+        if not self.dry_run:
+            reserve.clear(self.services.state, stem)
+        self._note("journals", stem, removed=True)
+
+    def _session(self, path: str) -> None:
+        state = self.services.state
+        session_id = journal.session_id_of(path)
+        if session_id is None or Journal(state, session_id).path != path:
+            self.file(path)  # damaged at its beginning, or not written by holdfast
+            return
+        one = Journal(state, session_id)
+        marker = safety.path_of(state, session_id)
+        if self.dry_run:
+            self._edit_session(one, marker)
+            return
+        lock = os.path.join(one.folder, f"{file_stem(session_id)}.flush.lock")
+        with durable.lock(lock, timeout_s=_WAIT_S):  # a flush in progress would write it all again
+            if self._edit_session(one, marker):
+                durable.retire(lock)
+
+    def _edit_session(self, one: Journal, marker: str) -> bool:
+        gone = self.edit.session(one.session_id, last_said(one))
+        if gone:
+            if not self.dry_run:
+                safety.forget(self.services.state, one.session_id)
+                rewriting.erase(one)
+            self._note("journals", self._shown(one.path), removed=True)
+            return True
+        if os.path.exists(marker):
+            self.file(marker)
+        count = rewriting.rewrite(one, self.edit.record, self._keeps_line, dry_run=self.dry_run)
+        if count:
+            self._note("journals", self._shown(one.path), count)
+        return False
+
+    def _keeps_line(self, line: bytes) -> bool:
+        return self.edit.other("", line) == line
+
+    # --- the store
+
+    def _documents(self) -> list[str]:
+        """All document names, trails first: notes identify the trail blocks that belong to a session."""
+        names = self.services.store.names()
+        return sorted(names, key=lambda n: (self.services.layout.surface_of(n) is not Surface.TRAIL, n))
+
+    def _document(self, name: str) -> None:
+        services = self.services
+        surface = services.layout.surface_of(name)
+        try:
+            document = services.store.read(name)
+        except Corrupt:
+            self._unreadable(surface, name)
+            return
+        if document is None:
+            return
+        new = self.edit.document(surface, name, document.text)
+        if new == document.text:
+            return
+        if surface is None and services.layout.prefixes() != [""]:
+            self.foreign.append(name)
+            return
+        if not self.dry_run:
+            self._forget(name)
+            if new is None:
+                services.store.delete(name)
+            else:
+                services.store.change(
+                    surface or "", name, lambda text: self.edit.document(surface, name, text or "") or ""
+                )
+        self._note("documents", name, removed=new is None)
+
+    def _forget(self, name: str) -> None:
+        if not self.edit.session("", None):  # all receipts are removed, too
+            note_forgotten(self.services, name)
+
+    def _unreadable(self, surface: Surface | None, name: str) -> None:
+        """Remove a document the store cannot read, or edit its bytes when it is a file. Raises: Corrupt."""
+        backend = self.services.store.backend
+        if self.edit.document(surface, name, "") is None:
+            if not self.dry_run:
+                self._forget(name)
+                self.services.store.delete(name)
+            self._note("documents", name, removed=True)
+        elif Capability.LOCAL_FILES in backend.capabilities:
+            self.file(os.path.join(self.store_folder, *name.split("/")))
+        else:
+            self.services.store.read(name)
+
+    def _facts(self, activity: str) -> None:
+        backend = self.services.store.backend
+        gone = count = 0
+        for fact in progress.each(list(backend.facts()), activity):
+            new = self.edit.fact(fact)
+            if new == fact:
+                continue
+            gone, count = gone + (new is None), count + (new is not None)
+            if self.dry_run:
+                continue
+            try:
+                if new is None:
+                    backend.delete_fact(fact.id)
+                else:
+                    self._update(fact, new)
+            except NotFound:
+                continue  # another process removed it first
+        if gone:
+            self._note("facts", "facts", gone, removed=True)
+        if count:
+            self._note("facts", "facts", count)
+
+    def _update(self, old: Fact, new: Fact) -> None:
+        store = self.services.store
+        try:
+            if new.content != old.content:
+                store.update_fact(old.id, content=new.content)
+        except DuplicateFact:  # without their difference two facts are duplicates
+            store.backend.delete_fact(old.id)
+            return
+        if new.source != old.source:
+            store.update_fact(old.id, source=new.source)
+
+    # --- files
+
+    def _loose_files(self) -> Iterator[str]:
+        """Every file in the private and store folders except documents, journals and the store's own files."""
+        journals = set(journal.session_files(self.services.state))
+        markers = {
+            safety.path_of(self.services.state, i) for i in filter(None, map(journal.session_id_of, sorted(journals)))
+        }
+        hints = {path.removesuffix(".jsonl") + ".hint" for path in journals}
+        without_content = {*_WITHOUT_CONTENT, *discovery.declared("without-content")}
+        for path in text_search.files(self.services.state):
+            name = os.path.basename(path)
+            own = name in without_content and os.path.dirname(path) == self.services.state
+            own = own or path.startswith(os.path.join(self.services.state, private.DERIVED, ""))
+            if not (own or name.endswith(".lock") or path in journals or path in markers or path in hints):
+                yield path
+        ours = self.services.layout.prefixes() == [""]
+        local = Capability.LOCAL_FILES in self.services.store.backend.capabilities
+        kept = {self.services.config.storage.facts, *self.services.store.names()} if local else set()
+        for path in self._store_files():
+            name = os.path.relpath(path, self.store_folder).replace(os.sep, "/")
+            loose = ours and name not in kept and not name.rpartition("/")[2].startswith(".git")
+            if is_temporary(path) or (loose and not _is_database(path)):
+                yield path
+
+    def _store_files(self) -> Iterator[str]:
+        folder = self.store_folder
+        elsewhere = (self.services.state + os.sep, self.services.state + private.ASIDE)
+        if self.services.layout.prefixes() == [""]:
+            yield from (p for p in text_search.files(folder) if not p.startswith(elsewhere))
+            return
+        yield from (p for p in text_search.files(folder, deep=False))
+        for prefix in self.services.layout.prefixes():
+            yield from (p for p in text_search.files(os.path.join(folder, prefix)) if not p.startswith(elsewhere))
+
+    @property
+    def store_folder(self) -> str:
+        """The folder of local stores."""
+        return os.path.normpath(os.path.join(self.services.root, self.services.config.storage.path))
+
+    def file(self, path: str) -> None:
+        """Edit a file by its format: JSON lines, one JSON object, or anything else."""
+        if self.dry_run:
+            self._edit_file(path)
+            return
+        lock = private.lock_path(path)
+        appended = path.endswith((".jsonl", ".log"))  # other processes append to it, and may have just created it
+        if lock != self.held and (appended or os.path.exists(lock)):
+            with private.lock(path, timeout_s=_WAIT_S):
+                self._edit_file(path)
+        else:
+            self._edit_file(path)
+
+    def _edit_file(self, path: str) -> None:
+        try:
+            with safeopen.reader(path, private=False) as file:
+                data = file.read()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise durable.unavailable(error, path, "read") from error
+        new, count = self._edited(path, data)
+        if new == data:
+            return
+        if not self.dry_run:
+            rewrite(path, new)
+        kind = "markers" if os.path.basename(os.path.dirname(path)) == "unsafe" else "private files"
+        self._note(kind, self._shown(path), count, removed=new is None)
+
+    def _edited(self, path: str, data: bytes) -> tuple[bytes | None, int]:
+        if path.endswith(".jsonl"):
+            lines = [self._edited_line(line) for line in data.splitlines(keepends=True)]
+            new = b"".join(line for line, _ in lines)
+            return new or None, sum(count for _, count in lines)
+        if path.endswith(archive.SUFFIX):
+            return self._edited_archive(path, data)
+        if path.endswith(".json"):
+            table = _object(data)
+            if table is not None:
+                edited = self.edit.table(table)
+                if edited is None or edited != table:
+                    return None if edited is None else json.dumps(edited, ensure_ascii=False).encode("utf-8"), 1
+                return data, 0
+        new_data = self.edit.other(path, data)
+        return new_data, int(new_data != data)
+
+    def _edited_archive(self, path: str, data: bytes) -> tuple[bytes | None, int]:
+        """Raises: Corrupt when it cannot be decompressed, so its contents are unknown."""
+        if self.edit.other(path, b"") is None:
+            return None, 1
+        lines = [self._edited_line(line) for line in archive.unpacked(path, data).splitlines(keepends=True)]
+        new, count = b"".join(line for line, _ in lines), sum(count for _, count in lines)
+        return (archive.packed(new) if new else None, count) if count else (data, 0)
+
+    def _edited_line(self, line: bytes) -> tuple[bytes, int]:
+        """A JSON line keeps its format, including any checksum."""
+        record = records.decode(line.rstrip(b"\n"))
+        row = _object(line) if record is None else record
+        if row is None:
+            kept = self.edit.other("", line) or b""
+            return kept, int(kept != line)
+        new = self.edit.row(row)
+        if new == row:
+            return line, 0
+        if new is None:
+            return b"", 1
+        return (json.dumps(new, ensure_ascii=False).encode() + b"\n" if record is None else records.encode(new)), 1
+
+    def _note(self, kind: str, name: str, count: int = 1, *, removed: bool = False) -> None:
+        self.changed.append(Changed(kind=kind, name=name, count=count, removed=removed))
+
+    # --- the proof
+
+    def search(self) -> tuple[list[str], int, int]:
+        """Search every byte of every file, and all file and document names, for data that must be gone.
+
+        Returns the places that hold it, and how many files and bytes were searched. Raises: Unavailable.
+        """
+        needles = self.edit.traces()
+        found: list[str] = []
+        files = size = 0
+        for path in progress.each(self._all_files(), "Searching every file"):
+            files += 1
+            try:
+                size += os.path.getsize(path)
+            except OSError:
+                continue  # removed meanwhile
+            shown = self._shown(path)
+            if any(needle.in_text(shown) for needle in needles) or text_search.in_file(path, needles):
+                found.append(shown)
+        return found, files, size
+
+    def _all_files(self) -> list[str]:
+        """Each file once. The settings are mostly in the store's folder, too."""
+        config = settings.config_file(self.services.root)
+        files = (*text_search.files(self.services.state), *self._store_files(), *([config] if config else ()))
+        return list(dict.fromkeys(files))
+
+    def is_foreign(self, shown: str) -> bool:
+        """Whether the file is a user's file or the settings, not holdfast's own."""
+        path = os.path.join(self.services.root, *shown.split("/"))
+        if path.startswith(self.services.state + os.sep):
+            return False
+        if path == settings.config_file(self.services.root):
+            return True
+        if self.services.layout.prefixes() == [""] or _is_database(path):
+            return False
+        name = os.path.relpath(path, self.store_folder).replace(os.sep, "/")
+        return name != self.services.config.storage.facts and self.services.layout.surface_of(name) is None
+
+
+def forget_derived(state: str) -> None:
+    """Remove files derived from stored data after an edit. Each is removed under its lock, so a process that derives
+    from data it read earlier has ended by then. Raises: Unavailable."""
+    for path in list(text_search.files(os.path.join(state, private.DERIVED))):
+        if not path.endswith(".lock"):
+            with private.lock(path, timeout_s=_WAIT_S):
+                durable.remove(path)
+
+
+def last_said(one: Journal) -> datetime | None:
+    """The journal's newest record time, or the file's time when the journal cannot be read."""
+    from datetime import UTC
+
+    last: datetime | None = None
+    try:
+        for entry in one.entries():
+            at = entry.record.get("at") or (entry.record.get("receipt") or {}).get("at")
+            if at:
+                found = moment(at)
+                last = found if last is None else max(last, found)
+    except (HoldfastError, ValueError, TypeError, AttributeError):
+        return datetime.fromtimestamp(os.stat(one.path).st_mtime, UTC)
+    return last
+
+
+def _object(data: bytes) -> dict[str, Any] | None:
+    try:
+        value = untrusted.from_json(data)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _is_database(path: str) -> bool:
+    for side in _SQLITE_SIDES:
+        path = path.removesuffix(side)
+    try:
+        with safeopen.reader(path, private=False) as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False

@@ -1,0 +1,545 @@
+"""One opened project with everything that holdfast remembers: the class behind ``holdfast.Holdfast``.
+
+It extends the kernel's :class:`holdfast.project.Project`. Each method imports its code when it is called, because
+agents start a process at every event.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+
+from holdfast import project
+from holdfast.session import session as kernel
+from holdfast.session.collaborators import Collaborators
+from holdfast.text.lazy import log
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping
+    from datetime import date, datetime
+    from types import EllipsisType
+    from typing import TypeAlias
+
+    from holdfast.flush.interfaces.authorship import Authorship
+    from holdfast.flush.interfaces.dreams import Dreams
+    from holdfast.flush.interfaces.facts import FactKeeper
+    from holdfast.flush.interfaces.losses import Losses
+    from holdfast.models import Message, Profile, Turn, Written
+    from holdfast.session.services import Services
+    from holdfast_app.brief.brief import Brief
+    from holdfast_app.dream.dreamlog import DreamResult
+    from holdfast_app.facts.extraction.extract import ExtractResult
+    from holdfast_app.facts.extraction.queue import GivenUp
+    from holdfast_app.facts.store.lifecycle import Facts
+    from holdfast_app.loops.mirror import Mirror
+    from holdfast_app.message_formats.reading import Transcript
+    from holdfast_app.outbox.delivery import Deliveries
+    from holdfast_app.privacy.purge import PurgeReport
+    from holdfast_app.privacy.retention import RetentionReport
+    from holdfast_app.privacy.scrub import ScrubReport
+    from holdfast_app.report.morning import Morning
+    from holdfast_app.report.report import Report
+    from holdfast_app.search.searching import Hits
+    from holdfast_app.spool.spooled import Spooled
+    from holdfast_app.validation.validation import Repair, Validation
+    from holdfast_app.work.worklist import WorkList
+    from holdfast_app.workflow.observations import Captured
+    from holdfast_app.workflow.three import MemoryUpdate
+    from holdfast_app.workflow.update import Updated
+    from holdfast_app.workflow.workflow import Workflow
+
+    #: A part of a conversation: a holdfast value, or a row of the Chat Completions or Messages interface.
+    Said: TypeAlias = Turn | Message | Mapping[str, object]
+
+
+logger = log("holdfast.dream")
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Session(kernel.Session):
+    """A session with a mirror."""
+
+    @cached_property
+    def mirror(self) -> Mirror:
+        """Keeps this session in step with a loop's own message list."""
+        from holdfast_app.loops.mirror import Mirror
+
+        return Mirror(self._services, self)
+
+
+class _Application(Collaborators):
+    """What the kernel asks of the application."""
+
+    def facts(self, services: Services) -> FactKeeper:
+        from holdfast_app.facts.flushing import Keeper
+
+        return Keeper(services)
+
+    def outbox(self, services: Services) -> Deliveries:
+        from holdfast_app.outbox.delivery import Deliveries
+
+        return Deliveries(services)
+
+    def spool(self, services: Services) -> Spooled:
+        from holdfast_app.spool.spooled import Spooled
+
+        return Spooled(services)
+
+    def dreams(self, services: Services) -> Dreams:
+        from holdfast_app.dream.flushing import Dreams
+
+        return Dreams(services)
+
+    def losses(self, services: Services) -> Losses:
+        from holdfast_app.data_loss.losses import Losses
+
+        return Losses(services)
+
+    def authorship(self, services: Services) -> Authorship:
+        from holdfast_app.authorship.flushing import Authorship
+
+        return Authorship(services)
+
+
+class Holdfast(project.Project):
+    """Memory of one project. Made by :meth:`open`; ``close`` it or use it as a context manager.
+
+    ``config`` and ``store`` are readable attributes. Sessions still open when the process exits are ended through the
+    gate.
+    """
+
+    collaborators = _Application()
+    session_type = Session
+
+    # sessions
+
+    def session(self, session_id: str = "default") -> Session:
+        """See :meth:`holdfast.project.Project.session`."""
+        session = super().session(session_id)
+        assert isinstance(session, Session)
+        return session
+
+    def begin(self, session_id: str = "default") -> Session:
+        """See :meth:`holdfast.project.Project.begin`."""
+        session = super().begin(session_id)
+        assert isinstance(session, Session)
+        return session
+
+    # purge, scrub and retention
+
+    def purge(
+        self,
+        *,
+        subject: str | None = None,
+        session: str | None = None,
+        before: date | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> PurgeReport:
+        """Forget either everything containing the string ``subject``, or a session, or everything older than the day
+        ``before``, or everything. Pass exactly one. The result is checked. Repeating completes an interrupted call.
+
+        ``dry_run`` reports the removals and writes nothing. Places that could not be changed are in the report.
+        Raises: BadValue; Unavailable.
+        """
+        from holdfast_app.privacy.purge import What, purge
+
+        if session is not None and session not in self.sessions():
+            session = self.services.gate.identifier(session)
+        what = What(subject=subject, session=session, before=before, everything=everything)
+        try:
+            return purge(self.services, what, dry_run=dry_run)
+        finally:
+            self.reread()
+
+    def scrub(self, *, dry_run: bool = False) -> ScrubReport:
+        """Check everything stored with the validators, and mask their findings in place. The result is checked
+        afterwards; ``dry_run`` writes nothing.
+
+        Raises: PluginError when a validator is broken; Unavailable.
+        """
+        from holdfast_app.privacy.scrub import scrub
+
+        try:
+            return scrub(self.services, dry_run=dry_run)
+        finally:
+            self.reread()
+
+    def retention(self, *, dry_run: bool = False) -> RetentionReport:
+        """Remove data past the limits of ``[retention]``; ``dry_run`` writes nothing. See docs/retention.md."""
+        from holdfast_app.privacy.retention import retention
+
+        try:
+            return retention(self.services, dry_run=dry_run)
+        finally:
+            self.reread()
+
+    # validation
+
+    def validate(self, names: Iterable[str] = ()) -> Validation:
+        """The validators' findings on the stored documents (``names``, by default all). Changes nothing.
+
+        An unreadable document is a finding too. Raises: NotFound for an unknown name; PluginError; Unavailable.
+        """
+        from holdfast_app.validation.validation import validate
+
+        return validate(self.services, names)
+
+    # work
+
+    @property
+    def work(self) -> WorkList:
+        """The work of all sessions: list, close, reopen."""
+        from holdfast_app.work.worklist import WorkList
+
+        return WorkList(self.services)
+
+    # the brief
+
+    def load(self, *, max_chars: int | None = None, session: str = "") -> Brief:
+        """A brief for resuming, from files only: handoff, curated memory, newest notes. Reads no journal or transcript.
+
+        ``max_chars`` limits ``str(brief)``. ``session`` is the reading session: its own work comes first, marked.
+        Raises: Corrupt when a document cannot be read. It is never treated as empty.
+        """
+        from holdfast_app.brief.brief import load
+
+        return load(self.services, max_chars=max_chars, session=session)
+
+    # what waits
+
+    @property
+    def outbox(self) -> Deliveries:
+        """Items waiting to be published on a forge: list them, send them, drop them with a reason."""
+        from holdfast_app.outbox.delivery import Deliveries
+
+        return Deliveries(self.services)
+
+    @property
+    def spool(self) -> Spooled:
+        """Flushes kept on this machine, because the store's server did not take them: list them, send them."""
+        from holdfast_app.spool.spooled import Spooled
+
+        return Spooled(self.services)
+
+    # search
+
+    def search(
+        self,
+        question: str,
+        *,
+        limit: int = 10,
+        kinds: Iterable[str] = (),
+        session: str = "",
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> Hits:
+        """Search turns, notes, memory and facts for answers to ``question``, best first; see docs/search.md.
+
+        ``kinds`` are turn, note, decision, memory, fact and document (none: all). ``since`` and ``until`` are aware
+        times, spans like ``3d``, or dates; undated results are then left out. ``progress`` gets the number of sources
+        read and the total. The list's ``unread`` names damaged sources, and
+        ``warning`` is a sentence or empty. Raises: BadValue; Unavailable.
+        """
+        from holdfast_app.search.searching import search
+
+        return search(
+            self, question, limit=limit, kinds=kinds, session=session, since=since, until=until, progress=progress
+        )
+
+    # the dream
+
+    def deep_dream(
+        self,
+        lookback_days: int | EllipsisType = ...,
+        *,
+        dry_run: bool = False,
+        force: bool = False,
+        if_due: bool = False,
+    ) -> DreamResult:
+        """Consolidate the daily notes of the last ``lookback_days`` calendar days, today included, into MEMORY.md.
+
+        The default is ``[dream] lookback_days``. Skipped when the notes contain nothing new; ``force`` dreams anyway,
+        and lets the dream drop more than the loss guard permits. ``if_due`` skips until ``[dream] every_hours`` have
+        passed. ``dry_run`` writes only the run's record. A failure is reported in the result (``status``,
+        ``reason``), and MEMORY.md is then unchanged. Raises: ValueError unless ``lookback_days`` is a non-negative
+        integer; Unavailable when even the run's record cannot be written.
+        """
+        from holdfast_app.dream import pipeline
+        from holdfast_app.dream.dreamlog import Status
+
+        result = pipeline.deep_dream(self.services, lookback_days, dry_run=dry_run, force=force, if_due=if_due)
+        if not dry_run and result.status is not Status.FAILED:
+            self._decide_conflicts()
+        return result
+
+    def undo_dream(self, *, force: bool = False, dry_run: bool = False) -> DreamResult:
+        """Restore MEMORY.md to its text before the last dream or undo; see :func:`holdfast_app.dream.write.undo`."""
+        from holdfast_app.dream import write
+
+        return write.undo(self.services, force=force, dry_run=dry_run)
+
+    def dream_due(self) -> bool:
+        """Whether ``deep_dream(if_due=True)`` would run now. Raises: Corrupt, Unavailable."""
+        from holdfast_app.dream import pipeline
+
+        return pipeline.is_due(self.services)
+
+    def dreams(self) -> list[DreamResult]:
+        """Every run, oldest first, including skipped, failed and interrupted runs. Raises: Unavailable."""
+        from holdfast_app.dream import dreamlog
+
+        return dreamlog.entries(self.services.state)
+
+    # the three-file memory
+
+    def workflow(self, name: str) -> Workflow:
+        """A workflow over the three-file memory: ``start()`` loads it, ``end(update)`` updates it. ``name`` is
+        discovery, architecture, build, debug or review. Raises: ValueError for another name."""
+        from holdfast_app.workflow.workflow import Workflow
+
+        return Workflow(self.services, name)
+
+    def update(self, given: MemoryUpdate) -> Updated:
+        """Update the three-file memory outside any workflow, and write due captured patterns (FR-5).
+
+        Raises: NotFound, Corrupt or Refused, with nothing written; Conflict; Unavailable.
+        """
+        from holdfast_app.workflow import observations
+        from holdfast_app.workflow.update import update
+
+        done = update(self.services, given)
+        observations.write_due(self.services)
+        return done
+
+    def capture(self, kind: str, text: str, *, workflow: str = "", critical: bool = False) -> Captured:
+        """Count an ``issue`` or ``pattern`` observed during work; see
+        :func:`holdfast_app.workflow.observations.capture`.
+
+        ``workflow`` defaults to the open one, if only one is open.
+        """
+        from holdfast_app.workflow.observations import capture
+        from holdfast_app.workflow.workflow import current
+
+        workflow = workflow or current(self.services)
+        return capture(self.services, kind, text, workflow=workflow, critical=critical)
+
+    def end_observed(self, session: str, *, final: bool) -> list[str]:
+        """End the open workflows whose conditions the hooks of ``session`` observed. Clients' hooks call this when the
+        agent stops, with ``final`` when its session ends. Failed checks then go to the deferred items.
+
+        Returns a sentence for each, for display. Raises: HoldfastError. The workflow then stays open.
+        """
+        from holdfast_app.workflow.autoend import stopped
+
+        return stopped(self.services, session, final=final)
+
+    def create_three_files(self) -> tuple[list[str], list[str]]:
+        """Create missing files and add missing anchors. Returns the names of created or changed documents, and of
+        complete ones. Raises: Corrupt when a file cannot be read or extended; Refused; Unavailable."""
+        from holdfast_app.workflow.update import create
+
+        return create(self.services)
+
+    def repairs(self, names: Iterable[str] = ()) -> list[Repair]:
+        """Safe repairs for the files ``names``, by default for all three. Writes nothing."""
+        from holdfast_app.workflow.repairs import repairs
+
+        return repairs(self.services, names)
+
+    def apply_repair(self, repair: Repair) -> None:
+        """Write a repair. Raises: Refused; Corrupt; Conflict; Unavailable."""
+        from holdfast_app.workflow.repairs import apply
+
+        apply(self.services, repair)
+
+    # reports
+
+    def report(self, *, days: int = 1) -> Report:
+        """The operator's report on the last ``days`` calendar days, derived from files only."""
+        from holdfast_app.report.report import report
+
+        return report(self.services, days=days)
+
+    def morning(self) -> Morning:
+        """The report on yesterday and the night, from files and from the enabled forges."""
+        from holdfast_app.report.morning import morning
+
+        return morning(self.services)
+
+    def store_report(self) -> Written | None:
+        """Store yesterday's report, once. None when it already exists, or when there is nothing to report.
+
+        Raises: Refused, PluginError; Conflict; Corrupt; Unavailable.
+        """
+        from holdfast_app.report.report import write_yesterdays
+
+        return write_yesterdays(self.services)
+
+    # Python agent loops
+
+    @overload
+    def guard(
+        self,
+        compact: Callable[P, R],
+        /,
+        *,
+        session: str | Callable[P, str] = "default",
+        messages: Callable[P, Iterable[object]] | None = None,
+        kept: Callable[[Any], Iterable[object]] | None = None,
+    ) -> Callable[P, R]: ...
+
+    @overload
+    def guard(
+        self,
+        compact: None = None,
+        /,
+        *,
+        session: str | Callable[..., str] = "default",
+        messages: Callable[..., Iterable[object]] | None = None,
+        kept: Callable[[Any], Iterable[object]] | None = None,
+    ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+    def guard(
+        self,
+        compact: Callable[..., Any] | None = None,
+        /,
+        *,
+        session: str | Callable[..., str] = "default",
+        messages: Callable[..., Iterable[object]] | None = None,
+        kept: Callable[[Any], Iterable[object]] | None = None,
+    ) -> Any:
+        """Wrap a sync or async function that drops context, so it cannot run unflushed. Also works as a decorator.
+
+        Each call first passes the flush gate of ``session`` (an id, or a function of the call's arguments). If the gate
+        fails, FlushRefused is raised and ``compact`` is not called. ``messages`` gets the call's arguments and returns
+        the rows in context, as dicts of the Chat Completions, the Messages or the Responses interface or as an SDK's
+        own objects. Rows that the session does not hold are journalled first. Without ``messages``, the rows are the
+        call's first argument that is a list of such rows, or has one as ``messages``. If there is none, the loop calls
+        ``session.add`` itself.
+        Afterwards the session drops the same rows. The remaining rows are ``kept(result)``, or the result when that is
+        a list, or the rows that ``messages`` returns then.
+        Raises: TypeError for a generator function.
+        """
+        from holdfast_app.loops.guard import Guard
+
+        wrap = Guard(memory=self, session=session, messages=messages, kept=kept).wrap
+        return wrap if compact is None else wrap(compact)
+
+    # facts
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Facts: create, get, update, delete, list, import and export."""
+        from holdfast_app.facts.store.lifecycle import Facts
+
+        return Facts(self.services)
+
+    @property
+    def profile(self) -> Profile:
+        """The stored user profile and recent activity. Raises: Corrupt, Unavailable."""
+        from holdfast_app.facts.profile import load
+
+        return load(self.services)
+
+    def update_profile(self, **sections: str) -> Profile:
+        """Set sections (work, personal, top_of_mind, recent, earlier, background); empty strings clear a section.
+
+        Returns the profile. Raises: BadValue for another name; Refused and PluginError from the gate.
+        """
+        from holdfast_app.facts.profile import update
+
+        return update(self.services, sections)
+
+    def prompt(
+        self, max_tokens: int | None = None, *, counter: Callable[[str], int] | None = None, fenced: bool = False
+    ) -> str:
+        """Profile and facts as a block for a system prompt, of at most ``max_tokens`` (2000 unless configured).
+
+        ``counter`` counts a string's tokens (default: ``[prompt] counter``). ``fenced`` marks the block
+        as recalled data, so it is never extracted again. Empty when nothing is stored or nothing fits.
+        Raises: BadValue for a negative budget; ConfigError for an unusable counter; PluginError; Corrupt.
+        """
+        from holdfast_app.facts import counters
+        from holdfast_app.facts.prompt import prompt
+
+        settled = self.config.prompt
+        budget = settled.max_tokens if max_tokens is None else max_tokens
+        return prompt(self.services, budget, counter or counters.counter(settled.counter), fenced=fenced)
+
+    def extract(self, messages: Said | Iterable[Said], *, source: str = "") -> ExtractResult:
+        """Extract facts from a conversation and store the accepted ones. Nothing is journalled.
+
+        ``messages`` are dicts of the Chat Completions or the Messages interface, or :class:`~holdfast.models.Message`
+        and :class:`~holdfast.models.Turn` values.
+        Messages are redacted before any extractor sees them, and text recalled from memory is removed. The result
+        holds the outcome for each candidate. Turns on which an extractor failed wait for a retry: by the next
+        extraction or flush, or by :meth:`extract_queued`. ``source`` is kept with the facts.
+        Raises: BadValue for any other value, and for a ``source`` that is not a string; Refused, PluginError; Corrupt,
+        Unavailable.
+        """
+        from holdfast_app.facts.extraction.backlog import extract_now
+        from holdfast_app.facts.extraction.conversation import turns_given
+
+        return extract_now(self.services, turns_given(messages), source=source)
+
+    def extract_queued(self, *, due: int | None = None) -> ExtractResult:
+        """Try every waiting item once, due or not. With turn-by-turn extraction that includes turns that just ended.
+
+        ``due`` limits this to that many items, and only to those due for their next try.
+        """
+        if due is not None:
+            from holdfast_app.facts.extraction.backlog import work_off
+
+            return work_off(self.services, limit=due)
+        from holdfast_app.facts.extraction.turnwise import everything
+
+        return everything(self.services)
+
+    def extract_turns(self) -> ExtractResult:
+        """Extract every ended turn not extracted yet, and retry due items in the queue. Returns an empty result
+        while another process does it. Raises: Unavailable."""
+        from holdfast_app.facts.extraction.turnwise import run
+
+        return run(self.services)
+
+    def turns_given_up(self) -> list[GivenUp]:
+        """Turns whose extraction failed too often, oldest first. They are not tried again. Raises: Unavailable."""
+        from holdfast_app.facts.extraction.queue import Queue
+
+        services = self.services
+        return Queue(services.state, services.config.extract).log()
+
+    # transcripts
+
+    def import_transcript(self, transcript: Transcript, session_id: str = "") -> Session:
+        """Journal the part of ``transcript.kept`` that the session does not hold yet; returns the session."""
+        session = self.session(session_id or transcript.session_id or "default")
+        known = {e.record["id"] for e in session.journal.entries() if e.record["kind"] == "message"}
+        session.extend(m for m in transcript.kept if m.id not in known)
+        session.branch = self.services.gate.label(transcript.branch) or session.branch
+        return session
+
+    def read_transcript(self, path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> Transcript:
+        """Read the conversation that an agent's client recorded in the file at ``path``, from byte ``offset``.
+
+        ``agent`` reads the sub-agent with that id instead. Raises: ConfigError for an unusable path; Corrupt for an
+        empty file or an unknown format.
+        """
+        from holdfast_app.transcripts import read
+
+        return read(path, offset=offset, agent=agent)
+
+    def _decide_conflicts(self) -> None:
+        """Keep the newest fact wherever two machines disagree. The fact log has the others."""
+        from holdfast.errors import HoldfastError
+
+        try:
+            for conflict in self.facts.conflicts():
+                self.facts.decide(conflict, conflict.facts[0], why="a dream kept the newest of two machines' values")
+        except HoldfastError as error:
+            logger.warning("conflicting facts stay until the next dream: %s", error.message)

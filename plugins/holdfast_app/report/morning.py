@@ -1,0 +1,137 @@
+"""The morning report: yesterday and the night, from files and from the forges where people work.
+
+A pure function of its sources and the window. The same input gives the same text, and a lost report can be regenerated.
+Every line has a pointer to its proof. Without a forge the report uses files alone and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, time, timedelta
+from typing import TYPE_CHECKING, Final
+
+from attrs import frozen
+
+from holdfast.config.layout import Surface
+from holdfast.errors import HoldfastError
+from holdfast.models import Severity
+from holdfast_app.outbox.forge import Forge
+from holdfast_app.report import claims
+from holdfast_app.report.report import SECTIONS, Line, Report, report
+from holdfast_app.validation.validation import unsupported
+
+if TYPE_CHECKING:
+    from holdfast.session.services import Services
+    from holdfast_app.outbox.forge import Activity
+
+FORGE: Final = "On the forge"
+FINDINGS: Final = "What does not fit together"
+
+
+@frozen(kw_only=True)
+class Morning:
+    """``since`` is yesterday 00:00 in the configured zone. ``sections`` maps the section names of a report, then
+    :data:`FORGE` and :data:`FINDINGS`, to their lines. An empty section holds a line that names the sources searched.
+    ``remarks`` lists forges that could not be reached. ``str()`` is the Markdown."""
+
+    since: datetime
+    report: Report
+    sections: dict[str, tuple[Line, ...]]
+    remarks: tuple[str, ...]
+
+    def __str__(self) -> str:
+        parts = [f"# Morning report: {self.report.first_day.isoformat()} and the night"]
+        for name, lines in self.sections.items():
+            parts.append(f"## {name}\n\n" + "\n".join(f"- {line.text}  ({line.pointer})" for line in lines))
+        parts += [f"_{remark}_" for remark in self.remarks]
+        return "\n\n".join(parts) + "\n"
+
+
+def morning(services: Services) -> Morning:
+    """The report from yesterday 00:00 up to now. Raises: Corrupt; Unavailable of the store, never of a forge."""
+    now = services.now()
+    since = datetime.combine(now.date() - timedelta(days=1), time(), tzinfo=now.tzinfo)
+    files = report(services, days=2)
+    happened: list[tuple[Activity, Line]] = []
+    remarks: list[str] = []
+    forges = services.dispatch.offering(Forge)
+    for forge in forges.values():
+        found, remark = _of(services, forge, since, now)
+        happened += found
+        remarks += [remark] if remark else []
+    if not forges:
+        remarks.append("No forge is enabled, so this report uses files alone.")
+    findings = (*_findings(services, files, [line for _, line in happened]), *claims.findings(forges.values(), files))
+    sections = {**files.sections, FORGE: _listed(files, happened), FINDINGS: findings}
+    for waits, name in (("operator", SECTIONS[3]), ("blocked", SECTIONS[2])):
+        sections[name] = (*sections[name], *(line for one, line in happened if one.waits == waits))
+    return Morning(
+        since=since,
+        report=files,
+        sections={name: lines or (_nothing(services, name, files),) for name, lines in sections.items()},
+        remarks=tuple(remarks),
+    )
+
+
+def _listed(files: Report, happened: list[tuple[Activity, Line]]) -> tuple[Line, ...]:
+    """The forge's lines, grouped by target, ordered by each target's first event. Lines that another section
+    shows are left out, and so are holdfast's own comments about changes that the notes hold."""
+    noted = "\n".join(line.text for line in files.sections[SECTIONS[1]])
+    first: dict[str, int] = {}
+    for place, (one, _) in enumerate(happened):
+        first.setdefault(one.target, place)
+    shown = [
+        (first[one.target], line)
+        for one, line in happened
+        if one.waits != "operator" and not (one.own and one.text.rpartition("**: ")[2] in noted)
+    ]
+    return tuple(line for _, line in sorted(shown, key=lambda pair: pair[0]))
+
+
+def _of(services: Services, forge: Forge, since: datetime, now: datetime) -> tuple[list[tuple[Activity, Line]], str]:
+    """A forge's activity with its lines, and an error message when it could not be reached."""
+    try:
+        activity = forge.activity(since, now)
+        texts = _masked(services, [_line(one, now) for one in activity])
+    except HoldfastError as error:
+        return [], f"{forge.title} could not be reached, so this report uses files alone: {error}"
+    except Exception as error:  # noqa: BLE001 - a plugin's fault must not cost the report
+        return [], f"{forge.title} could not be read, because plugin {forge.name!r} failed ({type(error).__name__})."
+    lines = (Line(text=text, pointer=one.pointer) for text, one in zip(texts, activity, strict=True))
+    return list(zip(activity, lines, strict=True)), ""
+
+
+def _line(one: Activity, now: datetime) -> str:
+    by = f" by {one.author}" if one.author else ""
+    return " ".join(f"{one.at.astimezone(now.tzinfo):%Y-%m-%d %H:%M} {one.target} {one.kind}{by}: {one.text}".split())
+
+
+def _masked(services: Services, texts: list[str]) -> list[str]:
+    """Forge text with secrets masked; users write secrets into comments, too."""
+    masked = services.gate.outgoing("\n".join(texts), surface=Surface.REPORT).split("\n") if texts else []
+    if len(masked) == len(texts):
+        return masked
+    return [services.gate.outgoing(text, surface=Surface.REPORT) for text in texts]
+
+
+def _findings(services: Services, files: Report, happened: list[Line]) -> Iterator[Line]:
+    """Claims in the window's summaries that no source supports."""
+    days = (files.first_day, files.last_day)
+    names = [services.layout.name(s, day) for day in days for s in (Surface.DAILY, Surface.TRAIL, Surface.REPORT)]
+    for one in unsupported(services, names, also="\n".join(line.text for line in happened)):
+        if one.severity is Severity.ERROR:
+            where = services.store.backend.where(one.name)
+            yield Line(text=f"{one.name} {one.message}. {one.fix}", pointer=f"{where}, line {one.line}")
+
+
+def _nothing(services: Services, section: str, files: Report) -> Line:
+    """An empty section's line, which names the sources searched."""
+    layout, where = services.layout, services.store.backend.where
+    if section == FORGE:
+        return Line(text="nothing", pointer="holdfast plugins")
+    if section == FINDINGS:
+        return Line(text="nothing", pointer="holdfast validate")
+    if section in SECTIONS[2:4]:
+        return Line(text="nothing", pointer=where(layout.name(Surface.HANDOFF)))
+    days = dict.fromkeys((files.first_day, files.last_day))
+    return Line(text="nothing", pointer=", ".join(where(layout.name(Surface.DAILY, day)) for day in days))

@@ -1,0 +1,245 @@
+"""The interface for vectors, and three plugins that make them. All are off by default, because words alone find most.
+
+- ``word_vectors``: a table of word vectors in a file (:mod:`holdfast_app.search.table`). Needs numpy.
+- ``embeddings``: a server's OpenAI-compatible ``/embeddings``. Needs numpy.
+- ``sentence_transformers``: a model on this machine. Needs the ``sentence_transformers`` library.
+
+Plugins are loaded at every agent event, so everything else is imported in the calls.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from holdfast.errors import ConfigError, HoldfastError, ModelFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, ClassVar, Final, Protocol
+
+    class _Context(Protocol):
+        @property
+        def name(self) -> str: ...
+        @property
+        def settings(self) -> Mapping[str, object]: ...
+        @property
+        def root(self) -> str: ...
+
+
+class Embedder(ABC):
+    """A plugin that offers vectors to the search. Third-party plugins subclass it. The first enabled one by name is
+    used."""
+
+    #: Weight of similarity in the ranking, where a candidate's own words weigh 2. Fitted on LoCoMo 1 to 5.
+    weight: ClassVar[float] = 2.0
+    #: It offers this interface instead of hooks.
+    without_hooks: ClassVar[bool] = True
+    #: Settings of the plugin's table, with their types. ``required`` ones have no default.
+    known_settings: ClassVar[Mapping[str, type]] = {}
+    required: ClassVar[str] = ""
+
+    def __init__(self, *, context: _Context) -> None:
+        self._name = context.name
+        self._root = getattr(context, "root", "")
+        self._settings = dict(context.settings)
+        for key, value in self._settings.items():
+            kind = self.known_settings.get(key)
+            if kind is None:
+                known = ", ".join(self.known_settings)
+                raise ConfigError(f"plugins.{self._name}.{key} is not known.", next_step=f"Settings are: {known}.")
+            if not isinstance(value, kind) or (isinstance(value, float) and value <= 0):
+                raise ConfigError(f"plugins.{self._name}.{key} cannot be {value!r}.", next_step="See docs/search.md.")
+        if self.required and not self._settings.get(self.required):
+            raise ConfigError(
+                f"plugins.{self._name}.{self.required} is missing.",
+                next_step=f'Set it: `[plugins.{self._name}] {self.required} = "..."`. See docs/search.md.',
+            )
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """Changes when the same text gets another vector. The index then makes all vectors again. Raises:
+        HoldfastError."""
+
+    @abstractmethod
+    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """A vector for each string, in order, all with the same number of dimensions. Their norms do not matter.
+
+        Raises: HoldfastError, after which the search uses words alone and shows a warning.
+        """
+
+
+class WordVectors(Embedder):
+    """``[plugins.word_vectors] path = "FILE"``: a table that :mod:`holdfast_app.search.table` reads and makes."""
+
+    weight: ClassVar[float] = 1.0
+    known_settings: ClassVar[Mapping[str, type]] = {"path": str}
+    required: ClassVar[str] = "path"
+    _table: Any = None
+
+    @property
+    def identity(self) -> str:
+        return f"word_vectors {self._read().digest}"
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        made: Sequence[Sequence[float]] = self._read().embed(texts)
+        return made
+
+    def _read(self) -> Any:
+        if self._table is None:
+            from holdfast_app.search import table
+
+            self._table = table.read(str(self._settings["path"]))
+        return self._table
+
+
+class Embeddings(Embedder):
+    """``[plugins.embeddings]``: a server's OpenAI-compatible ``/embeddings``.
+
+    ``model`` is required. ``base_url`` defaults to OpenAI's; ``insecure_http`` permits plain HTTP to another machine;
+    ``timeout_s`` limits one request. The key is the one for ``openai``, bound to the address it was set for.
+    """
+
+    known_settings: ClassVar[Mapping[str, type]] = {
+        "model": str, "base_url": str, "insecure_http": bool, "timeout_s": float,
+    }  # fmt: skip
+    required: ClassVar[str] = "model"
+    address: ClassVar[str] = "https://api.openai.com/v1"
+
+    @property
+    def identity(self) -> str:
+        return f"embeddings {self._url} {self._settings['model']}"
+
+    @property
+    def _url(self) -> str:
+        return str(self._settings.get("base_url") or self.address).rstrip("/")
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """Raises: ModelFailed."""
+        import json
+
+        body = json.dumps({"model": self._settings["model"], "input": list(texts)}).encode()
+        answer = self._answer(body)
+        try:
+            rows = sorted(json.loads(answer)["data"], key=lambda row: row["index"])
+            vectors = [[float(value) for value in row["embedding"]] for row in rows]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            vectors = []
+        if len(vectors) != len(texts) or not vectors[0] or len({len(one) for one in vectors}) > 1:
+            raise ModelFailed(
+                "The server at the embeddings endpoint does not speak its API.", next_step="Check `base_url`."
+            )
+        return vectors
+
+    def _answer(self, body: bytes) -> bytes:
+        import http.client
+        import time
+        import urllib.error
+        import urllib.request
+
+        from holdfast_keys import origins
+
+        class _NoRedirect(urllib.request.HTTPRedirectHandler):  # the next address would get the key
+            def redirect_request(self, *_: object) -> None:
+                return None
+
+        try:
+            origin = origins.safe(self._url, "`base_url`", insecure_http=self._settings.get("insecure_http") is True)
+            headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._key(origin)}"}
+        except HoldfastError as error:
+            raise ModelFailed(error.message, next_step=error.next_step) from None
+        # Proxies only where they carry a tunnel, and see no key.
+        direct = [] if origin.startswith("https://") and not origins.is_loopback(origin) else [
+            urllib.request.ProxyHandler({})
+        ]  # fmt: skip
+        request = urllib.request.Request(f"{self._url}/embeddings", body, headers)  # noqa: S310 - checked above
+        given = self._settings.get("timeout_s")
+        timeout_s = given if isinstance(given, float) else _TIMEOUT_S
+        try:
+            with urllib.request.build_opener(_NoRedirect, *direct).open(request, timeout=timeout_s) as response:
+                return _received(response, time.monotonic() + timeout_s)
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise ModelFailed(
+                f"The embeddings endpoint answered {error.code}.", next_step="Check `model`, `base_url` and the key."
+            ) from None
+        except (OSError, http.client.HTTPException) as error:
+            raise ModelFailed(
+                f"The embeddings endpoint cannot be reached: {type(error).__name__}.",
+                next_step="Check `base_url`, or set `enabled = false`.",
+            ) from None
+
+    def _key(self, origin: str) -> str:
+        """The key for the address. A custom address may need no key. Raises: HoldfastError."""
+        from holdfast_keys import secrets
+
+        own = origins_of_own(self.address, origin)
+        setting = f"plugins.{self._name}.base_url"
+        try:
+            found = secrets.get("openai", origin="" if own else origin, root=self._root or None, settings=(setting,))
+        except secrets.KeyNotSent as error:
+            if own or isinstance(error, secrets.AddressNotTrusted):
+                raise
+            found = None
+        if found is None and own:
+            raise ConfigError("No key is set for openai.", next_step=f"Set it with {secrets.command('openai')}.")
+        return found or "none"
+
+
+#: Seconds for one request, without a setting.
+_TIMEOUT_S: Final = 30.0
+#: Maximum response size, in bytes, enough for 64 vectors of 4,096 numbers.
+_MOST_BYTES: Final = 16_000_000
+_PART_BYTES: Final = 65_536
+
+
+def _received(response: Any, until: float) -> bytes:
+    """The response's bytes. A server that sends them slowly gets no more than the time limit. Raises: TimeoutError."""
+    import time
+
+    parts: list[bytes] = []
+    size = 0
+    while size < _MOST_BYTES and (part := response.read1(_PART_BYTES)):
+        if time.monotonic() > until:
+            raise TimeoutError
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)
+
+
+def origins_of_own(address: str, origin: str) -> bool:
+    """Whether ``origin`` is the provider's own."""
+    from holdfast_keys import origins
+
+    return origin == origins.of(address)
+
+
+class SentenceTransformers(Embedder):
+    """``[plugins.sentence_transformers] model = "NAME or FOLDER"``: a model on this machine."""
+
+    known_settings: ClassVar[Mapping[str, type]] = {"model": str}
+    required: ClassVar[str] = "model"
+    _model: Any = None
+
+    @property
+    def identity(self) -> str:
+        return f"sentence_transformers {self._settings['model']}"
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """Raises: ModelFailed when the library or the model is missing."""
+        try:
+            if self._model is None:
+                from sentence_transformers import SentenceTransformer
+
+                self._model = SentenceTransformer(str(self._settings["model"]))
+            made: Sequence[Sequence[float]] = self._model.encode(list(texts))
+            return made
+        except ImportError as error:
+            raise ModelFailed(
+                "The library sentence-transformers is not installed.", next_step="`pip install sentence-transformers`."
+            ) from error
+        except (OSError, ValueError, RuntimeError) as error:
+            raise ModelFailed(
+                f"The sentence-transformers model cannot be used: {error}", next_step="Check `model`."
+            ) from error

@@ -1,0 +1,180 @@
+"""The found entries as hits: each line and turn once, masked, with the part that matched."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import count, takewhile
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from holdfast.text.lazy import Lazy
+from holdfast_app.search import dates, index, texts
+from holdfast_app.search.excerpts import excerpt
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from holdfast import Holdfast
+    from holdfast_app.search.rank import Ranked
+
+#: Entries looked through for repeated lines, for each hit.
+_REPEATED: Final = 4
+#: What differs between two places of a line: list mark and label, the message it quotes, the source a dream names.
+_FRAME: Final = Lazy(
+    r"^- (?:Fact|Decision|State|Blocker|Needed|Next step|Promised|Artifact): |^- \(\w{8}\) |^[-*] |\*\*"
+    r"| \[\S+:\d+\]$"
+)
+
+
+class Place(NamedTuple):
+    """A line's place, with fields as in :class:`SearchHit`."""
+
+    name: str
+    place: str
+    where: str
+
+
+class SearchHit(NamedTuple):
+    """A possible answer.
+
+    ``kind`` is turn, note, decision, memory, fact or document. ``name`` is the session, the document or empty, and
+    ``place`` the message id, the line or the fact's id in it. ``where`` shows both to people. ``at`` is None when no
+    date is known. ``score`` is at most 1. ``text`` is the whole content, ``excerpt`` the matching part. ``before`` and
+    ``after`` are a line each from around that part, possibly from the neighbouring message or line, or empty.
+    ``also`` are other places of the same line in entries of the same kind, best first; turns are never joined.
+    ``corrected`` is the question searched instead when nothing matched the question as written.
+    """
+
+    kind: str
+    name: str
+    place: str
+    where: str
+    at: datetime | None
+    role: str
+    score: float
+    excerpt: str
+    text: str
+    before: str = ""
+    after: str = ""
+    also: tuple[Place, ...] = ()
+    corrected: str = ""
+
+
+def once_each(db: sqlite3.Connection, ranked: list[Ranked], limit: int) -> dict[Ranked, list[Ranked]]:
+    """The best entries, each with those that repeat its line. Of a turn that is several pieces only the best one."""
+    line_of = _lines(db, ranked[: limit * _REPEATED])
+    seen: set[tuple[int, str]] = set()
+    first: dict[object, Ranked] = {}
+    groups: dict[Ranked, list[Ranked]] = {}
+    for one in ranked:
+        place = one.id >> index.SOURCE, one.place
+        if place in seen:
+            continue
+        seen.add(place)
+        best = first.setdefault(line_of.get(one.id, place), one)
+        if best is not one:
+            groups[best].append(one)
+        elif len(groups) < limit:
+            groups[one] = []
+        else:
+            break
+    return groups
+
+
+def _lines(db: sqlite3.Connection, ranked: list[Ranked]) -> dict[int, tuple[str, str]]:
+    """Kind and words of the entries that are lines of documents, without list marks, labels and sources."""
+    rows = db.execute(
+        f"SELECT id, kind, body FROM text WHERE id IN ({','.join('?' * len(ranked))}) AND kind NOT IN (?, ?)",  # noqa: S608
+        (*(one.id for one in ranked), texts.TURN, texts.FACT),
+    )
+    return {one: (kind, " ".join(_FRAME.sub(" ", body).split())) for one, kind, body in rows}
+
+
+class _Row(NamedTuple):
+    """An entry of the index and its source's name and origin."""
+
+    kind: str
+    place: str
+    at: float
+    role: str
+    body: str
+    name: str
+    origin: str
+
+
+def shown(
+    memory: Holdfast, db: sqlite3.Connection, found: dict[Ranked, list[Ranked]], question: str
+) -> list[SearchHit]:
+    """The groups of :func:`once_each` as hits, masked for output with a few validator calls."""
+    near = {one.id + offset for one in found for offset in (-2, -1, 0, 1, 2)}
+    rows = _rows(db, near.union(other.id for others in found.values() for other in others))
+    bodies = _masked(memory, db, rows, {one.id + offset for one in found for offset in (-1, 0, 1)})
+    sessions: dict[str, str] = {}
+
+    def place_of(one: int) -> Place:
+        row = rows[one]
+        if row.kind != texts.TURN:
+            return Place(row.name, row.place, f"{row.name}:{row.place}" if row.name else row.place)
+        if row.name not in sessions:
+            sessions[row.name] = texts.session_of(memory, row.name, row.origin)
+        return Place(sessions[row.name], row.place, f"session {sessions[row.name]}, turn {row.place}")
+
+    def neighbour(one: int, place: str) -> str:
+        if one not in bodies or rows[one].kind == texts.FACT:
+            return ""
+        role = rows[one].role if rows[one].kind == texts.TURN and rows[one].place != place else ""
+        return f"{role}: {bodies[one]}" if role else bodies[one]
+
+    hits = []
+    for one, others in found.items():
+        row, body = rows[one.id], bodies[one.id]
+        part = excerpt(body, question, neighbour(one.id - 1, row.place), neighbour(one.id + 1, row.place))
+        hits.append(
+            SearchHit(
+                row.kind,
+                *place_of(one.id),
+                at=dates.local(row.at, memory.config.tz) if row.at else None,
+                role=row.role,
+                score=round(one.score, 4),
+                excerpt=part.match,
+                text=body,
+                before=part.before,
+                after=part.after,
+                also=tuple(place_of(other.id) for other in others),
+            )
+        )
+    return hits
+
+
+def _rows(db: sqlite3.Connection, ids: set[int]) -> dict[int, _Row]:
+    """The existing ones of these entries, by id."""
+    rows = db.execute(
+        "SELECT t.id, t.kind, t.place, t.at, t.role, t.body, s.name, s.origin FROM text t JOIN source s "  # noqa: S608
+        f"ON s.id = t.id >> {index.SOURCE} WHERE t.id IN ({','.join('?' * len(ids))})",
+        tuple(ids),
+    )
+    return {row[0]: _Row(*row[1:]) for row in rows}
+
+
+def _masked(memory: Holdfast, db: sqlite3.Connection, rows: dict[int, _Row], ids: set[int]) -> dict[int, str]:
+    """The bodies of those of ``ids`` that are in ``rows``."""
+    whole = {one: _whole(db, rows, one) for one in ids if one in rows}
+    masked = memory.services.gate.outgoing_all(list(whole.values()), surface="journal")
+    # A piece of a long turn is shown alone only if the turn needs no masking: the next one can continue a secret.
+    return {
+        one: rows[one].body if text == stored else text
+        for (one, stored), text in zip(whole.items(), masked, strict=True)
+    }
+
+
+def _whole(db: sqlite3.Connection, rows: dict[int, _Row], one: int) -> str:
+    """An entry's body, or for a long turn the bodies of all its pieces, which are adjacent and have the same place."""
+    row = rows[one]
+    if all(other not in rows or rows[other].place != row.place for other in (one - 1, one + 1)):
+        return row.body
+
+    def body(number: int) -> str:
+        piece = db.execute("SELECT body FROM text WHERE id = ? AND place = ?", (number, row.place)).fetchone()
+        return piece[0] if piece else ""
+
+    before = reversed(list(takewhile(bool, map(body, count(one - 1, -1)))))
+    return "".join([*before, *takewhile(bool, map(body, count(one)))])

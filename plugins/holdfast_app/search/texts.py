@@ -1,0 +1,275 @@
+"""Searchable content: every turn in every journal and the archive, every line of notes and documents, every fact.
+
+The stamp of a :class:`Source` changes with its content, so unchanged sources are not read. Content is stored
+redacted and is redacted again when it is read.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from holdfast.config.layout import Surface
+from holdfast.errors import Corrupt, HoldfastError, Unavailable
+from holdfast.fs import durable, paths
+from holdfast.journal import journal
+from holdfast.journal.journal import Journal
+from holdfast.storage import Capability
+from holdfast.text import untrusted
+from holdfast.text.lazy import Lazy
+from holdfast.text.ownlines import is_own
+from holdfast_app.markdown import marks
+from holdfast_app.sessions import archive
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+    from holdfast.session.store import Store
+
+TURN, NOTE, DECISION, MEMORY, FACT, DOCUMENT = KINDS = ("turn", "note", "decision", "memory", "fact", "document")
+#: Maximum length of an entry, in characters. A longer turn becomes several entries with the same place.
+PIECE: Final = 4_000
+#: Searched pieces of a tool's output, from its beginning, because the rest is files and logs.
+TOOL_PIECES: Final = 2
+_DAY: Final = Lazy(r"\d{4}-\d\d-\d\d")
+_DECISION: Final = "- Decision: "
+#: Seconds from a day's beginning to its last one. A line of a document is dated by its day's beginning.
+REST_OF_DAY_S: Final = 86_399
+#: Seconds for which a server's content counts as unchanged.
+_REMOTE_S: Final = 60
+_LINE: Final = Lazy("^.*$", re.MULTILINE)
+#: The handoff's table for programs, which repeats its text.
+_TABLE: Final = Lazy(r"\A\+\+\+\n.*?^\+\+\+$", re.MULTILINE | re.DOTALL)
+
+
+_KINDS_OF: Final = {Surface.DAILY: NOTE, Surface.DIARY: NOTE, Surface.MEMORY: MEMORY, Surface.USER: MEMORY}
+
+
+class Source(NamedTuple):
+    """A journal or archive file (``name`` is the file), a document, or the facts (no name). ``stamp`` changes with
+    the content."""
+
+    kind: str
+    name: str
+    stamp: str
+
+
+class Text(NamedTuple):
+    """One text. ``place`` is a turn's number, a line's number or a fact's id; ``at`` a time stamp, 0 when unknown;
+    ``after`` where to read on in a journal, in bytes."""
+
+    kind: str
+    place: str
+    at: float
+    role: str
+    body: str
+    after: int = 0
+
+
+def sources(memory: Holdfast) -> Iterator[Source]:
+    """All of them, with their stamps. Raises: Unavailable."""
+    yield from _journals(memory.services.state)
+    if not is_served(memory):
+        yield from _documents(memory)
+        yield _facts(memory)
+
+
+def is_served(memory: Holdfast) -> bool:
+    """Whether the backend searches its documents and facts itself, so that they are not fetched for the index."""
+    return {Capability.REMOTE, Capability.SEARCH} <= memory.services.store.backend.capabilities
+
+
+def _journals(state: str) -> list[Source]:
+    """The sessions' journals and archive files. Every search lists all of them, so this makes few calls."""
+    try:
+        with os.scandir(os.path.join(state, "sessions")) as entries:
+            found = [(entry.name, _stamp(entry)) for entry in entries if entry.name.endswith(".jsonl")]
+    except FileNotFoundError:
+        found = []
+    except OSError as error:
+        raise durable.unavailable(error, state, "list") from error
+    archived = (
+        Source(TURN, os.path.relpath(path, state).replace(os.sep, "/"), _stamp(path)) for path in archive.files(state)
+    )
+    return [*(Source(TURN, name, stamp) for name, stamp in found if stamp), *archived]
+
+
+def _documents(memory: Holdfast) -> Iterator[Source]:
+    services = memory.services
+    local = Capability.LOCAL_FILES in services.store.backend.capabilities
+    folder, whole = _folder(memory), "" if local else _store_stamp(memory)
+    # When a document's day began depends on the zone.
+    zone = memory.config.zone if memory.config.tz else f"{time.timezone} {time.altzone}"
+    for name in services.store.names():
+        stamp = _stamp(os.path.join(folder, *name.split("/"))) if local else whole
+        yield Source(DOCUMENT, name, f"{stamp} {zone} {_provenance(services.store)}")
+
+
+def _facts(memory: Holdfast) -> Source:
+    store, config = memory.services.store, memory.services.config.storage
+    local = Capability.LOCAL_FILES in store.backend.capabilities
+    stamp = _stamp(os.path.join(_folder(memory), config.facts)) if local else _store_stamp(memory)
+    return Source(FACT, "", f"{stamp} {_provenance(store)}")
+
+
+def _provenance(store: Store) -> str:
+    return store.provenance.stamp if store.provenance is not None else ""
+
+
+def _folder(memory: Holdfast) -> str:
+    return os.path.normpath(os.path.join(memory.services.root, memory.services.config.storage.path))
+
+
+def _store_stamp(memory: Holdfast) -> str:
+    """Of a store that is not files: its databases, or the minute when it is on a server."""
+    if memory.services.is_remote:
+        return str(int(memory.services.clock().timestamp()) // _REMOTE_S)
+    folder = _folder(memory)
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return ""
+    return " ".join(_stamp(os.path.join(folder, name)) for name in names if name.endswith((".db", ".db-wal")))
+
+
+def _stamp(path: str | os.DirEntry[str]) -> str:
+    """Changes with the file's content; empty when it is missing."""
+    try:
+        found = path.stat() if isinstance(path, os.DirEntry) else os.stat(path)
+    except OSError:
+        return ""
+    return f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"
+
+
+def turns(memory: Holdfast, session: str, start: int = 0) -> Iterator[Text]:
+    """A session's messages from a journal's offset on, in order. Raises: Corrupt after the last whole message."""
+    services = memory.services
+    for entry in Journal(services.state, session).entries(start):
+        if entry.record["kind"] == "message":
+            yield from _message(entry.record, entry.end)
+        else:
+            yield Text(TURN, "", 0, "", "", entry.end)
+
+
+def _message(record: dict[str, Any], after: int = 0) -> Iterator[Text]:
+    role = record["role"]
+    at = datetime.fromisoformat(record["at"]).timestamp()
+    for piece in _pieces(record["text"], TOOL_PIECES if role == "tool" else 0):
+        yield Text(TURN, record["id"], at, role, piece, after)
+
+
+def origin(memory: Holdfast, source: Source) -> str:
+    """Identifies a journal: with the same origin it has only grown. Empty for other sources, and for a journal that is
+    gone or does not begin as one. Raises: Unavailable."""
+    session = _session(memory, source) if source.kind == TURN and not is_archived(source.name) else None
+    return Journal(memory.services.state, session).first_line().decode("utf-8", "replace") if session else ""
+
+
+def is_archived(name: str) -> bool:
+    """Whether a source of turns is an archive file."""
+    return name.endswith(archive.SUFFIX)
+
+
+def session_of(memory: Holdfast, name: str, origin: str) -> str:
+    """The session id of a source of turns; its name when that cannot be read."""
+    try:
+        if is_archived(name):
+            return str(archive.read(os.path.join(memory.services.state, *name.split("/")))[0]["session"])
+        return _id_in(origin)
+    except (HoldfastError, IndexError, ValueError, KeyError, TypeError):
+        return name
+
+
+@functools.lru_cache(maxsize=1_000)
+def _id_in(first_line: str) -> str:
+    """The session id in a journal's first line. A search asks this for each of its hits."""
+    return str(untrusted.from_json(first_line.encode())["id"])
+
+
+def _session(memory: Holdfast, source: Source) -> str | None:
+    """None for a journal with a damaged first line or that is gone. Raises: Unavailable."""
+    path = _journal(memory, source)
+    try:
+        return journal.session_id_of(path)
+    except Unavailable:
+        if os.path.lexists(path):
+            raise
+        return None  # retention or a purge removed it after it was listed
+
+
+def _journal(memory: Holdfast, source: Source) -> str:
+    return os.path.join(memory.services.state, "sessions", source.name)
+
+
+def _turns(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
+    session = _session(memory, source)
+    if session:
+        yield from turns(memory, session, start)
+    elif os.path.exists(path := _journal(memory, source)) and os.path.getsize(path):
+        raise Corrupt(f"{paths.ending(path, 4)} has a damaged first line.", next_step="Run `holdfast doctor --repair`.")
+
+
+def _pieces(text: str, most: int = 0) -> list[str]:
+    """``text`` in pieces of :data:`PIECE` characters that end at a line or a word where one ends."""
+    pieces = []
+    while len(text) > PIECE:
+        end = max(text.rfind("\n", PIECE // 2, PIECE), text.rfind(" ", PIECE // 2, PIECE)) + 1 or PIECE
+        pieces.append(text[:end])
+        text = text[end:]
+        if most and len(pieces) == most:
+            return pieces
+    return [*pieces, text] if text.strip() else pieces
+
+
+def document(memory: Holdfast, name: str) -> Iterator[Text]:
+    """A document's meaningful lines, without withheld ones. Raises: Corrupt, Unavailable."""
+    found = memory.services.recalled(name)
+    kind = kind_of(memory, name) if found is not None else None
+    if found is None or kind is None:
+        return
+    day = day_of(memory, name)
+    at = day.timestamp() if day else 0.0
+    table = _TABLE.search(found.text) if memory.services.layout.surface_of(name) == Surface.HANDOFF else None
+    begin = table.end() if table else 0
+    for number, line in enumerate(_LINE.finditer(found.text), 1):  # a list of short lines takes many times their bytes
+        body = marks.shown(line[0]).strip() if line.start() >= begin else ""
+        if body and not is_own(body):
+            yield Text(DECISION if kind == NOTE and body.startswith(_DECISION) else kind, str(number), at, "", body)
+
+
+def kind_of(memory: Holdfast, name: str) -> str | None:
+    """The kind for a document's lines, None for documents that repeat content stored elsewhere."""
+    surface = memory.services.layout.surface_of(name)
+    if surface in (Surface.TRAIL, Surface.REPORT, Surface.HEARTBEAT, Surface.BRIEFING):
+        return None
+    return _KINDS_OF.get(surface, DOCUMENT) if surface else DOCUMENT
+
+
+def day_of(memory: Holdfast, name: str) -> datetime | None:
+    """When the day began that a document is named after; None when it is named after none."""
+    found = _DAY.search(name)
+    try:
+        return datetime.fromisoformat(found[0]).replace(tzinfo=memory.config.tz) if found else None
+    except ValueError:
+        return None
+
+
+def facts(memory: Holdfast) -> Iterator[Text]:
+    """Every stored fact that is not withheld. Raises: Corrupt, Unavailable."""
+    for fact in memory.store.known_facts(memory.facts.list()):
+        yield Text(FACT, fact.id, fact.created_at.timestamp(), fact.category, fact.content)
+
+
+def read(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
+    """A source's content, for a journal from byte ``start`` on. Empty for a missing source.
+    Raises: Corrupt, Unavailable."""
+    if source.kind == TURN and is_archived(source.name):
+        path = os.path.join(memory.services.state, *source.name.split("/"))
+        return (text for record in archive.read(path) for text in _message(record))
+    if source.kind == TURN:
+        return _turns(memory, source, start)
+    return document(memory, source.name) if source.kind == DOCUMENT else facts(memory)

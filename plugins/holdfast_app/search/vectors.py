@@ -1,0 +1,116 @@
+"""Vectors from a plugin for the indexed content, stored in the index and compared with the question's vector."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from holdfast.errors import HoldfastError, ModelFailed
+from holdfast.plugin.progress import report
+from holdfast_app.search.embedders import Embedder
+from holdfast_app.search.rank import NOTHING_SIMILAR, Similar
+from holdfast_memory import extra
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from holdfast import Holdfast
+
+
+#: Strings per plugin call, and seconds after which a search stops making vectors. The next search continues.
+_BATCH: Final = 64
+BUDGET_S: Final = 20.0
+#: Maximum number of characters that go into a vector.
+_CHARS: Final = 2_000
+#: Vectors compared with one multiplication, which bounds the memory.
+_TOGETHER: Final = 20_000
+#: Number of similarities passed to the ranking.
+_NEAREST: Final = 2_000
+
+
+def similar(memory: Holdfast, db: sqlite3.Connection, question: str) -> tuple[Similar, str]:
+    """The content nearest to the question, after making missing vectors.
+
+    Empty without a plugin or when the plugin fails. A failure also returns a sentence for the user.
+    """
+    embedder = next(iter(memory.services.dispatch.offering(Embedder).values()), None)
+    if embedder is None:
+        return NOTHING_SIMILAR, ""
+    try:
+        _update(memory, db, embedder)
+        (asked,) = _normal(embedder.embed(_masked(memory, [question])))
+        return Similar(_compared(db, asked), embedder.weight), ""
+    except ImportError:
+        why = f"numpy is not installed. `{extra('recall')}`."
+    except HoldfastError as error:
+        why = f"{error.message} {error.next_step}"
+    warning = f"Searched by words alone: {why}"
+    return NOTHING_SIMILAR, warning
+
+
+def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embedder) -> None:
+    """Make missing vectors within the time budget. Raises: HoldfastError; ImportError."""
+    identity = embedder.identity
+    if db.execute("SELECT identity FROM vector_of").fetchone() != (identity,):
+        db.executescript("BEGIN; DELETE FROM vector; DELETE FROM vector_of; COMMIT;")
+        db.execute("INSERT INTO vector_of VALUES (?)", (identity,))
+    until = time.monotonic() + BUDGET_S
+    missing = "FROM text LEFT JOIN vector ON vector.id = text.id WHERE vector.id IS NULL"
+    (total,) = db.execute(f"SELECT count(*) {missing}").fetchone()
+    for done in range(0, total, _BATCH):
+        if time.monotonic() > until:
+            import logging
+
+            logging.getLogger(__name__).info("%d entries have no vector yet; the next search continues", total - done)
+            break
+        report(done, total, "Embedding")
+        rows = db.execute(f"SELECT text.id, text.body {missing} LIMIT ?", (_BATCH,)).fetchall()
+        made = _normal(embedder.embed(_masked(memory, [body for _, body in rows])))
+        packed = (made * 127).round().astype("int8")
+        db.executemany(
+            "INSERT INTO vector VALUES (?, ?)", ((row[0], one.tobytes()) for row, one in zip(rows, packed, strict=True))
+        )
+
+
+def _masked(memory: Holdfast, texts: list[str]) -> list[str]:
+    """Strings masked for output and only then cut, because a cut could go through a secret. Servers would refuse an
+    empty string."""
+    return [text[:_CHARS] or " " for text in memory.services.gate.outgoing_all(texts, surface="journal")]
+
+
+def _normal(vectors: Any) -> np.ndarray[Any, Any]:
+    """The vectors with length 1. Raises: ModelFailed when they are not finite numbers."""
+    import numpy as np
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        made = np.asarray(vectors, dtype=np.float32)
+        finite = np.isfinite(np.linalg.norm(made, axis=1)).all()
+    if not finite:
+        raise ModelFailed("The model's vectors are not finite numbers.", next_step="Check `model`.")
+    made /= np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-9)
+    return made
+
+
+def _compared(db: sqlite3.Connection, asked: np.ndarray[Any, Any]) -> dict[int, float]:
+    import numpy as np
+
+    cursor = db.execute("SELECT id, data FROM vector WHERE length(data) = ?", (len(asked),))
+    ids: list[int] = []
+    parts = []
+    while rows := cursor.fetchmany(_TOGETHER):
+        ids += [one for one, _ in rows]
+        matrix = np.frombuffer(b"".join(data for _, data in rows), dtype=np.int8).reshape(len(rows), -1)
+        parts.append(matrix.astype(np.float32) @ asked)
+    if not ids:
+        if db.execute("SELECT 1 FROM vector LIMIT 1").fetchone():
+            raise ModelFailed(
+                f"The question's vector has {len(asked)} numbers, and those of the index have another length.",
+                next_step="Check `model`, or delete derived/search.sqlite in the private folder to rebuild them.",
+            )
+        return {}
+    near = np.concatenate(parts)
+    middle, top = float(np.median(near)), float(near.max())
+    best = np.argsort(-near)[:_NEAREST]
+    spread = max(top - middle, 1e-9)
+    return {ids[n]: float(near[n] - middle) / spread for n in best.tolist() if near[n] > middle}

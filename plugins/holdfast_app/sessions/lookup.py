@@ -1,0 +1,117 @@
+"""Find a session by its id or the beginning of it, name it for people, and read its messages."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from holdfast.errors import Corrupt, NotFound
+from holdfast.journal.journal import Journal
+from holdfast.text.lazy import Lazy
+from holdfast_app.authorship.sources import short_id
+from holdfast_app.sessions import archive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from holdfast import Holdfast
+
+#: Minimum length of the accepted beginning of an id.
+_PREFIX = 4
+#: A UUID, alone or after its client's prefix (``claude-code-``).
+_UUID: Final = Lazy(r"((?:[a-z-]+-)?)[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+#: Length of a short id. The first 12 digits of a version 7 UUID are a time, so neighbours share fewer of them.
+_SHORT, _SHORT_OF_TIME = 8, 13
+#: Maximum length of a title, in characters.
+_TITLE: Final = 80
+
+
+def resolve(memory: Holdfast, given: str) -> str:
+    """The session with the id ``given``, or the only session whose id begins with it. Raises: NotFound; Unavailable."""
+    if Journal(memory.services.state, given).exists() or archive.messages(memory.services.state, given):
+        return given
+    matches = sorted({one for one in (*memory.sessions(), *_archived(memory)) if one.startswith(given)})
+    if len(matches) == 1 and len(given) >= _PREFIX:
+        return matches[0]
+    if matches and len(given) >= _PREFIX:
+        raise NotFound(
+            f"{len(matches)} sessions begin with {given!r}.",
+            next_step=f"Type more of the id: {', '.join(matches[:4])}{', ...' if len(matches) > 4 else ''}.",
+        )
+    raise _unknown(memory, given)
+
+
+def short(session: str) -> str:
+    """A UUID's first characters, after the client's prefix. Other ids are names and stay whole."""
+    found = _UUID.fullmatch(session)
+    if not found:
+        return session
+    return session[: len(found[1]) + (_SHORT_OF_TIME if found[2] == "7" else _SHORT)]
+
+
+def titles(memory: Holdfast, sessions: Iterable[str]) -> dict[str, str]:
+    """The first words that the user wrote in each session, masked and on one line. Empty where there are none.
+
+    Raises: Unavailable.
+    """
+    first = {session: _first(memory, session) for session in sessions}
+    masked = memory.services.gate.outgoing_all(list(first.values()), surface="journal")
+    return {session: " ".join(text.split())[:_TITLE] for session, text in zip(first, masked, strict=True)}
+
+
+def _first(memory: Holdfast, session: str) -> str:
+    journal = Journal(memory.services.state, session)
+    said: Iterable[dict[str, Any]]
+    if journal.exists():
+        said = (entry.record for entry in journal.of_kinds("message"))
+    else:
+        try:
+            said = archive.messages(memory.services.state, session)
+        except Corrupt:
+            return ""
+    return next((str(one["text"]) for one in said if one["role"] == "user"), "")
+
+
+def _archived(memory: Holdfast) -> Iterator[str]:
+    """The sessions in readable archive files."""
+    for path in archive.files(memory.services.state):
+        with suppress(Corrupt):
+            yield from (one["session"] for one in archive.read(path)[:1])
+
+
+def is_named(message_id: str, given: str) -> bool:
+    """Whether ``given`` is the id, its beginning or its short id."""
+    return message_id.startswith(given) or short_id(message_id) == given
+
+
+def messages(memory: Holdfast, session: str, *, around: str | None = None, span: int = 0) -> list[dict[str, Any]]:
+    """A session's message records, in order, as stored. Mask them before showing them.
+
+    With ``around``, only the message with that id or short id, or the only one whose id begins with it, and ``span``
+    messages before and after it. Raises: NotFound; Unavailable.
+    """
+    state = memory.services.state
+    journal = Journal(state, session)
+    archived = archive.messages(state, session)
+    if not journal.exists() and not archived:
+        raise _unknown(memory, session)
+    found = list({one["id"]: one for one in (*archived, *(e.record for e in journal.of_kinds("message")))}.values())
+    if around is None:
+        return found
+    at = next((number for number, one in enumerate(found) if one["id"] == around), -1)
+    if at < 0 and len(around) >= _PREFIX:
+        begun = [number for number, one in enumerate(found) if is_named(one["id"], around)]
+        at = begun[0] if len(begun) == 1 else -1
+    if at < 0:
+        raise NotFound(
+            f"Session {session!r} has no message {around!r}.",
+            next_step=f"`holdfast sessions show {session}` lists them all.",
+        )
+    return found[max(at - span, 0) : at + span + 1]
+
+
+def _unknown(memory: Holdfast, session: str) -> NotFound:
+    return NotFound(
+        f"There is no session {session!r}. {memory.config.retention.of_turns}",
+        next_step="`holdfast sessions` lists the sessions.",
+    )

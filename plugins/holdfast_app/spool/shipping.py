@@ -1,0 +1,180 @@
+"""Writes kept flushes to the store's server, in order, each exactly as its flush would have written it.
+
+Every step is idempotent by the flush's id: blocks, the handoff entry, curated lines, published comments and stated
+facts. A process killed at any point leaves the flush in the spool, and the next one completes it.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from attrs import evolve
+
+from holdfast.config.layout import Surface
+from holdfast.config.serde import flushed_payload, stamp, unstructure
+from holdfast.errors import FlushRefused, HoldfastError, Unavailable
+from holdfast.flush import evidence, notes
+from holdfast.flush.documents import Documents
+from holdfast.journal.journal import Journal
+from holdfast.text.lazy import log
+from holdfast_app.spool.kept import FILE, Kept, Spool
+
+if TYPE_CHECKING:
+    from holdfast.models import Payload, Receipt
+    from holdfast.session.services import Services
+    from holdfast.session.session import Session
+
+logger = log(__name__)
+
+#: Seconds that a flush gives the server before it is kept on this machine. Clients wait about 50 s for all of it.
+PATIENCE_S: Final = 12.0
+#: Journal record for a kept flush that is on the server now.
+SHIPPED: Final = "shipped"
+
+
+class Shipped(NamedTuple):
+    """``written`` are on the server now, ``left`` still wait, both in order. ``down`` is the server's error when it did
+    not answer."""
+
+    written: tuple[Kept, ...] = ()
+    left: tuple[Kept, ...] = ()
+    down: HoldfastError | None = None
+
+
+def server(services: Services) -> str:
+    """The store's server, for people."""
+    backend = services.store.backend
+    return backend.address or backend.name
+
+
+def keep(services: Services, receipt: Receipt, flushed: dict[str, Any], why: HoldfastError | None) -> None:
+    """Put a flush into the spool, durably. ``why`` is the server's error. Raises: FlushRefused."""
+    kept = Kept(
+        id=receipt.flush_id,
+        session=receipt.session_id,
+        at=receipt.at,
+        server=receipt.spooled,
+        receipt=receipt,
+        flushed=flushed,
+        error=why.message if why else "",
+        next_step=why.next_step if why else "",
+    )
+    try:
+        Spool(services.state).put(kept)
+    except Unavailable as error:
+        message = f"{kept.error} The flush could not be kept on this machine either: {error.message} Context is kept."
+        raise FlushRefused(message.lstrip(), next_step=error.next_step, target="spool") from error
+
+
+def waits_for(services: Services, receipt: Receipt) -> str:
+    """The server that the flush of ``receipt`` still waits for; empty when it is stored. Raises: Unavailable."""
+    return next((one.server for one in Spool(services.state).items() if one.id == receipt.flush_id), "")
+
+
+def ship_before(services: Services, session: Session) -> Shipped:
+    """:func:`ship`, before a flush of ``session``. Its last flush is kept again first if it waited and the spool has
+    lost it. Raises: FlushRefused when it cannot be kept again; Unavailable and Corrupt from the journal."""
+    last, flushed = session.last_receipt, session.last_flush
+    if last is not None and last.spooled and flushed and last.summary != notes.PURGED and not waits_for(services, last):
+        keep(services, last, flushed, None)
+    shipped = ship(services, limit_s=PATIENCE_S)
+    if shipped.written:
+        session.catch_up()  # its receipt has the documents now
+    return shipped
+
+
+def ship(services: Services, *, limit_s: float) -> Shipped:
+    """Write kept flushes to the server for ``limit_s`` seconds at most. Never raises.
+
+    It stops at the first flush that the server does not take now. A flush that fails for another reason
+    keeps the later ones of its session back, not those of other sessions.
+    """
+    if not services.waits(FILE):
+        return Shipped()
+    spool, ends = Spool(services.state), time.monotonic() + limit_s
+    try:
+        with spool.writing(timeout_s=limit_s):
+            return _all(services, spool, ends)
+    except HoldfastError as error:
+        logger.warning("kept flushes could not be written: %s", error.message)
+        return Shipped(left=_left(spool), down=error)
+
+
+def _left(spool: Spool) -> tuple[Kept, ...]:
+    try:
+        return tuple(spool.items())
+    except HoldfastError:
+        return ()
+
+
+def _all(services: Services, spool: Spool, ends: float) -> Shipped:
+    written: list[Kept] = []
+    held: set[str] = set()
+    down: HoldfastError | None = None
+    with services.store.backend.within(max(0.1, ends - time.monotonic())):
+        for one in spool.items():
+            if one.is_damaged or one.session in held:
+                continue
+            if time.monotonic() >= ends:
+                down = Unavailable(f"{server(services)} is slow, so kept flushes still wait.")
+                break
+            try:
+                ship_one(services, one)
+            except HoldfastError as error:
+                logger.warning("the kept flush %s could not be written: %s", one.id, error.message)
+                spool.failed(one, error.message, error.next_step)
+                held.add(one.session)
+                if isinstance(error, Unavailable):
+                    down = error
+                    break
+            else:
+                spool.remove([one.id])
+                written.append(one)
+    return Shipped(tuple(written), tuple(spool.items()), down)
+
+
+def ship_one(services: Services, one: Kept) -> None:
+    """Write one kept flush to the store, publish it, and record its receipt in the journal. Raises: Conflict, Corrupt,
+    Unavailable, Refused, PluginError, FlushRefused."""
+    assert one.receipt is not None
+    services.dispatch.require_all()
+    payload = flushed_payload(one.flushed)
+    receipt = _written(services, one.receipt, one.flushed, payload)
+    receipt = evidence.publish(services, payload, receipt)
+    unstored = services.facts.state(payload, session=one.session, flush=one.id, at=receipt.at)
+    receipt = evolve(receipt, warnings=(*receipt.warnings, *unstored))
+    journal = Journal(services.state, one.session)
+    if journal.exists():
+        record = {"kind": SHIPPED, "at": stamp(services.now()), "receipt": unstructure(receipt)}
+        try:
+            journal.append(record)
+        except HoldfastError as error:  # the flush is stored; only its proof is not recorded
+            logger.warning("a receipt could not be journalled: %s", error.message)
+
+
+def _written(services: Services, receipt: Receipt, flushed: dict[str, Any], payload: Payload) -> Receipt:
+    documents = Documents(services=services, session_id=receipt.session_id, is_later=True)
+    at = receipt.at.astimezone(services.config.tz)
+    documents.read_ahead(at)
+
+    def render(block_id: str) -> str:
+        return notes.framed(
+            receipt.summary,
+            block_id=block_id,
+            session=receipt.session_id,
+            reason=receipt.reason,
+            at=at,
+            overrides=flushed.get("overrides", ()),
+            by=receipt.by,
+        )
+
+    note = services.layout.name(Surface.DAILY, at.date())
+    flush_id = documents.write_note(receipt.flush_id, at, render)
+    if payload.state_mutations:
+        documents.write_trail(payload, flush_id, note, at)
+    documents.write_handoff(payload, flush_id, note, str(flushed.get("agent", "")), at)
+    documents.write_curated(payload, None, flush_id, at)
+    documents.finish()
+    warnings = (*receipt.warnings, *documents.warnings)
+    return evolve(receipt, flush_id=flush_id, written=documents.written, warnings=warnings, spooled="")

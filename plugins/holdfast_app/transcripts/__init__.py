@@ -1,0 +1,142 @@
+"""Reads the conversations that agent clients recorded. The format is detected from the content, never from the name.
+
+>>> from holdfast_app.transcripts import read
+>>> transcript = read("session.jsonl")              # doctest: +SKIP
+>>> later = read("session.jsonl", offset=transcript.next_offset)   # only the new rows   # doctest: +SKIP
+
+A client may stop, be killed or change its format at any time. A row of unknown form is counted, and kept unchanged when
+it may be part of the conversation. Reading raises only when no row is recognised.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from typing import BinaryIO, Final, Protocol
+
+from holdfast.errors import ConfigError, Corrupt
+from holdfast_app.message_formats import messages
+from holdfast_app.message_formats.reading import Reading, Transcript
+from holdfast_app.transcripts import claude_code, codex, opencode
+from holdfast_app.transcripts.rows import BAD, Row, elements, is_document, lines
+
+__all__ = ["FORMATS", "Format", "Transcript", "detect", "read"]
+
+_HEAD_ROWS: Final = 1_000
+_PLACE_ROWS: Final = 50
+_NEXT_STEP: Final = (
+    "Pass a Claude Code transcript, a Codex rollout or an opencode message dump; "
+    'rows of {"role": ..., "content": ...} are supported, too.'
+)
+
+
+class Format(Protocol):
+    """A module that reads one format."""
+
+    @property
+    def NAME(self) -> str:  # noqa: N802 - a module's constant
+        """The format's name in results and messages."""
+
+    @property
+    def APPENDED(self) -> bool:  # noqa: N802 - a module's constant
+        """Whether a file of this format only grows, so that a later reading may start in the middle."""
+
+    def recognises(self, row: Mapping[str, object]) -> bool:
+        """Whether only this format has such a row."""
+
+    def take(self, row: Mapping[str, object], position: int, reading: Reading) -> bool:
+        """Add the row's content to ``reading``; False when its type is unknown."""
+
+
+FORMATS: Final[tuple[Format, ...]] = (claude_code, codex, opencode, messages)
+"""The most specific first, because a row of another format may also hold a role and a content."""
+
+
+def read(path: str | os.PathLike[str], *, offset: int = 0, agent: str = "") -> Transcript:
+    """The conversation in the file at ``path``, from byte ``offset`` on.
+
+    Rows are read one by one; memory holds the messages and the current row. If no row starts at ``offset``, the file
+    was replaced and is read from the start. Reading the same rows again gives the same ids. ``agent`` selects only the
+    messages of the sub-agent with that id, which Claude Code keeps apart (``isSidechain``).
+
+    Raises:
+        ConfigError: ``path`` is missing, not a regular file, or cannot be read.
+        Corrupt: file is empty, or in an unknown format.
+    """
+    with _opened(path) as stream:
+        form, document = _detected(stream, path)
+        resumable = form.APPENDED and not document
+        start = offset if resumable and _starts_row(stream, offset) else 0
+        reading = _placed(stream, form, agent) if start else Reading(agent=agent)
+        end, truncated = start, False
+        for row in elements(stream) if document else lines(stream, start):
+            end, truncated = row.end, row.cut
+            if not row.cut and not (isinstance(row.value, dict) and form.take(row.value, row.position, reading)):
+                reading.unknown(row.raw if row.value is BAD else row.value, row.position)
+    return reading.finish(form.NAME, next_offset=end if resumable else 0, truncated=truncated)
+
+
+def detect(path: str | os.PathLike[str]) -> str:
+    """The file's format: ``claude-code``, ``codex``, ``opencode`` or ``messages``.
+
+    Raises:
+        ConfigError: ``path`` is missing, not a regular file, or cannot be read.
+        Corrupt: file is empty, or in an unknown format.
+    """
+    with _opened(path) as stream:
+        return _detected(stream, path)[0].NAME
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """The file, opened for reading. Any OS error, also while rows are read, becomes a ConfigError."""
+    name = os.fspath(path)
+    try:
+        if "\0" in name or not stat.S_ISREG(os.stat(name).st_mode):  # opening a pipe would block indefinitely
+            raise ConfigError(f"{name!r} is not a regular file.", next_step=_NEXT_STEP)
+        with open(name, "rb") as stream:
+            yield stream
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ConfigError(f"The transcript {name!r} cannot be read: {reason}.", next_step=_NEXT_STEP) from error
+
+
+def _detected(stream: BinaryIO, path: str | os.PathLike[str]) -> tuple[Format, bool]:
+    """The format, and whether the file is one document rather than one row per line."""
+    if is_document(stream) and (form := _recognised(elements(stream))):
+        return form, True
+    if form := _recognised(lines(stream)):
+        return form, False
+    empty = os.fstat(stream.fileno()).st_size == 0
+    reason = "is empty" if empty else "is of no known format"
+    raise Corrupt(f"The transcript {os.fspath(path)!r} {reason}.", next_step=_NEXT_STEP)
+
+
+def _recognised(rows: Iterator[Row]) -> Format | None:
+    for row in islice(rows, _HEAD_ROWS):
+        if isinstance(row.value, dict):
+            for form in FORMATS:
+                if form.recognises(row.value):
+                    return form
+    return None
+
+
+def _starts_row(stream: BinaryIO, offset: int) -> bool:
+    if not 0 < offset <= os.fstat(stream.fileno()).st_size:
+        return False
+    stream.seek(offset - 1)
+    return stream.read(1) == b"\n"
+
+
+def _placed(stream: BinaryIO, form: Format, agent: str) -> Reading:
+    """An empty reading with session, branch and folder known, because rows after an offset may not repeat them."""
+    head = Reading(agent=agent)
+    for row in islice(lines(stream), _PLACE_ROWS):
+        if isinstance(row.value, dict):
+            form.take(row.value, row.position, head)
+        if head.session_id and head.folder:
+            break
+    return head.without_messages()

@@ -1,0 +1,237 @@
+"""Transcripts of Claude Code: JSONL, a row per content block, among many rows of bookkeeping.
+
+Source: observed with 2.1.330 and 2.1.197, except prompts typed while the model works: ``queued_command`` attachments
+are read as in published descriptions. Earlier versions record such a prompt only in ``queue-operation`` rows, unless it
+waits until the turn ends and follows as its own row. Rows that a plugin's module put in have ``rowSource`` "hook", or
+``madeBy`` "other" (observed with 2.1.332). A prompt that a module rewrote cannot be distinguished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from holdfast_app.message_formats.blocks import take_content, text_of
+from holdfast_app.message_formats.excerpts import BACKGROUND, background_result, clean, without_injected
+from holdfast_app.message_formats.leaves import readable, says
+from holdfast_app.message_formats.reading import Reading, mapping, row_key
+
+NAME: Final = "claude-code"
+APPENDED: Final = True
+
+_SPEECH: Final = frozenset({"user", "assistant"})
+_BOOKKEEPING: Final = frozenset(
+    {
+        "agent-name",
+        "ai-title",
+        "api-request",
+        "api-request-blob",
+        "api-request-shape",
+        "atis-latch",
+        "cost-state",
+        "custom-title",
+        "file-history-snapshot",
+        "last-prompt",
+        "mode",
+        "permission-mode",
+        "pr-link",
+        "progress",
+        "summary",
+        "tag",
+        "tools-used",
+    }
+)
+#: Attachments with the client's own state, and with hook output (including holdfast's brief).
+_OWN_ATTACHMENTS: Final = (
+    "hook_",
+    "async_hook_",
+    "todo",
+    "task_",
+    "plan_mode",
+    "plugin_note",
+    "skill_",
+    "deferred_",
+    "agent_listing",
+    "model",
+)
+# Rows with the role user written by the client: its own commands and their output, hook feedback, interruptions.
+_NOT_SAID: Final = (
+    "<command-",
+    "<local-command-",
+    "Caveat: The messages below were generated",
+    "Stop hook feedback:",
+)
+_INTERRUPTED: Final = frozenset({"[Request interrupted by user]", "[Request interrupted by user for tool use]"})
+#: Commands to the client and to holdfast itself, regardless of their arguments.
+_CONTROLS: Final = frozenset({"/compact", "/clear", "/memory-update", "/holdfast"})
+_PRINTED: Final = ("<bash-stdout>", "<bash-stderr>")
+
+
+def recognises(row: Mapping[str, object]) -> bool:
+    """Whether only Claude Code writes such a row. A later version may name the session differently."""
+    if not isinstance(row.get("type"), str) or "payload" in row:
+        return False
+    return isinstance(row.get("sessionId"), str) or mapping(row.get("message")).get("role") == row["type"]
+
+
+def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
+    """Add the row's content; False when its type is unknown."""
+    kind = clean(row.get("type"))
+    sidechain = row.get("isSidechain") is True  # a sub-agent's talk is not this conversation
+    if (kind in _SPEECH and sidechain != bool(reading.agent)) or (sidechain and row.get("agentId") != reading.agent):
+        reading.leave_out("of another agent")
+        return True
+    if kind in _SPEECH or kind in {"system", "attachment"}:
+        reading.place(session_id=row.get("sessionId"), cwd=row.get("cwd"), branch=row.get("gitBranch"))
+    elif kind in _BOOKKEEPING:
+        reading.place(session_id=row.get("sessionId"))
+        reading.leave_out(kind)
+        return True
+    elif kind == "queue-operation":
+        _take_queued(row, position, reading)
+        return True
+    else:
+        return False
+    if kind == "system":
+        reading.leave_out("system")
+        if row.get("subtype") == "compact_boundary":
+            reading.boundary()
+    elif kind == "attachment":
+        return _take_attachment(row, position, reading)
+    elif left_out := _is_injected(row):
+        reading.leave_out(left_out)
+        if left_out == "summary":
+            text = text_of(mapping(row.get("message")).get("content"))
+            key = row_key(row.get("uuid"), position, "summary", text)
+            reading.summary(text, key=key, at=reading.at(row.get("timestamp")))
+    else:
+        return _take_speech(kind, row, position, reading)
+    return True
+
+
+def _is_injected(row: Mapping[str, object]) -> str:
+    """Why the row is not speech, or an empty string when it is."""
+    if row.get("isMeta") is True:
+        return "context"
+    if row.get("isCompactSummary") is True:
+        return "summary"
+    if row.get("rowSource") == "hook" or row.get("madeBy") == "other":
+        return "hook"
+    message = mapping(row.get("message"))
+    if row.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>":
+        return "notice"
+    return _own_words(text_of(message.get("content"))) if row.get("type") == "user" else ""
+
+
+def _own_words(text: str) -> str:
+    """Why text with the role user is the client's own, or an empty string when it is the user's."""
+    text = text.strip()
+    if text in _INTERRUPTED:
+        return "interruption"
+    return "command" if text.startswith(_NOT_SAID) and not _command(text) else ""
+
+
+def _command(text: str) -> str:
+    """A command with the user's arguments, like ``/review the login form``; empty when there are none."""
+    if not text.startswith("<command-"):
+        return ""
+    found = {
+        name: text.partition(f"<command-{name}>")[2].partition(f"</command-{name}>")[0].strip()
+        for name in ("name", "args")
+    }
+    said = found["args"] and found["name"] not in _CONTROLS
+    return f"{found['name']} {found['args']}" if said else ""
+
+
+def _take_speech(role: str, row: Mapping[str, object], position: int, reading: Reading) -> bool:
+    message = mapping(row.get("message"))
+    if "content" not in message or not isinstance(message["content"], str | list | dict):
+        return False
+    content = message["content"]
+    text = text_of(content)
+    key = clean(row.get("uuid")).strip() or row_key("", position, role, text)
+    at = reading.at(row.get("timestamp"))
+    if role == "user" and (said := text.strip()) in reading.queued:
+        reading.queued.remove(said)
+    if role == "user" and isinstance(content, str | list) and _take_told(text, key, at, reading):
+        return True
+    take_content(reading, role, content, key=key, at=at, change=without_injected)
+    rest = {name: value for name, value in message.items() if name not in {"role", "content"} and says(value)}
+    if rest:
+        reading.say("system", readable(rest), key=f"{key}#more", at=at, aside=True)
+    return True
+
+
+def _take_told(text: str, key: str, at: datetime, reading: Reading) -> bool:
+    """Add text with the role user and client formatting; False when it is plain speech."""
+    result = background_result(text)
+    if result is not None:
+        if result:
+            reading.answer(result, key=key, call_id=None, at=at, failed=False, tool=BACKGROUND)
+        else:
+            reading.leave_out("notice")
+    elif text.lstrip().startswith(_PRINTED):
+        reading.answer(text, key=key, call_id=None, at=at, failed=False, tool="bash")
+    elif command := _command(text.lstrip()):
+        reading.say("user", command, key=key, at=at)
+    else:
+        return False
+    return True
+
+
+def _take_queued(row: Mapping[str, object], position: int, reading: Reading) -> None:
+    """Follow the queue of prompts typed while the model works. ``remove`` does not name an entry. It appears when the
+    queue is passed to the running turn, so it adds all waiting prompts."""
+    reading.place(session_id=row.get("sessionId"))
+    reading.leave_out("queue-operation")
+    operation, waiting = row.get("operation"), reading.queued
+    text = clean(row.get("content")).strip()
+    if operation == "enqueue":
+        if text and not text.startswith(("<", "{", "/")) and not _own_words(text):
+            waiting.append(text)
+    elif operation == "popAll":
+        waiting.clear()
+    elif operation == "remove":
+        for number, text in enumerate(waiting):
+            _say_queued(text, row_key("", position, str(number), text), row, reading)
+        waiting.clear()
+
+
+def _say_queued(text: str, key: str, row: Mapping[str, object], reading: Reading) -> None:
+    """Add a queued prompt, unless a row of another kind already has it."""
+    if text in reading.handed_over:
+        reading.handed_over.discard(text)
+    else:
+        reading.handed_over.add(text)
+        reading.say("user", without_injected(text), key=key, at=reading.at(row.get("timestamp")))
+
+
+def _take_attachment(row: Mapping[str, object], position: int, reading: Reading) -> bool:
+    """Add a prompt typed while the model works. Automatic attachments are left out. False for an attachment that may be
+    the only copy of its content."""
+    attachment = mapping(row.get("attachment"))
+    kind = clean(attachment.get("type"))
+    if kind != "queued_command":
+        own = not kind or kind.startswith(_OWN_ATTACHMENTS)
+        if own:
+            reading.leave_out(f"attachment {kind}".rstrip())
+        return own
+    if attachment.get("rowSource") == "hook":
+        reading.leave_out("hook")
+        return True
+    prompt = attachment.get("prompt")
+    text = text_of(prompt)
+    given = row.get("uuid")
+    if background_result(text) is not None or text.lstrip().startswith(_PRINTED):
+        key = clean(given).strip() or row_key("", position, "tool", text)
+        return _take_told(text, key, reading.at(row.get("timestamp")), reading)
+    if attachment.get("commandMode", "prompt") != "prompt" or _own_words(text):
+        reading.leave_out("command")
+        return True
+    key = row_key(given, position, "user", text)
+    if isinstance(prompt, str):
+        _say_queued(text.strip(), key, row, reading)
+        return True
+    take_content(reading, "user", prompt, key=key, at=reading.at(row.get("timestamp")), change=without_injected)
+    return True

@@ -1,0 +1,112 @@
+"""Transcripts ("rollouts") of Codex: JSONL rows ``{timestamp, ordinal, type, payload}``.
+
+Source: observed with 0.169.0. ``response_item`` rows hold the conversation; ``event_msg`` rows repeat it for display.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from holdfast_app.message_formats.blocks import take_content, text_of
+from holdfast_app.message_formats.excerpts import clean
+from holdfast_app.message_formats.leaves import STRUCTURE, readable, says
+from holdfast_app.message_formats.reading import Reading, mapping, row_key
+from holdfast_app.message_formats.responses import take as take_item
+
+NAME: Final = "codex"
+APPENDED: Final = True
+
+_TYPES: Final = frozenset(
+    {"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state", "token_usage_record"}
+)
+# Rollouts of versions without item kinds: content that the client inserted as the user.
+_NOT_SAID: Final = (
+    "<environment_context>",
+    "<user_instructions>",
+    "<permissions instructions>",
+    "<skill>",
+    "<turn_aborted>",
+    "<subagent_notification>",
+    "# AGENTS.md instructions",
+)
+#: Rows about where and how the session ran, and ``event_msg``, which repeats items for display.
+_BOOKKEEPING: Final = _TYPES - {"response_item"}
+_MESSAGE: Final = frozenset({"type", "role", "content", "internal_chat_message_metadata_passthrough"})
+
+
+def recognises(row: Mapping[str, object]) -> bool:
+    """Whether only Codex writes such a row."""
+    return clean(row.get("type")) in _TYPES and "payload" in row
+
+
+def take(row: Mapping[str, object], position: int, reading: Reading) -> bool:
+    """Add the row's content; False when its type is unknown."""
+    kind, payload = clean(row.get("type")), mapping(row.get("payload"))
+    if kind == "session_meta":
+        branch = mapping(payload.get("git")).get("branch")
+        reading.place(session_id=payload.get("id") or payload.get("session_id"), cwd=payload.get("cwd"), branch=branch)
+    elif kind == "compacted":
+        reading.boundary()
+        if text := clean(payload.get("message")).strip():
+            at = reading.at(row.get("timestamp"))
+            reading.summary(text, key=row_key(None, position, "summary", text), at=at)
+    elif kind == "response_item":
+        return isinstance(row.get("payload"), dict) and _take_item(row, payload, position, reading)
+    if kind in _BOOKKEEPING:
+        reading.leave_out(kind)
+    return kind in _TYPES
+
+
+def _take_item(row: Mapping[str, object], item: Mapping[str, object], position: int, reading: Reading) -> bool:
+    kind = clean(item.get("type"))
+    at = reading.at(row.get("timestamp"))
+    if kind != "message":
+        given = item.get("id") or (item.get("call_id") if not kind.endswith("_output") else _suffixed(item))
+        return take_item(item, row_key(given, position, kind, readable(item.get("output"))), at, reading)
+    if mapping(row.get("metadata")).get("compaction_output") is True:
+        reading.leave_out("summary")
+        return True
+    role = clean(item.get("role"))
+    if role not in {"user", "assistant"}:
+        reading.leave_out("instructions")
+        return role in {"developer", "system"}
+    content = item.get("content")
+    own = _own(item) if role == "user" else list(content) if isinstance(content, list) else [content]
+    if role == "user" and not own and content:
+        reading.leave_out("context")
+    texts = [block for block in own if _is_plain(block)]
+    text = text_of(texts)
+    key = row_key(item.get("id"), position, role, text)
+    reading.say(role, text, key=key, at=at)
+    for number, block in enumerate(own):
+        if not _is_plain(block):
+            take_content(reading, role, [block], key=f"{key}#{number}", at=at)
+        elif isinstance(block, dict):
+            rest = readable(block, but={*STRUCTURE, "text"})
+            reading.say(role, rest, key=f"{key}#{number}#rest", at=at)
+    rest = readable({name: value for name, value in item.items() if name not in _MESSAGE and says(value)})
+    reading.say("system", rest, key=f"{key}#more", at=at, aside=True)
+    return True
+
+
+def _is_plain(block: object) -> bool:
+    return isinstance(block, str) or (isinstance(block, dict) and isinstance(block.get("text"), str))
+
+
+def _own(item: Mapping[str, object]) -> list[object]:
+    """The user's own blocks of a message. The client also sends its context and summaries as the user."""
+    kinds = mapping(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds")
+    told = kinds if isinstance(kinds, list) else []
+    content = item.get("content")
+    own: list[object] = []
+    for number, block in enumerate(content if isinstance(content, list) else [content]):
+        kind = told[number] if number < len(told) else "unknown"
+        if str(kind).partition(".")[0] in {"user", "unknown"} and not text_of(block).lstrip().startswith(_NOT_SAID):
+            own.append(block)
+    return own
+
+
+def _suffixed(item: Mapping[str, object]) -> str:
+    call_id = item.get("call_id")
+    return f"{call_id}#output" if isinstance(call_id, str) else ""

@@ -1,0 +1,142 @@
+"""Each day's events (sessions, flushes, compactions, refused flushes, overrides and dreams)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import date, datetime, timedelta, tzinfo
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from attrs import define
+
+from holdfast.errors import HoldfastError
+from holdfast.journal import safety
+from holdfast_app.dream.dreamlog import Status as DreamStatus
+from holdfast_app.view.journals import Incident
+
+if TYPE_CHECKING:
+    from holdfast.session.status import Status
+    from holdfast_app.view.project import Flushed, Project
+
+#: The kinds of events counted on each day.
+COUNTS: Final = ("sessions", "flushes", "compactions", "blocked", "overridden", "dreams", "failed", "added", "left")
+#: The reason of flushes made for a compaction.
+_COMPACTION: Final = "compaction"
+
+
+@define(kw_only=True)
+class Day:
+    """The number of events on one day. ``compactions`` counts the flushes made for a compaction, ``blocked`` refused
+    flushes, after which nothing was dropped, and ``overridden`` operators' overrides. ``failed`` counts dreams;
+    ``added`` and ``left`` count facts, see :mod:`.history`. ``note`` is the day's note, empty when there is none."""
+
+    day: date
+    sessions: int = 0
+    flushes: int = 0
+    compactions: int = 0
+    blocked: int = 0
+    overridden: int = 0
+    dreams: int = 0
+    failed: int = 0
+    added: int = 0
+    left: int = 0
+    note: str = ""
+
+    @property
+    def is_quiet(self) -> bool:
+        return not any(getattr(self, name) for name in COUNTS)
+
+
+class Interruption(NamedTuple):
+    """A session's refused flushes or overrides on one day. ``why`` is the last one's; mask it before it is shown."""
+
+    day: date
+    session: str
+    overridden: bool
+    times: int
+    reason: str
+    why: str
+
+
+def days(last: date, number: int) -> dict[date, Day]:
+    """``number`` empty days up to ``last``, oldest first."""
+    span = [last - timedelta(days=back) for back in range(number - 1, -1, -1)]
+    return {day: Day(day=day) for day in span}
+
+
+def totals(shown: Sequence[Day]) -> Day:
+    """The sum of at least one day, with the last day's date."""
+    sums = {name: sum(getattr(day, name) for day in shown) for name in COUNTS}
+    return Day(day=shown[-1].day, **sums)
+
+
+def events(project: Project, now: Status, number: int) -> dict[date, Day]:
+    """The last ``number`` days with their events.
+
+    Flushes come from the daily notes, which outlive the journals. A store on a server gives the last flush of each
+    session instead, because each note would cost a request.
+    """
+    found = days(now.at.date(), number)
+    first = now.at.date() - timedelta(days=number)
+    sessions: dict[date, set[str]] = {day: set() for day in found}
+
+    def day_of(at: datetime | None) -> Day | None:
+        return found.get(at.astimezone(project.zone).date()) if at else None
+
+    for one in now.sessions:
+        if (day := day_of(one.last_turn_at)) is not None:
+            sessions[day.day].add(one.id)
+        if project.is_remote and (day := day_of(one.last_flush_at)) is not None:
+            day.flushes += 1
+    for name, flush in () if project.is_remote else _flushes(project, first):
+        if (day := day_of(flush.at)) is not None:
+            day.flushes += 1
+            day.compactions += flush.reason == _COMPACTION
+            day.note = name
+            sessions[day.day].add(flush.session)
+    for incident in incidents(project, now, first):
+        if (day := day_of(incident.at)) is not None:
+            day.overridden += incident.overridden
+            day.blocked += not incident.overridden
+    for run in project.dreams():
+        if (day := day_of(run.at)) is not None:
+            day.dreams += run.status in (DreamStatus.DONE, DreamStatus.PROPOSED)
+            day.failed += run.status is DreamStatus.FAILED
+    for at, ids in sessions.items():
+        found[at].sessions = len(ids)
+    return found
+
+
+def _flushes(project: Project, first: date) -> Iterator[tuple[str, Flushed]]:
+    """The flushes in the notes since ``first``, each with its note's name."""
+    for day, name in project.note_names():
+        if day < first:
+            return
+        for flush in project.note(day, name).flushes:
+            yield name, flush
+
+
+def incidents(project: Project, now: Status, first: date) -> list[Incident]:
+    """The refused flushes and overrides since ``first`` that the journals record, newest first, with those of sessions
+    that became UNSAFE before journals recorded them. Their text is as stored."""
+    found: list[Incident] = []
+    for one in now.sessions:
+        if one.last_turn_at is not None and one.last_turn_at.astimezone(project.zone).date() >= first:
+            with suppress(HoldfastError):  # the list of sessions shows the error
+                found.extend(project.journals.incidents(one.id))
+    recorded = {one.session for one in found}
+    for marker in safety.all_unsafe(project.services.state):
+        if marker.session not in recorded:
+            with suppress(ValueError):
+                found.append(Incident(session=marker.session, at=datetime.fromisoformat(marker.at)))
+    return sorted(
+        (one for one in found if one.at.astimezone(project.zone).date() >= first), key=lambda one: one.at, reverse=True
+    )
+
+
+def by_day(found: Iterable[Incident], zone: tzinfo | None) -> list[Interruption]:
+    """Incidents of one session and day together, newest first, as ``found`` is."""
+    groups: dict[tuple[date, str, bool], list[Incident]] = {}
+    for one in found:
+        groups.setdefault((one.at.astimezone(zone).date(), one.session, one.overridden), []).append(one)
+    return [Interruption(*key, len(group), group[0].reason, group[0].why) for key, group in groups.items()]

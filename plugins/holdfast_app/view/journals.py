@@ -1,0 +1,286 @@
+"""One session's journal: its messages, and what each compaction dropped and saved."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from attrs import field, frozen
+
+from holdfast.config.layout import Surface
+from holdfast.config.serde import flushed_payload, moment, receipt_from
+from holdfast.errors import HoldfastError, NotFound
+from holdfast.flush import proof
+from holdfast.journal import refusals
+from holdfast.journal.journal import Journal
+from holdfast_app.authorship import sources
+
+if TYPE_CHECKING:
+    from holdfast.models import Payload, Receipt
+    from holdfast.session.services import Services
+
+#: Fields of a payload in the order in which they are shown, with their labels.
+FIELDS: Final = (
+    ("objective", "Objective"),
+    ("facts", "Facts"),
+    ("decisions", "Decisions"),
+    ("blockers", "Blockers"),
+    ("next_step", "Next step"),
+    ("follow_ups", "Promised"),
+    ("needs_operator", "Needed from you"),
+    ("artifacts", "Proof"),
+)
+_JOURNALS: Final = 4
+#: Characters of a session's first message that are read for its title.
+_OPENING: Final = 400
+
+
+@frozen(kw_only=True)
+class Said:
+    """One message as stored: mask ``text`` before it is shown. ``number`` counts from 1."""
+
+    number: int
+    id: str
+    role: str
+    text: str
+    at: datetime
+    tool: str = ""
+    failed: bool = False
+
+
+@frozen(kw_only=True)
+class Passage:
+    """A flush and the messages dropped after it. ``dropped`` are positions in the list of messages, ``kept`` is the
+    number of messages that stayed. ``flushed`` is the journal's record of the flush, to check its receipt."""
+
+    number: int
+    receipt: Receipt
+    flushed: dict[str, Any] | None = field(repr=False)
+    dropped: range = range(0)
+    kept: int = 0
+    overridden: str = ""
+
+    @property
+    def payload(self) -> Payload | None:
+        """The saved payload; None when the record lacks it or cannot be read."""
+        try:
+            return flushed_payload(self.flushed) if self.flushed else None
+        except (HoldfastError, KeyError, TypeError):
+            return None
+
+
+@frozen(kw_only=True)
+class Incident:
+    """A refused flush, after which nothing left the context, or an operator's override, which lets context go unsaved.
+
+    ``reason`` is the refused flush's reason (compaction, end, ...). ``why`` is the part that failed, or the operator's
+    reason; mask it before it is shown.
+    """
+
+    session: str
+    at: datetime
+    overridden: bool = False
+    reason: str = ""
+    why: str = ""
+
+
+@frozen(kw_only=True)
+class Story:
+    """A session from its journal. ``messages``, ``passages`` and ``incidents`` are oldest first. Messages from
+    ``kept_from`` on are in context."""
+
+    session: str
+    messages: Sequence[Said]
+    passages: Sequence[Passage]
+    incidents: Sequence[Incident]
+    kept_from: int
+
+
+class Journals:
+    """Reads journals, and keeps the last few until they change."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._known: dict[str, tuple[tuple[int, int], Story]] = {}
+        self._incidents: dict[str, tuple[tuple[int, int], tuple[Incident, ...]]] = {}
+
+    def story(self, session: str) -> Story:
+        """A session's story. Damaged lines are left out. Raises: NotFound; Unavailable."""
+        journal = Journal(self._services.state, session)
+        stamp = _stamp(journal)
+        if stamp is None:
+            raise NotFound(f"There is no session {session!r}.", next_step="The page `Sessions` lists them.")
+        known = self._known.pop(session, None)
+        if known is None or known[0] != stamp:
+            known = (stamp, _read(journal))
+        self._known[session] = known
+        if len(self._known) > _JOURNALS:
+            del self._known[next(iter(self._known))]
+        return known[1]
+
+    def incidents(self, session: str) -> tuple[Incident, ...]:
+        """A session's refused flushes and overrides, oldest first; read again only when the journal changed.
+
+        Raises: Unavailable.
+        """
+        journal = Journal(self._services.state, session)
+        stamp = _stamp(journal)
+        if stamp is None:
+            return ()
+        known = self._incidents.get(session)
+        if known is None or known[0] != stamp:
+            known = self._incidents[session] = (stamp, tuple(_incidents(journal)))
+        return known[1]
+
+    def opening(self, session: str) -> str:
+        """The first words of a session's user, as stored: mask them before they are shown. Empty when unknown."""
+        try:
+            messages = Journal(self._services.state, session).of_kinds("message")
+            found = next((entry.record["text"] for entry in messages if entry.record["role"] == "user"), "")
+        except (HoldfastError, ValueError):
+            return ""
+        return str(found)[:_OPENING]
+
+    def check(self, passage: Passage, *, is_last: bool) -> tuple[list[str], str]:
+        """The state (stored, replaced or missing) of each document in the receipt, in order, and
+        a sentence when that cannot be checked. ``is_last``: no later flush replaced the session's handoff entry."""
+        written = passage.receipt.written
+        try:
+            found = proof.check(self._services, passage.receipt, passage.flushed)
+        except HoldfastError as error:
+            return ["missing"] * len(written), error.message
+        replaced = () if is_last else (Surface.HANDOFF,)
+        return [
+            "stored" if one in found.whole else "replaced" if one.surface in replaced else "missing" for one in written
+        ], ""
+
+
+def _stamp(journal: Journal) -> tuple[int, int] | None:
+    """Changes with the journal; None without one."""
+    try:
+        found = os.stat(journal.path)
+    except (OSError, ValueError):
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
+def _read(journal: Journal) -> Story:
+    messages: list[Said] = []
+    starts: list[int] = []
+    passages: list[Passage] = []
+    known: set[str] = set()
+    kept_from, override = 0, ""
+    for entry in journal.of_kinds("message", "checkpoint", "override"):
+        row = entry.record
+        if row["kind"] == "message":
+            if row["id"] not in known:
+                known.add(row["id"])
+                starts.append(entry.start)
+                messages.append(_said(len(messages) + 1, row))
+        elif row["kind"] == "override":
+            override = str(row.get("reason", ""))
+        else:
+            begin = kept_from
+            kept_from = max(kept_from, _position(starts, row["kept_from"]))
+            if _add(passages, row, range(begin, kept_from), len(messages) - kept_from, override):
+                override = ""
+    return Story(
+        session=journal.session_id,
+        messages=messages,
+        passages=passages,
+        incidents=list(_incidents(journal)),
+        kept_from=kept_from,
+    )
+
+
+def _incidents(journal: Journal) -> Iterator[Incident]:
+    """The journal's incidents. The first refusal after an override is the flush that it let through."""
+    session = journal.session_id
+    is_let_through = False
+    for entry in journal.of_kinds(refusals.KIND, "override"):
+        row = entry.record
+        if row["kind"] == "override":
+            with suppress(KeyError, ValueError):
+                yield Incident(session=session, at=moment(row["at"]), overridden=True, why=str(row["reason"]))
+                is_let_through = True
+        elif is_let_through:
+            is_let_through = False
+        elif refusal := refusals.read(session, row):
+            yield Incident(session=session, at=refusal.at, reason=refusal.reason, why=refusal.target)
+
+
+def _said(number: int, row: dict[str, Any]) -> Said:
+    return Said(
+        number=number,
+        id=row["id"],
+        role=row["role"],
+        text=row["text"],
+        at=moment(row["at"]),
+        tool=row.get("tool", ""),
+        failed=row.get("failed", False),
+    )
+
+
+def _position(starts: list[int], offset: int) -> int:
+    """The number of messages that begin before ``offset``."""
+    from bisect import bisect_left
+
+    return bisect_left(starts, offset)
+
+
+def _add(passages: list[Passage], row: dict[str, Any], dropped: range, kept: int, override: str) -> bool:
+    """Add a checkpoint, for a new flush or the drop after the last one. False for a checkpoint without a flush."""
+    from attrs import evolve
+
+    try:
+        receipt = receipt_from(row["receipt"]) if row.get("receipt") else None
+    except HoldfastError:
+        receipt = None  # of a later holdfast
+    if receipt is None:
+        return False
+    if not passages or passages[-1].receipt.flush_id != receipt.flush_id:
+        passages.append(
+            Passage(number=len(passages) + 1, receipt=receipt, flushed=row.get("flush"), dropped=dropped, kept=kept)
+        )
+    elif dropped:
+        last = passages[-1]
+        begin = last.dropped.start if last.dropped else dropped.start
+        passages[-1] = evolve(last, dropped=range(begin, dropped.stop), kept=kept)
+    if override:
+        passages[-1] = evolve(passages[-1], overridden=override)
+    return True
+
+
+def items(payload: Payload) -> list[tuple[str, tuple[str, ...]]]:
+    """The payload's non-empty fields as (label, items)."""
+    found = []
+    for name, label in FIELDS:
+        value = getattr(payload, name)
+        listed = (value,) if isinstance(value, str) else tuple(value or ())
+        listed = tuple(text for text in listed if text.strip().casefold() not in ("", "none", "not stated"))
+        if listed:
+            found.append((label, listed))
+    return found
+
+
+def quoted(payload: Payload, said: Sequence[Said]) -> list[tuple[str, ...]]:
+    """Labels of payload fields that quote each message."""
+    keys = [
+        (label, key)
+        for label, listed in items(payload)
+        for text in listed
+        if (key := sources.key(sources.plain(text.removesuffix("…"))))
+    ]
+    labels = dict(FIELDS)
+    pairs = (source.partition(" ") for source in payload.sources)
+    named = {(rest, labels.get(name, name)) for name, _, rest in pairs}
+    found = []
+    for one in said:
+        plain = sources.plain(one.text)
+        short = sources.short_id(one.id)
+        by_text = [label for label, key in keys if key in plain]
+        found.append(tuple(dict.fromkeys([*by_text, *(label for ident, label in sorted(named) if ident == short)])))
+    return found

@@ -1,0 +1,149 @@
+"""The lines of MEMORY.md and USER.md, each with its sources and its age."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from attrs import evolve, frozen
+
+from holdfast.text.lazy import Lazy
+from holdfast_app.dream import confirmed
+from holdfast_app.dream.confirmed import Confirmation, key_of
+from holdfast_app.dream.dreamlog import Status
+from holdfast_app.markdown.lines import BLANK, HEADING, ITEM, Lines, read_line
+
+if TYPE_CHECKING:
+    from holdfast_app.dream.dreamlog import DreamResult
+
+#: Maximum number of notes that are searched for an item without a recorded source.
+NOTES_SEARCHED: Final = 31
+_LABEL: Final = Lazy(r"(?:Fact|Decision|Next|Next step|Promised|Needed|Artifact|Blocker|memory|user): ", re.IGNORECASE)
+#: Sources shown for one line.
+_SOURCES: Final = 3
+
+
+@frozen(kw_only=True)
+class Line:
+    """One line. ``kind`` is heading, item or text. ``first`` and ``last`` are when an item was said first and last, on
+    ``days`` days, None when that is unknown; ``sources`` are ``document:line``, the strongest first. ``dream`` is the
+    run that wrote the line."""
+
+    number: int
+    kind: str
+    text: str
+    first: datetime | None = None
+    last: datetime | None = None
+    days: int = 0
+    sources: tuple[str, ...] = ()
+    dream: str = ""
+
+    @property
+    def is_dated(self) -> bool:
+        return self.first is not None
+
+
+class Origins:
+    """The origins of items, from the record of confirmations, the dream's runs and the notes.
+
+    ``memory`` is the memory's own name, ``note_of`` names a day's note, ``notes`` returns all notes' names, newest
+    first, and ``read`` returns a document's text, empty when there is none.
+    """
+
+    def __init__(
+        self,
+        state: str,
+        runs: Iterable[DreamResult],
+        *,
+        memory: str,
+        note_of: Callable[[datetime], str],
+        notes: Callable[[], Sequence[str]],
+        read: Callable[[str], str],
+    ) -> None:
+        """``runs`` are newest first."""
+        self._memory, self._note_of, self._notes, self._read = memory, note_of, notes, read
+        self._confirmed = confirmed.load(state)
+        self._sources: dict[str, list[str]] = {}
+        self._added: dict[str, tuple[str, datetime]] = {}
+        for run in runs:
+            if run.status is not Status.DONE:
+                continue
+            for line in run.lines:
+                # A line of the memory itself is where the dream found the text, not where it comes from.
+                found = [source for source in line.sources if source.rpartition(":")[0] != memory]
+                self._sources.setdefault(key_of(_bare(line.text)), []).extend(found)
+            for text in run.added:
+                self._added[key_of(_bare(text))] = (run.id, run.at)
+
+    def _said_in(self, text: str, known: Confirmation | None) -> tuple[str, ...]:
+        """The note lines of an item's first and last mention, the last first; without such a record, in the newest
+        notes."""
+        wanted = _plain(text)
+        if known is None or not known.is_said:
+            return tuple(self._noted.get(wanted, ()))
+        found = []
+        for name in dict.fromkeys((known.by, self._note_of(known.last), self._note_of(known.first))):
+            lines = self._read(name).split("\n") if name != self._memory else []
+            number = next((at for at, line in enumerate(lines, 1) if wanted in _plain(line)), 0)
+            if number:
+                found.append(f"{name}:{number}")
+        return tuple(found) or tuple(self._noted.get(wanted, ()))
+
+    @cached_property
+    def _noted(self) -> dict[str, list[str]]:
+        """The places of each item in the newest notes, the newest first. Its label does not count."""
+        found: dict[str, list[str]] = {}
+        for name in self._notes()[:NOTES_SEARCHED]:
+            for number, line in enumerate(self._read(name).split("\n"), 1):
+                if line.startswith("- "):
+                    found.setdefault(_plain(unlabelled(line)), []).append(f"{name}:{number}")
+        return found
+
+    def dated(self, line: Line) -> Line:
+        """An item with its origin; other lines unchanged."""
+        if line.kind != "item":
+            return line
+        text, key = line.text, key_of(line.text)
+        known: Confirmation | None = self._confirmed.get(key)
+        said = known if known is not None and known.is_said else None
+        dream, at = self._added.get(key, ("", None))
+        sources = tuple(dict.fromkeys(self._sources.get(key, ()))) or self._said_in(text, known)
+        return evolve(
+            line,
+            first=said.first if said else at,
+            last=said.last if said else at,
+            days=said.count if said else int(at is not None),
+            sources=_ends(sources),
+            dream=dream,
+        )
+
+
+def lines_of(text: str) -> Iterator[Line]:
+    """A document's lines with content, in order, without their origins."""
+    for line in Lines(text):
+        if line.kind in (ITEM, HEADING):
+            yield Line(number=line.number, kind=line.kind, text=line.text)
+        elif line.kind != BLANK:
+            yield Line(number=line.number, kind="text", text=line.mark + line.text)
+
+
+def unlabelled(line: str) -> str:
+    """A note line's text, without its list mark and label."""
+    return _LABEL.sub("", line.strip().removeprefix("- "), count=1)
+
+
+def _ends(sources: tuple[str, ...]) -> tuple[str, ...]:
+    """The newest sources and the oldest one."""
+    return sources if len(sources) <= _SOURCES else (*sources[: _SOURCES - 1], sources[-1])
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold().rstrip(".")
+
+
+def _bare(text: str) -> str:
+    line = read_line(text)
+    return line.text if line.kind == ITEM else text

@@ -1,0 +1,357 @@
+"""Where a line of memory or a fact comes from: down to the note, the session, and the turn that said it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from attrs import evolve, frozen
+
+from holdfast.config import provenance
+from holdfast.config.layout import Surface
+from holdfast.errors import HoldfastError, NotFound
+from holdfast.flush import notes
+from holdfast_app.authorship import sources
+from holdfast_app.facts.store.origins import of, unsigned
+from holdfast_app.view.memory_lines import lines_of, unlabelled
+
+if TYPE_CHECKING:
+    from holdfast import Fact
+    from holdfast_app.view.project import Project
+
+_PLACE: Final = re.compile(r"(?P<name>[^\s:][^:\n]{0,300}):(?P<line>[1-9]\d{0,8})")
+_FACT: Final = re.compile(r"fact_[0-9a-f]{1,8}")
+#: The hex digits of a fact's id alone. Fewer digits are more often a word or a number.
+_DIGITS: Final = re.compile(r"[0-9a-f]{4,8}")
+_IDS: Final = re.compile(r"\((\w{8})(?:[,…][^)]*)?\)")
+_MOST_TURNS: Final = 3
+_EXCERPT: Final = 160
+_CANDIDATES: Final = 20
+#: Traces of the same words, for example as a line of memory and as a fact.
+_SAME: Final = 3
+
+
+@frozen(kw_only=True)
+class Turn:
+    """A message that says it. ``text`` is masked and shortened to one line."""
+
+    session: str
+    id: str
+    role: str
+    at: datetime
+    text: str
+
+
+@frozen(kw_only=True)
+class Source:
+    """A note line, the flush that wrote it, and the turns it quotes. ``at`` is None for a note without a stamp. ``by``
+    is ``person@machine agent``, if recorded."""
+
+    place: str
+    text: str
+    flush: str = ""
+    session: str = ""
+    at: datetime | None = None
+    turns: tuple[Turn, ...] = ()
+    by: str = ""
+
+
+@frozen(kw_only=True)
+class Change:
+    """An event in a fact's history: evicted, deleted, updated, replaced or kept. ``content`` is masked; ``by`` is the
+    id of the fact that replaced it."""
+
+    at: datetime
+    event: str
+    id: str
+    why: str
+    by: str = ""
+    content: str = ""
+
+
+@frozen(kw_only=True)
+class Trace:
+    """One line or fact. ``place`` is ``document:line`` or the fact's id. ``first`` and ``last`` are when it was said
+    first and last, on ``days`` days. ``dream`` is the run that wrote a line. ``history`` is a fact's, oldest first;
+    ``gone`` marks a fact that is no longer stored."""
+
+    place: str
+    text: str
+    first: datetime | None = None
+    last: datetime | None = None
+    days: int = 0
+    dream: str = ""
+    sources: tuple[Source, ...] = ()
+    history: tuple[Change, ...] = ()
+    category: str = ""
+    confidence: float | None = None
+    gone: bool = False
+
+
+def find(project: Project, wanted: str) -> list[Trace]:
+    """Traces of ``wanted``: ``document:line``, a fact's id or its beginning, or words in a line of curated memory, a
+    fact or a recent note. Different lines with these words are listed without their sources.
+
+    Raises: NotFound with the nearest lines; Corrupt; Unavailable.
+    """
+    wanted = wanted.strip()
+    if place := _PLACE.fullmatch(wanted):
+        return [_line(project, *_named(project, place["name"], int(place["line"])))]
+    if _FACT.fullmatch(wanted):
+        return _facts(project, wanted)
+    if _DIGITS.fullmatch(wanted) and (known := _known(project, f"fact_{wanted}")):
+        return known
+    found = list(_matches(project, wanted))
+    found = [one for one in found if _plain(one[1]) == _plain(wanted)] or found
+    if not found:
+        raise _missing(project, wanted)
+    if len({_plain(text) for _, text in found}) == 1:
+        return [_trace(project, place) for place, _ in found[:_SAME]]
+    return [Trace(place=place, text=text) for place, text in found[:_CANDIDATES]]
+
+
+def at(project: Project, place: str) -> Trace:
+    """The trace of ``document:line`` or of a fact's whole id. Raises: NotFound; Corrupt; Unavailable."""
+    if _PLACE.fullmatch(place) or _FACT.fullmatch(place):
+        return _trace(project, place)
+    raise NotFound(f"{place!a} is not a line of a document.", next_step="Follow a link of the page `Memory`.")
+
+
+def _trace(project: Project, place: str) -> Trace:
+    if _FACT.fullmatch(place):
+        return _facts(project, place)[0]
+    name, _, line = place.rpartition(":")
+    return _line(project, *_named(project, name, int(line)))
+
+
+# --- lines of documents ----------------------------------------------------------------------------------------
+
+
+def _named(project: Project, name: str, number: int) -> tuple[str, int, str]:
+    """The document, the line's number and its text. Raises: NotFound."""
+    shown = project.document(_stored_name(project, name))
+    lines = shown.text.split("\n")
+    if number <= len(lines) and not lines[number - 1] and number in shown.withheld_lines:
+        raise NotFound(
+            f"Line {number} of {shown.name} is withheld, because this machine did not write it.",
+            next_step=provenance.NEXT_STEP,
+        )
+    if number > len(lines) or not lines[number - 1].strip():
+        raise NotFound(f"{shown.name} has nothing in line {number}.", next_step=f"See `holdfast show {shown.name}`.")
+    return shown.name, number, lines[number - 1]
+
+
+def _stored_name(project: Project, name: str) -> str:
+    """The document's name: people may write its path below the project."""
+    names = project.names()
+    return next((known for known in names if known == name), None) or next(
+        (known for known in names if name.replace("\\", "/").endswith(f"/{known}")), name
+    )
+
+
+def _line(project: Project, name: str, number: int, text: str) -> Trace:
+    day = project.services.layout.day_of(Surface.DAILY, name)
+    if day is not None:
+        return Trace(place=f"{name}:{number}", text=unlabelled(text), sources=(_source(project, f"{name}:{number}"),))
+    origins = project.origins()
+    line = next((origins.dated(line) for line in lines_of(text)), None)
+    if line is None:
+        return Trace(place=f"{name}:{number}", text=text.strip())
+    return Trace(
+        place=f"{name}:{number}",
+        text=line.text,
+        first=line.first,
+        last=line.last,
+        days=line.days,
+        dream=line.dream,
+        sources=tuple(_source(project, place) for place in line.sources),
+    )
+
+
+def _source(project: Project, place: str) -> Source:
+    """A note line with the flush block around it, and the turns that say it."""
+    name, _, number = place.rpartition(":")
+    lines = project.text(name).split("\n")
+    at = int(number) - 1 if number.isdigit() else -1
+    if not 0 <= at < len(lines):
+        return Source(place=place, text="(no longer there)")
+    begin = next((n for n in range(at, -1, -1) if lines[n].startswith("## ")), 0)
+    end = next((n for n in range(at + 1, len(lines)) if lines[n].startswith("## ")), len(lines))
+    block = next(iter(notes.blocks("\n".join(lines[begin:end]))), None)
+    text = unlabelled(lines[at])
+    if block is None:
+        return Source(place=place, text=text)
+    return Source(
+        place=place,
+        text=text,
+        flush=block.id,
+        session=block.session,
+        at=block.at,
+        turns=tuple(_turns(project, block.session, lines[at], before=block.at)),
+        by=block.by,
+    )
+
+
+def _turns(project: Project, session: str, line: str, *, before: datetime | None) -> Iterator[Turn]:
+    """The messages that a note line quotes by id or by its words, newest first."""
+    try:
+        story = project.journals.story(session)
+    except HoldfastError:
+        return
+    ids = {sources.short_id(said.id) for said in story.messages}.intersection(_IDS.findall(line))
+    key = _key(line)
+    found = []
+    for said in reversed(story.messages):
+        if before is not None and said.at > before:
+            continue
+        if sources.short_id(said.id) in ids if ids else bool(key) and key in _plain(said.text):
+            found.append(said)
+        if len(found) == _MOST_TURNS:
+            break
+    texts = project.masked(*(one.text for one in found))
+    for one, text in zip(found, texts, strict=True):
+        short_text = " ".join(text.split())
+        clipped = short_text if len(short_text) <= _EXCERPT else short_text[: _EXCERPT - 1] + "…"
+        yield Turn(session=session, id=one.id, role=one.role, at=one.at, text=clipped)
+
+
+# --- facts -----------------------------------------------------------------------------------------------------
+
+
+def _facts(project: Project, wanted: str) -> list[Trace]:
+    """Facts whose id begins with ``wanted``, stored or gone. Raises: NotFound."""
+    found = _known(project, wanted)
+    if not found and any(fact.id.startswith(wanted) for fact in project.services.store.withheld_facts()):
+        raise NotFound(
+            f"The fact {wanted} is withheld, because this machine did not write it.", next_step=provenance.NEXT_STEP
+        )
+    if not found:
+        raise NotFound(f"There is no fact {wanted!a}.", next_step="List the facts with `holdfast facts`.")
+    return found
+
+
+def _known(project: Project, wanted: str) -> list[Trace]:
+    """The fact whose id begins with ``wanted`` with its sources, or several facts without them."""
+    stored = {fact.id: fact for fact in project.facts() if fact.id.startswith(wanted)}
+    entries = list(_history(project))
+    gone = {one.id: one for one in entries if one.id.startswith(wanted) and one.id not in stored}
+    if not stored and not gone:
+        return []
+    if len(stored) + len(gone) > 1:
+        shown = project.shown_facts(list(stored.values()))
+        left = [Trace(place=ident, text=one.content, gone=True) for ident, one in gone.items()]
+        return [*(Trace(place=fact.id, text=fact.content) for fact in shown), *left]
+    ident = next(iter({**stored, **gone}))
+    history = tuple(one for one in entries if ident in (one.id, one.by))
+    if not stored:
+        one = gone[ident]
+        return [Trace(place=ident, text=one.content, history=history, gone=True)]
+    fact = stored[ident]
+    return [
+        Trace(
+            place=ident,
+            text=project.shown_facts([fact])[0].content,
+            first=fact.created_at,
+            last=fact.created_at,
+            sources=tuple(_fact_sources(project, fact)),
+            history=history,
+            category=fact.category,
+            confidence=fact.confidence,
+        )
+    ]
+
+
+def _history(project: Project) -> Iterator[Change]:
+    """The trail of all facts, oldest first, masked."""
+    entries = list(project.memory.facts.trail.entries())
+    texts = project.masked(*(text for one in entries for text in (one.content or "", one.why)))
+    for one, content, why in zip(entries, texts[::2], texts[1::2], strict=True):
+        yield Change(at=one.at, event=one.event, id=one.id, why=why, by=one.by, content=content)
+
+
+def _fact_sources(project: Project, fact: Fact) -> Iterator[Source]:
+    """The note line with the fact on the day it was stored, or its source session's turns.
+
+    ``fact.source`` is a flush, a session or a message, by the way in which it was stored.
+    """
+    said_in = unsigned(fact.source)
+    day = project.services.layout.name(Surface.DAILY, fact.created_at.astimezone(project.zone).date())
+    key = _key(fact.content)
+    lines = enumerate(project.text(day).split("\n"), 1) if key else ()
+    found = [_source(project, f"{day}:{number}") for number, line in lines if key in _plain(line)]
+    named = (one for one in found if said_in in (one.flush, one.session, *(turn.id for turn in one.turns)) and said_in)
+    by = of(fact.source)
+    if source := next(named, next(iter(found), None)):
+        yield evolve(source, by=source.by or by)
+    elif fact.source:
+        turns = tuple(_turns(project, said_in, fact.content, before=None))
+        place = _masked(project, said_in or fact.source)
+        yield Source(place=place, text="", session=said_in if turns else "", turns=turns, by=by)
+
+
+# --- words -----------------------------------------------------------------------------------------------------
+
+
+def _matches(project: Project, wanted: str) -> Iterator[tuple[str, str]]:
+    """Lines of curated memory, then facts, then the newest notes that contain the words, as (place, text)."""
+    words = _plain(wanted).split()
+
+    def fits(text: str) -> bool:
+        plain = _plain(text)
+        return bool(words) and all(word in plain for word in words)
+
+    found = False
+    for surface in (Surface.MEMORY, Surface.USER):
+        name = project.services.layout.name(surface)
+        for line in lines_of(project.text(name)):
+            if line.kind == "item" and fits(line.text):
+                found = True
+                yield f"{name}:{line.number}", line.text
+    for fact in project.shown_facts([fact for fact in project.facts() if fits(fact.content)]):
+        found = True
+        yield fact.id, fact.content
+    if found:
+        return
+    said: set[str] = set()  # the newest note represents older ones with the same line
+    for _, name in project.note_names()[:_CANDIDATES]:
+        for number, text in enumerate(project.text(name).split("\n"), 1):
+            if text.startswith("- ") and fits(text) and (key := _plain(unlabelled(text))) not in said:
+                said.add(key)
+                yield f"{name}:{number}", unlabelled(text)
+
+
+def _missing(project: Project, wanted: str) -> NotFound:
+    """The error for words found nowhere, with the nearest lines."""
+    import difflib
+
+    name = project.services.layout.name(Surface.MEMORY)
+    lines = [line for line in lines_of(project.text(name)) if line.kind == "item"]
+    shown = {line.text.casefold(): f"{name}:{line.number} {line.text}" for line in lines}
+    near = difflib.get_close_matches(wanted.casefold(), list(shown), n=3, cutoff=0.4)
+    step = "; ".join(shown[text] for text in near)
+    store = project.services.store
+    if told := provenance.sentence(store.withheld(), facts=len(store.withheld_facts()), names=True):
+        return NotFound(
+            f"Nothing readable contains {wanted[:80]!a}, and some memory is withheld. {told}",
+            next_step=provenance.NEXT_STEP,
+        )
+    return NotFound(
+        f"No line of memory, fact or recent note contains {wanted[:80]!a}.",
+        next_step=f"Nearest: {step}." if step else f"Try `holdfast search {' '.join(wanted.split()[:6])}`.",
+    )
+
+
+def _masked(project: Project, text: str) -> str:
+    return project.masked(text)[0]
+
+
+def _plain(text: str) -> str:
+    return sources.plain(text).rstrip(".")
+
+
+def _key(line: str) -> str:
+    text = unlabelled(line)
+    ids = _IDS.match(text)
+    return sources.key(_plain(text[ids.end() if ids else 0 :].removesuffix("…")))

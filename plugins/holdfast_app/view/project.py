@@ -1,0 +1,240 @@
+"""Read-only queries on the opened project. Text that leaves the store is masked here."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, tzinfo
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from attrs import evolve, frozen
+
+from holdfast.config.layout import Surface
+from holdfast.errors import HoldfastError, NotFound
+from holdfast.flush import notes
+from holdfast.journal import safety
+from holdfast.session.status import status
+from holdfast.text.plain import in_one_line
+from holdfast_app.view.events import Interruption, by_day, incidents
+from holdfast_app.view.journals import Journals
+from holdfast_app.view.memory_lines import Origins
+
+if TYPE_CHECKING:
+    from holdfast import Fact, Holdfast
+    from holdfast.session.status import Status
+    from holdfast_app.dream.dreamlog import DreamResult
+
+#: Documents whose masked text is kept in memory.
+_KEPT: Final = 32
+#: Seconds for which a past day's note counts as unchanged.
+_FRESH_S: Final = 60.0
+#: Characters of a session's title.
+_TITLE: Final = 90
+
+
+class Flushed(NamedTuple):
+    """One flush block of a daily note."""
+
+    id: str
+    at: datetime
+    session: str
+    reason: str
+
+
+class _Known(NamedTuple):
+    """A note's flushes as read at ``at``, in seconds of the monotonic clock."""
+
+    at: float
+    revision: str
+    flushes: tuple[Flushed, ...]
+
+
+class NoteDay(NamedTuple):
+    """A daily note: its document and its flush blocks, oldest first."""
+
+    day: date
+    name: str
+    flushes: tuple[Flushed, ...]
+
+
+@frozen(kw_only=True)
+class Shown:
+    """A document as it may be shown. ``withheld`` counts the passages that were left out because this machine did
+    not write them."""
+
+    name: str
+    text: str
+    withheld: int = 0
+    withheld_lines: frozenset[int] = frozenset()
+
+
+class Project:
+    """One opened project. Not safe for threads."""
+
+    def __init__(self, memory: Holdfast) -> None:
+        self.memory = memory
+        self.services = memory.services
+        self.root = memory.services.root
+        self.name = os.path.basename(self.root) or self.root
+        self.journals = Journals(memory.services)
+        self._texts: dict[tuple[str, str], str] = {}
+        self._days: dict[str, _Known] = {}
+
+    @property
+    def zone(self) -> tzinfo | None:
+        return self.services.config.tz
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether each document costs a request to a server."""
+        return self.services.is_remote
+
+    def now(self) -> datetime:
+        return self.services.now()
+
+    def status(self) -> Status:
+        """Every session with its state; errors are masked. Raises: Unavailable."""
+        now = status(self.services)
+        errors = self.masked(*(text for one in now.sessions if one.error for text in (one.error, one.next_step)))
+        pairs = iter(zip(errors[::2], errors[1::2], strict=True))
+        shown = []
+        for one in now.sessions:
+            error, step = next(pairs) if one.error else ("", "")
+            shown.append(evolve(one, error=error, next_step=step) if one.error else one)
+        return evolve(now, sessions=tuple(shown))
+
+    def alarms(self) -> int:
+        """The number of UNSAFE sessions, for the head of every page; 0 when unknown, which the overview reports."""
+        try:
+            return len(safety.all_unsafe(self.services.state))
+        except HoldfastError:
+            return 0
+
+    def titles(self, sessions: Iterable[str]) -> dict[str, str]:
+        """The first words of each session's user, masked, in one line. Sessions without any are left out."""
+        found = {session: text for session in sessions if (text := self.journals.opening(session)).strip()}
+        shown = (in_one_line(text) for text in self.masked(*found.values()))
+        return {
+            session: text if len(text) <= _TITLE else text[: _TITLE - 1].rstrip() + "…"
+            for session, text in zip(found, shown, strict=True)
+        }
+
+    def interruptions(self, now: Status, first: date) -> list[Interruption]:
+        """Refused flushes and overrides since ``first`` by session and day, newest first, masked.
+
+        Raises: Unavailable.
+        """
+        found = by_day(incidents(self, now, first), self.zone)
+        reasons = self.masked(*(one.why for one in found))
+        return [one._replace(why=why) for one, why in zip(found, reasons, strict=True)]
+
+    def origins(self) -> Origins:
+        """Where the lines of curated memory come from. Raises: Corrupt; Unavailable."""
+        layout = self.services.layout
+        return Origins(
+            self.services.state,
+            self.dreams(),
+            memory=layout.name(Surface.MEMORY),
+            note_of=lambda at: layout.name(Surface.DAILY, at.astimezone(self.zone).date()),
+            notes=lambda: [name for _, name in self.note_names()],
+            read=self.text,
+        )
+
+    def masked(self, *texts: str, surface: str = Surface.JOURNAL) -> list[str]:
+        """Strings as they may leave the store. When no validator works, they are left out."""
+        try:
+            return self.services.gate.outgoing_all(texts, surface=surface)
+        except HoldfastError:
+            return ["(not shown, because a validator is broken)"] * len(texts)
+
+    # documents
+
+    def names(self) -> list[str]:
+        """All documents, sorted. Raises: Corrupt; Unavailable."""
+        return self.services.store.names()
+
+    def document(self, name: str) -> Shown:
+        """A stored document, masked. Raises: NotFound; Refused for a bad name; Corrupt; Unavailable; PluginError."""
+        store = self.services.store
+        found = store.read(name) if self.services.layout.surface_of(name) or name in self.names() else None
+        if found is None:
+            raise NotFound(f"There is no document {name!r}.", next_step="List the documents with `holdfast show`.")
+        sifted = store.sifted(found)
+        number = len(sifted.withheld)
+        hidden = frozenset(line for one in sifted.withheld for line in one.lines)
+        key = (name, f"{found.revision} {number}")
+        if key not in self._texts:
+            if len(self._texts) >= _KEPT:
+                del self._texts[next(iter(self._texts))]
+            self._texts[key] = self.services.shown(found._replace(text=sifted.text)).text
+        return Shown(name=name, text=self._texts[key], withheld=number, withheld_lines=hidden)
+
+    def standing(self, surface: Surface) -> Shown:
+        """A single-document surface's document; empty when missing. Raises: as :meth:`document`."""
+        name = self.services.layout.name(surface)
+        try:
+            return self.document(name)
+        except NotFound:
+            return Shown(name=name, text="")
+
+    def text(self, name: str) -> str:
+        """A document's text, masked; empty when it is missing, withheld or unreadable."""
+        try:
+            return self.document(name).text
+        except HoldfastError:
+            return ""
+
+    def note_names(self) -> list[tuple[date, str]]:
+        """The daily notes' days and names, newest first. Raises: Corrupt; Unavailable."""
+        layout = self.services.layout
+        found = self.services.store.backend.names(layout.prefix(Surface.DAILY))
+        days = ((layout.day_of(Surface.DAILY, name), name) for name in found)
+        return sorted(((day, name) for day, name in days if day), reverse=True)
+
+    def note(self, day: date, name: str) -> NoteDay:
+        """A daily note's flushes. An unreadable note has none; its page shows the error. A past day is read again only
+        after a minute, because a timeline shows hundreds of them."""
+        known = self._days.get(name)
+        if known is not None and day < self.now().date() and time.monotonic() - known.at < _FRESH_S:
+            return NoteDay(day, name, known.flushes)
+        store = self.services.store
+        try:
+            found = store.read(name)
+        except HoldfastError:
+            found = None
+        if found is None:
+            flushes: tuple[Flushed, ...] = ()
+        elif known is not None and known.revision == found.revision:
+            flushes = known.flushes
+        else:
+            flushes = tuple(_flushes(store.sifted(found).text))
+        self._days[name] = _Known(time.monotonic(), found.revision if found else "", flushes)
+        return NoteDay(day, name, flushes)
+
+    # facts
+
+    @property
+    def facts_withheld(self) -> int:
+        """The number of stored facts that are withheld from agents. Raises: Corrupt; Unavailable."""
+        return len(self.services.store.withheld_facts())
+
+    def facts(self) -> list[Fact]:
+        """All facts that are not withheld, newest first; mask those shown. Raises: Corrupt; Unavailable."""
+        return self.services.store.known_facts(self.memory.facts.list()[::-1])
+
+    def shown_facts(self, facts: Sequence[Fact]) -> list[Fact]:
+        """The facts, masked. Raises: PluginError."""
+        return self.memory.facts.shown(facts)
+
+    # dreams
+
+    def dreams(self) -> list[DreamResult]:
+        """Every run, newest first, without dry runs, with its text as stored. Raises: Unavailable."""
+        return [run for run in reversed(self.memory.dreams()) if not run.dry_run]
+
+
+def _flushes(text: str) -> Iterable[Flushed]:
+    for block in notes.blocks(text):
+        if block.at is not None and block.id.startswith("flush_") and block.reason != "summary":
+            yield Flushed(block.id, block.at, block.session, block.reason)

@@ -1,0 +1,240 @@
+"""Observations during a workflow: issues become gotchas, patterns become conventions (FR-4b).
+
+A sighting is only counted, durably and across sessions, until a trigger fires:
+
+- *repeated*: similar ones were seen three times;
+- *critical*: a critical violation of a name or pattern, immediately;
+- *integration*: the same observation was made in two workflows.
+
+Then it is written once. Writes are throttled: at most :data:`WRITES` in a window of :data:`WINDOW_S` seconds, and
+:data:`CRITICAL_WRITES` including critical ones. Waiting entries stay in the private folder until the next write, the
+end of a workflow or an update. A crash loses nothing, and nothing is written twice.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from attrs import evolve, field, frozen
+
+from holdfast.config.layout import Surface
+from holdfast.config.serde import moment, stamp, structure, unstructure
+from holdfast.errors import Corrupt, Refused
+from holdfast.facts.factrules import duplicate_key
+from holdfast.fs import durable, private
+from holdfast.models import CuratedEntry
+from holdfast.text import untrusted
+from holdfast_app.workflow import sections, update
+from holdfast_app.workflow.three import FILES, WORKFLOWS
+
+if TYPE_CHECKING:
+    from holdfast.session.services import Services
+
+#: Source: FR-4b names the triggers; holdfast defines the window and its bounds.
+REPEATED: Final = 3
+WORKFLOWS_AFFECTED: Final = 2
+WINDOW_S: Final = 60.0
+WRITES: Final = 5
+CRITICAL_WRITES: Final = 20
+#: Maximum number of counted sightings. Past it, those without a trigger for the longest time are forgotten.
+MAX_COUNTED: Final = 2000
+MAX_CHARS: Final = 500
+
+_FILE = "sightings.json"
+_NUMBERS: Final = re.compile(r"\b(?:0x[0-9a-f]+|[0-9a-f]*\d[0-9a-f]*)\b")
+_PUNCTUATION: Final = re.compile(r"[^\w\s#]+|_+")
+
+
+class Kind(StrEnum):
+    """The kind of observation. An issue goes to ``## Gotchas``, a pattern to ``## Conventions`` of patterns.md."""
+
+    ISSUE = "issue"
+    PATTERN = "pattern"
+
+
+_ANCHORS: Final = {Kind.ISSUE: "## Gotchas", Kind.PATTERN: "## Conventions"}
+
+
+@frozen(kw_only=True)
+class Sighting:
+    """Similar observations, counted together. ``text`` is the first one's. ``trigger`` is empty until one fires.
+    ``written`` is true when it is in patterns.md. Times are ISO-8601."""
+
+    kind: str
+    text: str
+    count: int = 0
+    workflows: tuple[str, ...] = ()
+    last: str = ""
+    trigger: str = ""
+    written: bool = False
+
+
+@frozen(kw_only=True)
+class Captured:
+    """A capture's result, with the number of sightings, the trigger that fired (now or before), and whether it is
+    in patterns.md. ``waiting`` counts the throttled entries."""
+
+    sighting: Sighting
+    waiting: int
+
+
+@frozen(kw_only=True)
+class _Book:
+    """Stored data: sightings by key, and write times within the window."""
+
+    sightings: dict[str, Sighting] = field(factory=dict)
+    writes: tuple[str, ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        for at in self.writes:  # a damaged book is reported when it is read
+            moment(at)
+
+
+def similar_key(kind: str, text: str) -> str:
+    """The key that equal sightings share: without case, punctuation, numbers and hexadecimal names."""
+    plain = _NUMBERS.sub("#", duplicate_key(text))
+    return f"{Kind(kind)}:" + " ".join(_PUNCTUATION.sub(" ", plain).split())
+
+
+def capture(services: Services, kind: str, text: str, *, workflow: str = "", critical: bool = False) -> Captured:
+    """Count a sighting and, when a trigger fires and the throttle allows it, write it to patterns.md.
+
+    The count is made durable first, so a failed write loses nothing. ``workflow`` is the workflow it was noticed in;
+    empty when there was none or it is unknown.
+    Raises: ValueError for an unknown kind or workflow; Refused when it is blank, too long or refused by the gate;
+    NotFound, Corrupt or Unavailable when it cannot be counted or written.
+    """
+    kind = Kind(kind)
+    if workflow and workflow not in WORKFLOWS:
+        raise ValueError(f"{workflow!r} is not a workflow. The workflows are {', '.join(WORKFLOWS)}")
+    entry = CuratedEntry(text=text)
+    line = update.admit(services, {Surface.PATTERNS: {_ANCHORS[kind]: [entry]}})[Surface.PATTERNS][_ANCHORS[kind]][
+        0
+    ].text
+    if not line or len(line) > MAX_CHARS:
+        raise Refused(
+            f"A sighting must have 1 to {MAX_CHARS} characters, not {len(line)}.", next_step="Say it in one sentence."
+        )
+    key = similar_key(kind, line)
+    with _lock(services):
+        book = _load(services)
+        seen = book.sightings.get(key) or Sighting(kind=kind, text=line)
+        seen = evolve(
+            seen,
+            count=seen.count + 1,
+            workflows=tuple(w for w in WORKFLOWS if w in (*seen.workflows, workflow)),
+            last=stamp(services.now()),
+        )
+        seen = evolve(seen, trigger=seen.trigger or _trigger(seen, critical=critical))
+        book = _forget(evolve(book, sightings={**book.sightings, key: seen}))
+        _save(services, book)
+        if _due(book) and _may_write(services, book, critical=critical):
+            book = _write(services, book)
+        return Captured(sighting=book.sightings[key], waiting=len(_due(book)))
+
+
+def write_due(services: Services) -> int:
+    """Write waiting entries regardless of the throttle, at an explicit update point. Returns the number written."""
+    with _lock(services):
+        book = _load(services)
+        due = len(_due(book))
+        if due:
+            _write(services, book)
+        return due
+
+
+def waiting(services: Services) -> tuple[Sighting, ...]:
+    """The triggered entries not yet written."""
+    return tuple(_due(_load(services)))
+
+
+def counted(services: Services) -> tuple[Sighting, ...]:
+    """All counted sightings, in the order they were first seen."""
+    return tuple(_load(services).sightings.values())
+
+
+def _trigger(seen: Sighting, *, critical: bool) -> str:
+    if critical:
+        return "critical"
+    if seen.count >= REPEATED:
+        return "repeated"
+    return "integration" if len(seen.workflows) >= WORKFLOWS_AFFECTED else ""
+
+
+def _due(book: _Book) -> list[Sighting]:
+    return [s for s in book.sightings.values() if s.trigger and not s.written]
+
+
+def _may_write(services: Services, book: _Book, *, critical: bool) -> bool:
+    return len(_recent(services, book)) < (CRITICAL_WRITES if critical else WRITES)
+
+
+def _recent(services: Services, book: _Book) -> tuple[str, ...]:
+    """The writes in the window. A future time (the clock went back) is ignored, or it would block indefinitely."""
+    now = services.now()
+    return tuple(at for at in book.writes if 0 <= (now - moment(at)).total_seconds() < WINDOW_S)
+
+
+def _write(services: Services, book: _Book) -> _Book:
+    """Write everything due in one step. Entries for a full section keep waiting."""
+    due = _fitting(services, _due(book))
+    entries: dict[str, list[CuratedEntry]] = {}
+    for seen in due:
+        entries.setdefault(_ANCHORS[Kind(seen.kind)], []).append(CuratedEntry(text=seen.text))
+    if due:
+        update.write(services, {Surface.PATTERNS: entries})
+    done = {k: evolve(s, written=True) if s in due else s for k, s in book.sightings.items()}
+    writes = (*_recent(services, book), stamp(services.now()))[-CRITICAL_WRITES:]
+    book = evolve(book, sightings=done, writes=writes)
+    _save(services, book)
+    return book
+
+
+def _fitting(services: Services, due: Sequence[Sighting]) -> list[Sighting]:
+    text = update.load(services)[FILES.index(Surface.PATTERNS)].text
+    fitting = []
+    for seen in due:
+        entry = {_ANCHORS[Kind(seen.kind)]: [CuratedEntry(text=seen.text)]}
+        try:
+            text = sections.insert(text, entry, name=Surface.PATTERNS, limits=sections.Limits()).text
+        except Refused:
+            continue
+        fitting.append(seen)
+    return fitting
+
+
+def _forget(book: _Book) -> _Book:
+    over = len(book.sightings) - MAX_COUNTED
+    if over <= 0:
+        return book
+    idle = sorted(
+        (k for k, s in book.sightings.items() if s.written or not s.trigger), key=lambda k: book.sightings[k].last
+    )
+    gone = set(idle[:over])
+    return evolve(book, sightings={k: s for k, s in book.sightings.items() if k not in gone})
+
+
+def _lock(services: Services) -> durable.Lock:
+    private.make(services.state)
+    return private.lock(services.private(_FILE), timeout_s=60.0)
+
+
+def _load(services: Services) -> _Book:
+    data = private.read(services.private(_FILE))
+    if data is None:
+        return _Book()
+    try:
+        return structure(untrusted.from_json(data), _Book, what=_FILE, error=Corrupt)
+    except ValueError as error:
+        raise Corrupt(
+            f"{_FILE} is not valid JSON: {error}.", next_step=f"Move {_FILE} out of the private folder."
+        ) from error
+
+
+def _save(services: Services, book: _Book) -> None:
+    data = json.dumps(unstructure(book), ensure_ascii=False).encode("utf-8")
+    durable.replace(services.private(_FILE), data)

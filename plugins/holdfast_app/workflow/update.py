@@ -1,0 +1,244 @@
+"""Reading and updating the three files of document 004. Checks precede all writes, entries go only under their anchors,
+all existing text stays, and the files use the same gate and store as other documents."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+
+from holdfast.config.layout import Surface
+from holdfast.errors import HoldfastError, NotFound
+from holdfast.fs import paths
+from holdfast.models import CuratedEntry, Finding, Written
+from holdfast_app.authorship import witness
+from holdfast_app.workflow import sections
+from holdfast_app.workflow.sections import Limits
+from holdfast_app.workflow.three import ANCHORS, FILES, TITLES, Deliverable, MemoryUpdate, entries_of, path_of
+
+if TYPE_CHECKING:
+    from holdfast.session.services import Services
+
+#: The line that records an explicit "no change" (reading A55). It is replaced each time, so it does not accumulate.
+_NO_CHANGE = "No change:"
+_NO_CHANGE_ANCHOR = "## Decisions"
+
+Table = Mapping[Surface, Mapping[str, Sequence[CuratedEntry]]]
+
+
+@frozen(kw_only=True)
+class Loaded:
+    """A memory file, as read."""
+
+    surface: Surface
+    name: str
+    text: str
+
+
+@frozen(kw_only=True)
+class FileChange:
+    """The change to one file: ``added`` entries and those already ``known``, both as ``(anchor, text)``. ``written`` is
+    the proof, None when the file did not change."""
+
+    surface: Surface
+    name: str
+    added: tuple[tuple[str, str], ...] = ()
+    known: tuple[tuple[str, str], ...] = ()
+    written: Written | None = None
+
+
+@frozen(kw_only=True)
+class Updated:
+    """The three files in order. ``deferred`` lists deliverables without evidence, with reasons. ``repeated`` is true
+    when the same update was already applied and nothing was left to do."""
+
+    files: tuple[FileChange, ...]
+    deferred: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    repeated: bool = False
+
+
+def load(services: Services) -> tuple[Loaded, ...]:
+    """The three files in the order active context, patterns, progress, each with its anchors checked.
+
+    Raises: NotFound for a missing file; Corrupt for an unreadable file, or a missing or duplicate anchor;
+    Unavailable. Nothing is written.
+    """
+    loaded = []
+    for surface in FILES:
+        name = services.layout.name(surface)
+        document = services.store.read(name)
+        if document is None:
+            raise NotFound(
+                f"{services.store.backend.where(name)} is missing.",
+                next_step="`holdfast init --three-files` creates it; if it existed before, restore it from a copy.",
+            )
+        sections.locate(document.text, ANCHORS[surface], name)
+        loaded.append(Loaded(surface=surface, name=name, text=document.text))
+    return tuple(loaded)
+
+
+def create(services: Services) -> tuple[list[str], list[str]]:
+    """Create missing files and add missing anchors. Returns the names of files created or changed, and of files already
+    complete. All are checked before the first is written.
+
+    Raises: Corrupt when one cannot be read or added to; Refused; Unavailable.
+    """
+    kept: list[str] = []
+    made: dict[Surface, str] = {}
+    for surface in FILES:
+        name = services.layout.name(surface)
+        document = services.store.read(name)
+        text = document.text if document else None
+        if completed(services, surface, text) == text:
+            kept.append(name)
+        else:
+            made[surface] = name
+    for surface, name in made.items():
+        services.store.change(surface, name, functools.partial(completed, services, surface))
+    return list(made.values()), kept
+
+
+def completed(services: Services, surface: Surface, text: str | None) -> str:
+    """The file with its missing anchors added, ready to store. Raises: Corrupt; Refused."""
+    name = services.layout.name(surface)
+    new = sections.complete(text, title=TITLES[surface], anchors=ANCHORS[surface], name=name)
+    if new == text:
+        return new
+    return services.gate.admit(new, surface=surface, name=name, previous=text, verbatim=True)
+
+
+def admit(services: Services, table: Table) -> dict[Surface, dict[str, list[CuratedEntry]]]:
+    """The entries as stored: on one line, without this machine's paths, redacted. Raises: Refused."""
+    gate, root = services.gate, services.root
+
+    def clean(surface: Surface, text: str) -> str:
+        line = sections.line_of(paths.rewrite(text, root))
+        return sections.line_of(gate.admit(line, surface=surface)) if line else line
+
+    return {
+        surface: {
+            anchor: [evolve(e, text=clean(surface, e.text), replaces=clean(surface, e.replaces)) for e in entries]
+            for anchor, entries in anchors.items()
+        }
+        for surface, anchors in table.items()
+    }
+
+
+def write(services: Services, table: Table, *, no_change: str = "") -> tuple[FileChange, ...]:
+    """Write admitted entries to the files. ``no_change`` records the files left unchanged.
+
+    All three are read, changed in memory and passed through the gate before the first is written. Each is then written
+    by compare-and-swap and read back. Repeating adds nothing twice, so a retry completes work that a crash interrupted.
+    Raises: NotFound, Corrupt or Refused, with nothing written; Conflict; Unavailable.
+    """
+    loaded = load(services)
+    plan = {one.surface: _Plan(services, one, table.get(one.surface, {}), no_change) for one in loaded}
+    for one in loaded:
+        plan[one.surface](one.text)
+    changes = []
+    for one in loaded:
+        planned = plan[one.surface]
+        changed = planned.result != one.text
+        # Rewrite existing entries, which may come from an attempt killed before they were durable.
+        written = services.store.change(one.surface, one.name, planned) if changed or planned.asked else None
+        changes.append(planned.change(written if changed else None))
+    return tuple(changes)
+
+
+class _Plan:
+    """The change to one file; called again with new text when another process wrote in between."""
+
+    def __init__(
+        self, services: Services, one: Loaded, entries: Mapping[str, Sequence[CuratedEntry]], no_change: str
+    ) -> None:
+        self._services = services
+        self._one = one
+        self._entries = entries
+        self._no_change = no_change if one.surface is Surface.ACTIVE_CONTEXT else ""
+        self._edit = sections.Edit(text=one.text, added={}, known={})
+        self.result = one.text
+        #: Whether this file gets any entries.
+        self.asked = bool(self._no_change or any(entries.values()))
+
+    def __call__(self, text: str | None) -> str:
+        one = self._one
+        if text is None:
+            raise NotFound(f"{one.name} has just been removed.", next_step="Restore it, then try again.")
+        sections.locate(text, ANCHORS[one.surface], one.name)
+        entries = {anchor: list(some) for anchor, some in self._entries.items() if some}
+        if self._no_change:
+            entries.setdefault(_NO_CHANGE_ANCHOR, []).append(self._record(text))
+        self._edit = sections.insert(text, entries, name=one.name, limits=Limits())
+        new = self._edit.text
+        if new != text:
+            new = self._services.gate.admit(new, surface=one.surface, name=one.name, previous=text, verbatim=True)
+        self.result = new
+        return new
+
+    def _record(self, text: str) -> CuratedEntry:
+        found = sections.locate(text, (_NO_CHANGE_ANCHOR,), self._one.name)[_NO_CHANGE_ANCHOR]
+        old = next((i.text for i in found.items if i.text.startswith(_NO_CHANGE)), "")
+        return CuratedEntry(text=f"{_NO_CHANGE} {self._no_change}", replaces=old)
+
+    def change(self, written: Written | None) -> FileChange:
+        """The update's result."""
+        return FileChange(
+            surface=self._one.surface,
+            name=self._one.name,
+            added=tuple((a, t) for a, texts in sorted(self._edit.added.items()) for t in texts),
+            known=tuple((a, t) for a, texts in sorted(self._edit.known.items()) for t in texts),
+            written=written,
+        )
+
+
+def update(services: Services, given: MemoryUpdate, *, no_change: str = "") -> Updated:
+    """Run a whole UPDATE: admit entries, sort deliverables by evidence, write files.
+
+    Raises: Refused for a pointer that exists only on this machine, and as :func:`write`.
+    """
+    for deliverable in given.verified_deliverables:
+        pointer = paths.rewrite(deliverable.evidence.strip(), services.root)
+        paths.check_pointer(pointer, "evidence")
+    given = evolve(given, verified_deliverables=[_checked(services, d) for d in given.verified_deliverables])
+    admitted = admit(services, entries_of(given))
+    for surface, anchors in admitted.items():
+        witness.check(
+            services, (e.text for entries in anchors.values() for e in entries), services.layout.name(surface)
+        )
+    files = write(services, admitted, no_change=no_change)
+    deferred = tuple(f"{d.text}: {d.problem}" for d in given.verified_deliverables if not d.proof)
+    return Updated(files=files, deferred=deferred, warnings=_warnings(services, files))
+
+
+def _checked(services: Services, deliverable: Deliverable) -> Deliverable:
+    """The deliverable, its evidence marked when it is a path that does not exist."""
+    path = path_of(paths.rewrite(deliverable.evidence.strip(), services.root))
+    if not path or _exists(services, path):
+        return deliverable
+    return evolve(deliverable, evidence=f"{deliverable.evidence.strip()} (not in the project)")
+
+
+def _exists(services: Services, path: str) -> bool:
+    inside = os.path.normpath(os.path.join(services.root, *path.split("/")))
+    if os.path.commonpath((inside, services.root)) == services.root and os.path.exists(inside):
+        return True
+    try:
+        return services.store.read(path) is not None
+    except HoldfastError:
+        return False
+
+
+def _warnings(services: Services, files: Sequence[FileChange]) -> tuple[str, ...]:
+    from holdfast.subject import Subject
+
+    found: list[tuple[str, Finding]] = []
+    for change in files:
+        if change.written:
+            document = services.store.read(change.name)
+            subject = Subject(change.surface, change.name, document.text if document else "", stored=True)
+            found += [(change.name, f) for f in services.gate.findings(subject) if f.replacement is None]
+    return tuple(f"{name}: {f.message} ({f.rule})" for name, f in found)

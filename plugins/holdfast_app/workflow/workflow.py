@@ -1,0 +1,256 @@
+"""LOAD when a workflow starts, UPDATE when it ends, and nothing in between (document 004, FR-2 to FR-4).
+
+    (none)  --start-->  open    the three files were read, in order; only the record was written
+    open    --start-->  open    read again
+    open    --end-->    ended   its condition is stated and each file got an entry or an explicit "no change"
+
+Open workflows are recorded in the private folder, so start and end may be different processes. Between the two, only
+the triggers of :mod:`holdfast_app.workflow.observations` and explicit updates write to the memory.
+
+Checks observed by hooks (:mod:`holdfast_app.workflow.observed`) decide what passed and failed. A failing test blocks
+the end, and a passing test states the condition and is the evidence. The words come from the passed update.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Collection
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+
+from holdfast.config import provenance
+from holdfast.config.serde import moment, stamp, structure, unstructure
+from holdfast.errors import Corrupt, Refused
+from holdfast.fs import durable, private
+from holdfast.models import CuratedEntry
+from holdfast.text import recall, untrusted
+from holdfast.text.plain import BOM
+from holdfast_app.workflow import observations, observed, update
+from holdfast_app.workflow.observed import Observed
+from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate
+from holdfast_app.workflow.update import Loaded, Updated
+
+if TYPE_CHECKING:
+    from holdfast.session.services import Services
+
+_FOLDER = "workflows"
+#: Conditions that assert a passing test.
+TESTED = frozenset({"tests-passed", "regression-test"})
+
+
+@frozen(kw_only=True)
+class Record:
+    """The stored record of a workflow. ``state`` is open or ended. Times are ISO-8601. ``key`` identifies the update
+    that ended it. Raises: ValueError for an unknown state or an unreadable time, which a damaged record can have."""
+
+    name: str
+    state: str
+    started: str
+    loaded: tuple[str, ...] = ()
+    ended: str = ""
+    key: str = ""
+
+    def __attrs_post_init__(self) -> None:
+        if self.state not in ("open", "ended"):
+            raise ValueError("the state is neither open nor ended")
+        moment(self.started)
+        if self.ended or self.state == "ended":
+            moment(self.ended)
+
+    @property
+    def started_at(self) -> datetime:
+        return moment(self.started)
+
+
+@frozen(kw_only=True)
+class Start:
+    """The documents that a LOAD read, in reading order. ``str()`` is the text for the agent, fenced as data."""
+
+    workflow: str
+    files: tuple[Loaded, ...]
+
+    def __str__(self) -> str:
+        return recall.fence_parts((one.name, one.text.removeprefix(BOM)) for one in self.files)
+
+
+class Workflow:
+    """One of a project's five workflows. Raises: ValueError for another name."""
+
+    def __init__(self, services: Services, name: str) -> None:
+        if name not in WORKFLOWS:
+            raise ValueError(f"{name!r} is not a workflow. The workflows are {', '.join(WORKFLOWS)}")
+        self.name = name
+        self._services = services
+
+    @property
+    def record(self) -> Record | None:
+        """The stored record. Raises: Corrupt when the record is damaged; Unavailable."""
+        return _read(self._path, self.name)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has been started and not ended."""
+        record = self.record
+        return record is not None and record.state == "open"
+
+    def start(self) -> Start:
+        """LOAD: read the three files in order, and durably record the load.
+
+        Raises: NotFound, Corrupt or Unavailable for a missing or invalid file; Refused for a file from an untrusted
+        clone; PluginError. The workflow is then not started, and nothing was written.
+        """
+        files = tuple(self._shown(one) for one in update.load(self._services))
+        now = stamp(self._services.now())
+        self._note(Record(name=self.name, state="open", started=now, loaded=tuple(one.name for one in files)))
+        return Start(workflow=self.name, files=files)
+
+    def end(self, given: MemoryUpdate, *, confirmed: Collection[str] = ()) -> Updated:
+        """UPDATE: write ``given``, together with waiting observations.
+
+        ``confirmed`` states the condition of FR-4 (:data:`holdfast_app.workflow.three.CONDITIONS`). Repeating an update
+        writes nothing.
+        Raises: Refused without a LOAD, without the condition, or when a file gets neither an entry nor an explicit "no
+        change"; NotFound, Corrupt, Conflict or Unavailable from the files. The workflow then stays open.
+        """
+        key = hashlib.sha256(json.dumps([self.name, unstructure(given)], sort_keys=True).encode()).hexdigest()
+        with self._lock():
+            record = self.record
+            seen = self.observed(record)
+            self._check_conditions({*confirmed, *observed_conditions(self.name, seen)})
+            self._check_tests(seen)
+            repeated = record is not None and record.state == "ended" and record.key == key
+            if record is None or (record.state != "open" and not repeated):
+                raise Refused(
+                    f"The workflow {self.name} cannot end, because it was not started and the memory was not loaded.",
+                    next_step=f"Run `holdfast workflow start {self.name}` and read its output.",
+                )
+            given = _with_evidence(given, seen)
+            if given.unsaid:
+                names = ", ".join(f"{s}.md" for s in given.unsaid)
+                raise Refused(
+                    f"The workflow {self.name} cannot end without an entry for {names}.",
+                    next_step="Pass an entry for each of the three files, or `--no-change FILE`.",
+                )
+            now = self._services.now()
+            if repeated:
+                return Updated(files=update.write(self._services, {}), repeated=True)
+            left = ", ".join(f"{s}.md" for s in given.no_change)
+            note = f"{left} ({self.name}, {now:%Y-%m-%d})" if left else ""
+            done = update.update(self._services, given, no_change=note)
+            observations.write_due(self._services)
+            self._note(evolve(record, state="ended", ended=stamp(now), key=key))
+        return done
+
+    def observed(self, record: Record | None = None) -> Observed:
+        """The checks hooks observed since the workflow started; empty when it is not open. Raises: Unavailable."""
+        record = record or self.record
+        if record is None or record.state != "open":
+            return Observed()
+        return observed.since(self._services, record.started_at)
+
+    def _check_tests(self, seen: Observed) -> None:
+        """Refuse when a test fails, because that contradicts any claim that tests passed. Raises: Refused."""
+        failing = observed.tests(seen.failing)
+        if failing and TESTED & {*CONDITIONS[self.name]}:
+            raise Refused(
+                f"The workflow {self.name} cannot end: {failing[-1].ending}.",
+                next_step="Fix it and run it again. Nothing was written.",
+            )
+
+    def _check_conditions(self, confirmed: Collection[str]) -> None:
+        wanted = CONDITIONS[self.name]
+        unknown = sorted(set(confirmed) - set(wanted))
+        if unknown:
+            raise Refused(
+                f"{unknown[0]!r} is not a condition of the workflow {self.name}.",
+                next_step=f"It ends when {' and '.join(wanted.values())}: {', '.join(wanted)}.",
+            )
+        missing = [name for name in wanted if name not in confirmed]
+        if missing:
+            raise Refused(
+                f"The workflow {self.name} cannot end before {' and '.join(wanted[m] for m in missing)}.",
+                next_step="When that is true, pass " + " ".join(f"--{m}" for m in missing) + ". Nothing was written.",
+            )
+
+    def _shown(self, loaded: Loaded) -> Loaded:
+        """A file's text, redacted for output."""
+        services = self._services
+        if services.store.withheld_in(loaded.name):
+            raise Refused(
+                f"{loaded.name} has lines that are withheld because this machine did not write them.",
+                next_step=provenance.NEXT_STEP,
+            )
+        return evolve(loaded, text=services.gate.outgoing(loaded.text, surface=loaded.surface, name=loaded.name))
+
+    @property
+    def _path(self) -> str:
+        return self._services.private(_FOLDER, f"{self.name}.json")
+
+    def _lock(self) -> durable.Lock:
+        private.make(self._services.state, _FOLDER)
+        return private.lock(self._path, timeout_s=60.0)
+
+    def _note(self, record: Record) -> None:
+        private.make(self._services.state, _FOLDER)
+        durable.replace(self._path, json.dumps(unstructure(record), ensure_ascii=False).encode("utf-8"))
+
+
+def observed_conditions(name: str, seen: Observed) -> tuple[str, ...]:
+    """The conditions that ``seen`` proves for the workflow ``name``. Tests ran, and all of them pass. A regression test
+    is a test that failed before."""
+    if observed.tests(seen.failing):
+        return ()
+    shown = {"tests-passed": observed.tests(seen.passing), "regression-test": seen.mended}
+    return tuple(condition for condition in CONDITIONS[name] if shown.get(condition))
+
+
+def _with_evidence(given: MemoryUpdate, seen: Observed) -> MemoryUpdate:
+    """The update with observed exit statuses replacing stated ones, and the passed tests as evidence."""
+    last = {run.line: run for run in seen.runs}
+    delivered = [
+        evolve(d, exit_status=last[line].exit_status) if (line := " ".join(d.command.split())) in last else d
+        for d in given.verified_deliverables
+    ]
+    told = {" ".join(d.command.split()) for d in delivered}
+    links = [CuratedEntry(text=run.ending) for run in observed.tests(seen.passing) if run.line not in told]
+    return evolve(given, verified_deliverables=delivered, evidence_links=(*given.evidence_links, *links))
+
+
+def records(services: Services) -> list[Record]:
+    """Records of all workflows ever started, in the order of :data:`WORKFLOWS`."""
+    found = (_read(services.private(_FOLDER, f"{name}.json"), name) for name in WORKFLOWS)
+    return [record for record in found if record is not None]
+
+
+def current(services: Services) -> str:
+    """The open workflow when there is exactly one, otherwise an empty string."""
+    names = [record.name for record in records(services) if record.state == "open"]
+    return names[0] if len(names) == 1 else ""
+
+
+def _read(path: str, name: str) -> Record | None:
+    stored = private.read(path)
+    if stored is None:
+        return None
+    try:
+        data = untrusted.from_json(stored)
+    except ValueError as error:
+        raise _damaged(path, name) from error
+    try:
+        record = structure(data, Record, what="The record of a workflow", error=Corrupt)
+    except Corrupt as error:
+        raise _damaged(path, name) from error
+    if record.name != name:
+        raise _damaged(path, name)
+    return record
+
+
+def _damaged(path: str, name: str) -> Corrupt:
+    return Corrupt(
+        f"The record of the workflow {name} ({os.path.basename(path)}) is damaged.",
+        next_step=f"Run `holdfast workflow start {name}` to replace the record.",
+    )

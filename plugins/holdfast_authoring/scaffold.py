@@ -1,0 +1,142 @@
+"""Writing a new distribution from the templates."""
+
+from __future__ import annotations
+
+import importlib.util
+import keyword
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from string import Template
+from typing import Final, NamedTuple
+
+from holdfast.errors import Refused
+from holdfast.plugin import discovery
+from holdfast_cli.problem import UsageError
+from holdfast_memory import DISTRIBUTION
+
+#: The kinds of plugin: folders in ``templates``.
+KINDS: Final = ("validator", "extractor", "dreamer", "publisher", "backend", "model", "feature")
+_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
+_MAX_NAME = 40
+_SUFFIX = ".tmpl"
+_TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
+
+
+class Made(NamedTuple):
+    """A written distribution: its folder, its name and its files, relative to the folder and sorted."""
+
+    folder: str
+    distribution: str
+    files: tuple[str, ...]
+
+
+def create(name: str, kind: str, folder: str = "") -> Made:
+    """Write the distribution ``holdfast-NAME`` of the given kind into ``folder``, which must not exist.
+
+    By default the folder is ``holdfast-NAME`` in the working directory. Nothing outside of it is written, and it is
+    removed again when a file cannot be written. Raises: UsageError for an unusable name; Refused when the name is taken
+    or the folder exists; OSError.
+    """
+    short = _short_name(name)
+    values = _values(short, kind)
+    _check_free(values, kind)
+    target = os.path.abspath(folder or values["distribution"])
+    try:
+        os.mkdir(target)
+    except FileExistsError:
+        raise Refused(
+            f"{target!r} exists already. Nothing was written.", next_step="Choose another folder with `--dir`."
+        ) from None
+    except OSError as error:
+        raise Refused(
+            f"{target!r} could not be made: {error.strerror or error}.", next_step="Choose another folder with `--dir`."
+        ) from error
+    try:
+        written = [_write(target, path, text) for path, text in _rendered(kind, values)]
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
+    return Made(target, values["distribution"], tuple(sorted(written)))
+
+
+def _short_name(name: str) -> str:
+    """The name without ``holdfast-`` in front of it, with hyphens. Raises: UsageError."""
+    short = re.sub(r"^holdfast[-_]", "", name)
+    if keyword.iskeyword(short):
+        raise UsageError(f"{short!r} is a word of Python.", next_step=f"Choose another name, like `acme-{short}`.")
+    if len(short) > _MAX_NAME or not _NAME.fullmatch(short):
+        shown = name if len(name) <= _MAX_NAME else name[:_MAX_NAME] + "..."
+        raise UsageError(
+            f"{shown!a} is not a valid plugin name.",
+            next_step=f"Use lower-case letters, digits and single hyphens, at most {_MAX_NAME}, like `acme-rules`.",
+        )
+    return short.replace("_", "-")
+
+
+def _values(short: str, kind: str) -> dict[str, str]:
+    plugin = short.replace("-", "_")
+    return {
+        "distribution": f"holdfast-{short}",
+        "module": f"holdfast_{plugin}",
+        "plugin": plugin,
+        "command": short,
+        "variable": plugin.upper(),
+        "prefix": "".join(part.capitalize() for part in short.split("-")),
+        "requirement": f"{DISTRIBUTION}>=0.1,<1",
+        "test_requirement": f"{DISTRIBUTION}[testing]>=0.1,<1" if kind == "backend" else "pytest>=8.3",
+    }
+
+
+def _check_free(values: Mapping[str, str], kind: str) -> None:
+    """Raises: Refused when an installed module, plugin, method or command has the name."""
+    plugin = values["plugin"]
+    names = {(found.group, found.name) for found in discovery.scan()}
+    groups: tuple[str, ...] = (discovery.BACKENDS,) if kind == "backend" else (discovery.PLUGINS,)
+    if kind == "feature":
+        groups += (discovery.METHODS, discovery.COMMANDS, discovery.CHECKS)
+    taken = [group for group in groups if {(group, plugin), (group, values["command"])} & names]
+    if kind == "feature":
+        from holdfast import Holdfast
+        from holdfast_cli import table
+
+        if hasattr(Holdfast, plugin) or values["command"] in table.known():
+            taken.append("Holdfast")
+    if taken or importlib.util.find_spec(values["module"]):
+        raise Refused(f"The name {plugin!r} is taken by an installed package.", next_step="Choose another name.")
+
+
+def _rendered(kind: str, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Path and content of each file of the distribution."""
+    own = os.path.join(_TEMPLATES, kind)
+    parts = {"summary": _read(os.path.join(own, "summary.txt")).strip()}
+    for part, file in (("entry_points", "entry_points.toml"), ("usage", "usage.md")):
+        parts[part] = Template(_read(os.path.join(own, file + _SUFFIX))).substitute(values)
+    every = {**values, **parts}
+    common = os.path.join(_TEMPLATES, "common")
+    for file in sorted(os.listdir(common)):
+        name = file.removesuffix(_SUFFIX)
+        yield (
+            (".gitignore" if name == "gitignore" else name),
+            Template(_read(os.path.join(common, file))).substitute(every),
+        )
+    for folder, into in (("src", f"src/{values['module']}"), ("tests", "tests")):
+        for file in sorted(os.listdir(os.path.join(own, folder))):
+            if file.endswith(_SUFFIX):
+                text = Template(_read(os.path.join(own, folder, file))).substitute(every)
+                yield f"{into}/{file.removesuffix(_SUFFIX)}", text
+    yield f"src/{values['module']}/py.typed", ""
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def _write(target: str, path: str, text: str) -> str:
+    full = os.path.join(target, *path.split("/"))
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    with open(full, "x", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+    return path

@@ -1,0 +1,136 @@
+"""The command line: ``holdfast COMMAND ...``. Thin commands over the engine, each imported only when it is called.
+
+Exit codes: 0 done, 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable; 130 when
+interrupted, 141 when the output's reader has closed it. Errors are reported on stderr in two lines,
+``holdfast: MESSAGE`` and ``  next: NEXT STEP``. With ``--json`` stdout holds exactly one JSON value, which for an error
+is
+``{"ok": false, "error": {"kind", "message", "next_step", "exit_code"}}``.
+
+Agents start ``holdfast add`` and ``holdfast hook`` at every event, so these are answered before anything else is
+imported (docs/decisions/0002-hot-path.md).
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+from holdfast import plugin
+from holdfast.errors import HoldfastError, SettingsIgnored
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Commands whose module also has ``quick(words, root)``. It returns the exit code, or None to leave it to argparse.
+_HOT = ("add", "hook")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code. Never raises for an error that a user can cause."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if sys.stdout is None or sys.stderr is None:
+        _stand_in()
+    before, plugin.answer_stream = plugin.answer_stream, sys.stdout
+    warnings.simplefilter("ignore", SettingsIgnored)  # commands show these notices in their own output
+    try:
+        code = _dispatch(_in_utf8(words))
+        _flush()
+    except BrokenPipeError:
+        from holdfast_cli.problem import discard
+
+        discard(sys.stdout)  # `holdfast show | head`: end quietly, as a shell expects
+        return 141
+    except HoldfastError as error:
+        return _report(error, words)
+    except KeyboardInterrupt as error:
+        from holdfast_cli.problem import Interrupted
+
+        what = str(error) or "work not reported as done may be done in part or not at all"
+        return _report(Interrupted(f"Interrupted; {what}.", next_step="Run the same command again."), words)
+    except Exception as error:  # noqa: BLE001 - a bug is reported like any other error, with a next step
+        from holdfast_cli.problem import unforeseen
+
+        return _report(unforeseen(error, _leading(words)[2][:1]), words)
+    finally:
+        plugin.answer_stream = before
+    return code
+
+
+def _report(error: HoldfastError, words: list[str]) -> int:
+    from holdfast_cli.problem import tell
+
+    return tell(error, as_json="--json" in words, debug="--debug" in words)
+
+
+def _stand_in() -> None:
+    """Replace standard streams that the parent process closed; their output is discarded."""
+    import os
+
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - it lasts as long as we do
+
+
+def _in_utf8(words: list[str]) -> list[str]:
+    """The words, decoded again where the locale could not. Raises: UsageError for a word that is not UTF-8."""
+    try:
+        "".join(words).encode()
+    except UnicodeEncodeError:
+        from holdfast_cli.args import in_utf8
+
+        return in_utf8(words)
+    return words
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        from holdfast_cli.terminal import lost
+
+        raise lost(error) from error
+
+
+def _dispatch(words: list[str]) -> int:
+    root, debug, rest = _leading(words)
+    if rest and debug and not rest[0].startswith("-") and rest[0] != "help":
+        rest = [rest[0], "--debug", *rest[1:]]
+    if rest and rest[0] in _HOT:
+        from holdfast_cli.table import load
+
+        code = load(rest[0]).quick(rest[1:], root)
+        if code is not None:
+            return code
+    if not rest:
+        from holdfast_cli.overview import overview
+
+        return overview(root)
+    command, *arguments = rest
+    if command in ("-h", "--help", "help"):
+        from holdfast_cli import usage
+
+        return usage.command_help(arguments[0]) if arguments and command == "help" else usage.overall_help()
+    if command in ("-V", "--version"):
+        from holdfast_cli.usage import say_version
+
+        return say_version()
+    from holdfast_cli.usage import run_command
+
+    return run_command(command, arguments, root)
+
+
+def _leading(words: list[str]) -> tuple[str | None, bool, list[str]]:
+    """Take ``--root DIR`` and ``--debug`` from before the command."""
+    root: str | None = None
+    debug = False
+    while words:
+        if words[0] == "--root" and len(words) > 1:
+            root, words = words[1], words[2:]
+        elif words[0].startswith("--root="):
+            root, words = words[0][7:], words[1:]
+        elif words[0] == "--debug":
+            debug, words = True, words[1:]
+        else:
+            break
+    return root, debug, words

@@ -1,0 +1,1 @@
+"""Commands that show and route curated memory."""

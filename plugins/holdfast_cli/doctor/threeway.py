@@ -1,0 +1,322 @@
+"""Three-way merge of a memory file, for git. The result does not depend on which side is ours.
+
+Facts are merged by id, notes by block, the handoff by session, and other documents by line. An item that only one side
+changed is taken from that side. If both sides changed it, both versions stay. A fact or a note's block is removed when
+a side has its tombstone. One that is only absent stays, because a crash, a full disk or an editor can lose it. Equal
+facts are one fact with the origins of both.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any, TypeVar
+from zlib import crc32
+
+from holdfast.errors import Corrupt
+from holdfast.facts.factrules import duplicate_key
+from holdfast.flush import handoff, notes
+from holdfast.storage import tombstone
+from holdfast.text import conflicts, untrusted
+from holdfast_app.facts.store import origins
+
+_Item = TypeVar("_Item")
+_BLOCK = re.compile(r"^## .*\n<!-- holdfast:block id=(\S+) -->$", re.MULTILINE)
+_GONE = re.compile(r"^<!-- holdfast:gone \S+ -->\n", re.MULTILINE)
+_AT = re.compile(r"^<!-- at=(\S+) session=", re.MULTILINE)
+
+
+def merge(base: str, ours: str, theirs: str, name: str) -> str:
+    """The merged text of the file ``name``; its end decides the kind. Raises: Corrupt when a side is damaged."""
+    for side in (ours, theirs):
+        if problem := damage(base, side, name):
+            raise Corrupt(problem, next_step="Repair it on its branch, then merge again.")
+    if damage("", base, name):
+        base = ""  # both sides have been repaired since, so both are kept
+    if ours == theirs or theirs == base:
+        return ours
+    if ours == base:
+        return theirs
+    one, two = sorted((ours, theirs))
+    if _is_facts(name):
+        return _facts(base, one, two, name)
+    if one.startswith("+++\n") and two.startswith("+++\n"):
+        return _handoff(base, one, two, name)
+    if _BLOCK.search(one) or _BLOCK.search(two):
+        return _notes(base, one, two)
+    return _lines(base, one, two)
+
+
+def damage(base: str, side: str, name: str) -> str:
+    """Why ``side``, which came from ``base``, cannot be merged, as a sentence. Empty when it can."""
+    if base.strip() and not side.strip():
+        return f"{name} is empty on one side of the merge."
+    grows = _is_facts(name) or _BLOCK.search(base)  # what a person removes from other documents can be their end
+    if side != base and base.startswith(side) and (grows or not side.endswith("\n")):
+        return f"{name} is cut off on one side of the merge."
+    if "\0" in side:
+        return f"{name} has zeros instead of text on one side of the merge."
+    if conflicts.find(side):
+        return f"{name} already has conflict markers on one side of the merge."
+    try:
+        if _is_facts(name):
+            _live(side, name)
+        elif base.startswith("+++\n") or side.startswith("+++\n"):
+            handoff.parse(side, name)
+    except Corrupt as error:
+        return error.message
+    return ""
+
+
+def _is_facts(name: str) -> bool:
+    return name.endswith("facts.jsonl")
+
+
+def _sides(
+    base: Mapping[str, _Item], sides: Sequence[Mapping[str, _Item]], gone: Sequence[Collection[str]]
+) -> Iterator[dict[str, _Item]]:
+    """The items of both sides. An item that is absent without a tombstone is as it was. One that only the other side
+    knows to be removed is not there. ``gone`` are the tombstones of the base and the sides."""
+    for side, own, other in ((sides[0], gone[1], gone[2]), (sides[1], gone[2], gone[1])):
+        late = {*other} - {*gone[0]}
+        new = {key: item for key, item in side.items() if key in base or tombstone(key) not in late}
+        yield {**{key: item for key, item in base.items() if tombstone(key) not in own}, **new}
+
+
+def _stones(gone: Sequence[Collection[str]], known: Iterable[str], left: Iterable[str]) -> list[str]:
+    """The tombstones after the merge, first those of the base. ``known`` and ``left`` are ids before and after it."""
+    here = set(map(tombstone, left))
+    new = {*map(tombstone, known), *gone[1], *gone[2]} - {*gone[0]}
+    return [stone for stone in (*gone[0], *sorted(new)) if stone not in here]
+
+
+def _by_key(
+    base: Mapping[str, _Item],
+    one: Mapping[str, _Item],
+    two: Mapping[str, _Item],
+    both: Callable[[_Item | None, _Item | None, _Item | None], Iterable[_Item]],
+) -> Iterator[_Item]:
+    """The merged items. ``both`` decides about items that both sides changed."""
+    for key in sorted({*one, *two}):
+        was, a, b = base.get(key), one.get(key), two.get(key)
+        chosen = (a,) if a == b or b == was else (b,) if a == was else both(was, a, b)
+        yield from (item for item in chosen if item is not None)
+
+
+# --- facts
+
+
+def _facts(base: str, one: str, two: str, name: str) -> str:
+    def both(
+        was: dict[str, Any] | None, a: dict[str, Any] | None, b: dict[str, Any] | None
+    ) -> Iterable[dict[str, Any]]:
+        if a is not None and b is not None:
+            return a, b
+        edited = [f for f in (a, b) if f is not None and was is not None and _key(f) != _key(was)]
+        if any(_key(f) in shared for f in edited):
+            return edited  # the side that removed it says the same by another fact
+        # One side removed the fact. It stays only for machines that stated it since, unknown to that side.
+        stays = ({**f, "source": origins.left(_source(f), _source(was))} for f in (a, b) if f is not None)
+        return (f for f in stays if origins.of(_source(f)))
+
+    read = [_live(text, name) for text in (base, one, two)]
+    gone = [stones for _, stones in read]
+    sides = [read[0][0], *_sides(read[0][0], [facts for facts, _ in read[1:]], gone)]
+    shared = {_key(fact) for fact in sides[1].values()} & {_key(fact) for fact in sides[2].values()}
+    found = _by_key(sides[0], sides[1], sides[2], both)
+    kept: dict[str, dict[str, Any]] = {}
+    ids: set[str] = set()
+    for fact in sorted(found, key=_order):
+        key = _key(fact)
+        if key in kept:
+            kept[key] = kept[key] | {"source": origins.joined(_source(kept[key]), _source(fact))}
+            continue
+        while fact["id"] in ids:
+            fact = fact | {"id": _other_id(fact["id"] + fact["content"])}
+        kept[key] = fact
+        ids.add(fact["id"])
+    was, mine, theirs = ([_places(side)[key] for key in kept] for side in sides)
+    withdrawn = (old - (a & b) for old, a, b in zip(was, mine, theirs, strict=True))
+    stated = (_without(*pair) for pair in zip(kept.values(), withdrawn, strict=True))
+    left = [fact for fact in stated if fact is not None]
+    known = [fact_id for facts, _ in read for fact_id in facts]
+    stones = _stones(gone, known, (fact["id"] for fact in left))
+    head = _sealed({"op": "gone", "ids": stones}) if stones else ""
+    return head + "".join(map(_sealed, left))
+
+
+def _places(facts: Mapping[str, dict[str, Any]]) -> defaultdict[str, frozenset[str]]:
+    """Duplicate key -> the machines that state it, whatever the fact's id, as each machine draws its own."""
+    found: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+    for fact in facts.values():
+        found[_key(fact)] |= origins.places(_source(fact))
+    return found
+
+
+def _without(fact: dict[str, Any], gone: frozenset[str]) -> dict[str, Any] | None:
+    """The fact without the machines that one side removed from its text; None when no machine is left."""
+    if not gone or not origins.of(_source(fact)):
+        return fact
+    left = origins.left(_source(fact), origins.signed("", ", ".join(sorted(gone))))
+    return fact | {"source": left} if origins.of(left) else None
+
+
+def _key(fact: Mapping[str, Any]) -> str:
+    return duplicate_key(fact["content"])
+
+
+def _order(fact: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The oldest first. Of two versions of one fact, the first is the stronger and keeps the id."""
+    return fact["createdAt"], fact["id"], -fact["confidence"], json.dumps(fact, sort_keys=True)
+
+
+def _source(fact: Mapping[str, Any] | None) -> str:
+    source = fact.get("source") if fact is not None else ""
+    return source if isinstance(source, str) else ""
+
+
+def _live(text: str, name: str) -> tuple[dict[str, dict[str, Any]], dict[str, None]]:
+    """The facts by id, and the tombstones. Raises: Corrupt."""
+    facts: dict[str, dict[str, Any]] = {}
+    gone: dict[str, None] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = untrusted.from_json(line)
+            op, leaves = record.pop("op", "add"), record.pop("evicts", [])
+            record.pop("crc", None)
+            if op == "gone":
+                gone.update(dict.fromkeys(map(str, record["ids"])))
+                continue
+            for fact_id in (record["id"],) if op == "delete" else leaves:
+                facts.pop(fact_id, None)
+                gone[tombstone(fact_id)] = None
+            if op != "delete":
+                gone.pop(tombstone(record["id"]), None)
+                record["content"], record["createdAt"], record["confidence"] = (
+                    str(record["content"]), str(record["createdAt"]), float(record["confidence"]),
+                )  # fmt: skip
+                facts[record["id"]] = record
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            step = "Repair the line on its branch, then merge again."
+            raise Corrupt(f"Line {number} of {name} is not a fact.", next_step=step) from error
+    return facts, gone
+
+
+def _other_id(text: str) -> str:
+    return f"fact_{crc32(text.encode()):08x}"
+
+
+def _sealed(fact: dict[str, Any]) -> str:
+    body = json.dumps(fact, ensure_ascii=False)[:-1]
+    return f'{body}, "crc": "{crc32(body.encode()):08x}"}}\n'
+
+
+# --- documents
+
+
+def _handoff(base: str, one: str, two: str, name: str) -> str:
+    def both(was: handoff.Work | None, a: handoff.Work | None, b: handoff.Work | None) -> Iterable[handoff.Work]:
+        # The newer state of a session replaces the older one, as on one machine; its notes keep both.
+        return (max((w for w in (a, b) if w is not None), key=lambda w: (w.at, handoff.render([w]))),)
+
+    entries = [
+        {w.session: w for w in reversed(handoff.parse(t, name))} if t.startswith("+++\n") else {}
+        for t in (base, one, two)
+    ]
+    merged = sorted(_by_key(entries[0], entries[1], entries[2], both), key=lambda w: w.session)
+    return handoff.render(handoff.newest(merged))
+
+
+def _notes(base: str, one: str, two: str) -> str:
+    heads: list[str] = []
+    blocks: list[dict[str, str]] = []
+    gone = [notes.tombstones(text) for text in (base, one, two)]
+    when: dict[str, str] = {}
+    for text in (base, one, two):
+        text = _GONE.sub("", text)
+        found = list(_BLOCK.finditer(text))
+        heads.append((text[: found[0].start()] if found else text).rstrip("\n") + "\n")
+        mine: dict[str, str] = {}
+        at = ""
+        for block, end in zip(found, [*(m.start() for m in found[1:]), len(text)][: len(found)], strict=True):
+            part = text[block.start() : end].rstrip("\n")
+            stated = _AT.search(part)
+            at = stated[1] if stated else at
+            when[block[1]] = max(when.get(block[1], ""), at)
+            mine[block[1]] = part if block[1] not in mine else f"{mine[block[1]]}\n\n{part}"
+        blocks.append(mine)
+
+    def both(was: str | None, a: str | None, b: str | None) -> Iterable[str]:
+        return (_lines(was or "", a, b),) if a is not None and b is not None else ()  # what was purged stays so
+
+    was, a, b = (blocks[0], *_sides(blocks[0], blocks[1:], gone))
+    merged = list(_by_key(was, a, b, both))
+    merged.sort(key=lambda part: ((m := _BLOCK.match(part)) and (when.get(m[1], ""), m[1])) or ("", ""))
+    head = heads[1] if heads[1] == heads[2] else _lines(*heads)
+    text = "\n\n".join([head.rstrip("\n"), *merged]) + "\n"
+    known = [block for side in blocks for block in side]
+    return notes.buried(text, _stones(gone, known, notes.block_ids(text)))
+
+
+def _lines(base: str, one: str, two: str) -> str:
+    """A line of ``base`` stays when both sides kept it. Insertions between two such lines stay too, first those of
+    ``one``, then those of ``two``, without the lines that ``one`` put in the same place."""
+    end = "\r\n" if "\r\n" in f"{base}{one}{two}" else "\n"
+    was, a, b = (_split(text, end) for text in (base, one, two))
+    into_a, into_b = (_kept(was, side) for side in (a, b))
+    new_a, new_b = _inserted(into_a, a), _inserted(into_b, b)
+    out: list[str] = []
+    for number in range(len(was) + 1):
+        out += _union(new_a.get(number, []), new_b.get(number, []))
+        if number in into_a and number in into_b:
+            out.append(was[number])
+    ended_was, ended_a, ended_b = (text.endswith("\n") or not text for text in (base, one, two))
+    text = "".join(out)
+    if ended_b if ended_a == ended_was else ended_a:
+        return text
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _split(text: str, end: str) -> list[str]:
+    """The lines with their ends. The last one gets ``end`` when it has none."""
+    if text and not text.endswith("\n"):
+        text += end
+    return [f"{line}\n" for line in text.split("\n")[:-1]]
+
+
+def _inserted(into: Mapping[int, int], now: list[str]) -> dict[int, list[str]]:
+    """New lines in ``now``, by number of the old line that follows them."""
+    new: dict[int, list[str]] = {}
+    old, start = 0, 0
+    for number, place in [*sorted(into.items()), (-1, len(now))]:
+        if place > start:
+            new[old] = now[start:place]
+        old, start = number + 1, place + 1
+    return new
+
+
+def _union(one: list[str], two: list[str]) -> Iterator[str]:
+    """All lines of both in their order. A shared line is kept as often as in the side that has more of it."""
+    steps = SequenceMatcher(None, one, two, autojunk=False).get_opcodes()
+    twice = Counter(line for line in one if line.strip()) & Counter(two)
+    for kind, a, end_a, _, _ in steps:
+        if kind == "equal":
+            twice.subtract(one[a:end_a])
+    for kind, a, end_a, b, end_b in steps:
+        yield from one[a:end_a]
+        for line in two[b:end_b] if kind != "equal" else ():
+            if twice[line] > 0:
+                twice[line] -= 1
+            else:
+                yield line
+
+
+def _kept(was: list[str], now: list[str]) -> dict[int, int]:
+    """Where each line of ``was`` that is still there is in ``now``."""
+    matches = SequenceMatcher(None, was, now, autojunk=False).get_matching_blocks()
+    return {m.a + n: m.b + n for m in matches for n in range(m.size)}

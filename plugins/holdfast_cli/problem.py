@@ -1,0 +1,125 @@
+"""Error reports: two lines on stderr, and with ``--json`` also one object on stdout.
+
+Reporting never raises. When neither stream can be written, the exit code still shows the outcome.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from holdfast.errors import HoldfastError
+from holdfast.text.plain import printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, TextIO
+
+
+class UsageError(HoldfastError):
+    """The command line cannot be understood."""
+
+    exit_code = 2
+
+
+class Interrupted(HoldfastError):
+    """The user pressed Ctrl-C."""
+
+    exit_code = 130
+
+
+def unforeseen(error: Exception, command: list[str]) -> HoldfastError:
+    """The error for a bug. For a third-party command it names the distribution."""
+    from holdfast_cli.table import other_owner
+
+    owner = other_owner(command[0]) if command else ""
+    what = f"The command {command[0]!r} of {owner} failed" if owner else "Something unforeseen happened"
+    to = f" to the authors of {owner}" if owner else ""
+    fault = HoldfastError(
+        f"{what}: {type(error).__name__}: {error}",
+        next_step=f"Nothing was dropped. Run it again with `--debug` and report its output{to}.",
+    )
+    fault.__cause__ = error
+    return fault
+
+
+def tell(error: HoldfastError, *, as_json: bool, debug: bool = False) -> int:
+    """Print ``error`` and return its exit code.
+
+    stderr gets ``holdfast: MESSAGE`` and ``  next: NEXT STEP``. With ``--json`` stdout gets
+    ``{"ok": false, "error": {"kind", "message", "next_step", "exit_code", ...}}``, so that it always parses. With
+    ``debug`` stderr gets the traceback first.
+    """
+    from holdfast_cli.terminal import OutputLost, Term
+
+    try:
+        if as_json:
+            Term().json({"ok": False, "error": as_table(error)})
+        sys.stdout.flush()
+    except (OSError, OutputLost):
+        discard(sys.stdout)
+    err = Term(sys.stderr)
+    try:
+        if debug:
+            _traceback(error)
+        # The name first and unstyled: people and programs search logs for it.
+        err.say(f"holdfast: {err.red(err.plain(error.message), bold=True)}")
+        err.say(f"  {err.dim('next:')} {err.plain(_next_step(error))}")
+        sys.stderr.flush()
+    except (OSError, OutputLost):
+        discard(sys.stderr)
+    return error.exit_code
+
+
+def caution(notices: Iterable[str]) -> None:
+    """Print sentences about settings that are not in force on stderr, for commands that store something."""
+    from holdfast_cli.terminal import Term
+
+    err = Term(sys.stderr)
+    for notice in notices:
+        err.say(err.wrapped(notice, first=f"{err.mark('warn')} ", rest="  "))
+
+
+def discard(stream: TextIO) -> None:
+    """Discard the stream's buffered and later output, which the interpreter would otherwise fail to write at exit."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):  # not a real file; None is a closed stream
+        if stream is sys.stdout:
+            sys.stdout = None
+        elif stream is sys.stderr:
+            sys.stderr = None
+
+
+def _traceback(error: HoldfastError) -> None:
+    import traceback
+
+    sys.stderr.write(printable("".join(traceback.format_exception(error))))
+
+
+def _next_step(error: HoldfastError) -> str:
+    if error.next_step:
+        return error.next_step
+    return (
+        "Correct it, then try again."
+        if error.exit_code == UsageError.exit_code
+        else "`holdfast doctor` looks for the cause."
+    )
+
+
+def as_table(error: HoldfastError) -> dict[str, Any]:
+    """The error as the JSON object that ``--json`` prints. A refused flush adds ``target`` and ``missing``."""
+    table: dict[str, Any] = {
+        "kind": type(error).__name__,
+        "message": error.message,
+        "next_step": _next_step(error),
+        "exit_code": error.exit_code,
+    }
+    for name in ("target", "missing"):
+        value = getattr(error, name, None)
+        if value is not None:
+            table[name] = value
+    return table

@@ -1,0 +1,59 @@
+"""How far a long command has got, on one line of stderr that disappears at the end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from holdfast.plugin import progress
+from holdfast_cli.terminal import Term
+
+#: A command that ends sooner, in seconds, shows no bar.
+_PATIENCE_S = 0.4
+_CELLS = 25
+
+
+class Bar:
+    """A progress bar of one line. Only for a terminal: make none elsewhere."""
+
+    def __init__(self, out: Term, *, patience_s: float = _PATIENCE_S) -> None:
+        self._out = out
+        self._shown: tuple[int, str] | None = None
+        self._from = time.monotonic() + patience_s
+
+    def __call__(self, done: int, total: int, activity: str = "") -> None:
+        # An unknown total is redrawn for each item, a known one for each percent.
+        step = 100 * done // total if total else done
+        if (step, activity) != self._shown and time.monotonic() >= self._from:
+            self._shown = step, activity
+            self._out.progress(f"  {self._drawn(done, total)}  {activity}".rstrip())
+
+    def _drawn(self, done: int, total: int) -> str:
+        if not total:
+            return f"{done:,}"
+        full, rest = ("█", "░") if self._out.unicode else ("#", ".")
+        cells = min(done, total) * _CELLS // total
+        return f"{full * cells}{rest * (_CELLS - cells)} {done:,} of {total:,}"
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._shown is not None:
+            self._out.progress("")
+
+
+@contextmanager
+def shown(*, quiet: bool = False) -> Iterator[Bar | None]:
+    """Draw progress inside the block, if stderr is a terminal and the command is not ``quiet``.
+
+    Yields the bar, for work that takes a callback, or None.
+    """
+    out = Term(sys.stderr)
+    bar = Bar(out) if out.is_tty and not quiet else None
+    try:
+        with progress.watched(bar):
+            yield bar
+    finally:
+        if bar is not None:
+            bar.clear()

@@ -1,0 +1,126 @@
+"""How the state of sessions is shown, by ``holdfast status``, ``holdfast sessions`` and ``holdfast`` alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from holdfast.journal.safety import State
+from holdfast.text.humanize import ago, count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from holdfast.flush.interfaces.delivery import Copy, KeptFlush, Waiting
+    from holdfast.session.status import SessionStatus, Status
+    from holdfast_cli.terminal import Cell, Term
+
+_SHOWN = {
+    State.SAFE: ("ok", "safe", "green"),
+    State.DIRTY: ("dirty", "dirty", "yellow"),
+    State.UNSAFE: ("fail", "UNSAFE", "red"),
+}
+
+
+def session_table(one: SessionStatus) -> dict[str, Any]:
+    """One session for programs."""
+    from holdfast.config.serde import unstructure
+
+    table: dict[str, Any] = unstructure(one)
+    return table
+
+
+def cells(out: Term, one: SessionStatus) -> tuple[Cell, Cell, Cell]:
+    """The mark, the id and the word."""
+    mark, word, style = _SHOWN[one.state]
+    return out.mark_cell(mark), (one.id, "bold"), (word, style)
+
+
+def counts(status: Status) -> str:
+    """``1 UNSAFE, 2 dirty, 3 safe``."""
+    parts = []
+    for state in (State.UNSAFE, State.DIRTY, State.SAFE):
+        number = sum(s.state is state for s in status.sessions)
+        if number:
+            parts.append(f"{number} {_SHOWN[state][1]}")
+    return ", ".join(parts) or "none yet"
+
+
+def since(one: SessionStatus) -> str:
+    """The messages since the last flush."""
+    if not one.unflushed_turns:
+        return "nothing new"
+    return f"{count(one.unflushed_turns, 'turn')}, {count(one.unflushed_tokens, 'token')}"
+
+
+def say_unsafe(out: Term, status: Status) -> None:
+    """Each unsafe session with why and what to do."""
+    for one in status.unsafe:
+        out.say()
+        out.say(f"{out.mark('fail')} {out.red('session ' + out.plain(one.id) + ' is UNSAFE', bold=True)}")
+        out.say(out.wrapped(one.error or "A flush has begun and has not succeeded.", first="  "))
+        out.say(
+            out.wrapped(
+                one.next_step or f"holdfast flush --session {one.id}", first=f"  {out.dim('next:')} ", rest="        "
+            )
+        )
+
+
+def say_lost(out: Term, status: Status) -> None:
+    """Missing data, except for the reasons of unsafe sessions. Each next step appears once."""
+    reasons = {one.error for one in status.unsafe}
+    lost = [one for one in status.lost if one.message not in reasons]
+    for number, one in enumerate(lost):
+        if not number:
+            out.say()
+        out.say(out.wrapped(one.message, first=f"{out.mark('fail')} ", rest="  "))
+        if one.next_step and (number + 1 == len(lost) or lost[number + 1].next_step != one.next_step):
+            out.say(out.wrapped(one.next_step, first=f"  {out.dim('next:')} ", rest="        "))
+
+
+def flushed(one: SessionStatus, status: Status) -> str:
+    """When the last flush was."""
+    return ago(one.last_flush_at, status.at) if one.last_flush_at else "never"
+
+
+def say_pending(out: Term, items: Sequence[Waiting], now: datetime) -> None:
+    """Print one line with the reason for waiting; print nothing when the outbox is empty."""
+    if not items:
+        return
+    out.say()
+    oldest = "" if items[0].is_damaged else f", the oldest {ago(items[0].at, now)}"
+    verb = "waits" if len(items) == 1 else "wait"
+    out.say(f"{out.mark('warn')} {count(len(items), 'item')} {verb} to be published{oldest}: `holdfast outbox`")
+    for error, step in dict.fromkeys((item.error, item.next_step) for item in items if item.error):
+        out.say(out.wrapped(error, first="  "))
+        out.say(out.wrapped(step, first=f"  {out.dim('next:')} ", rest="        "))
+
+
+def kept_table(items: Sequence[KeptFlush]) -> list[dict[str, Any]]:
+    """Flushes kept on this machine, for programs."""
+    return [
+        {
+            "id": one.id,
+            "session": one.session,
+            "at": one.at.isoformat(),
+            "server": one.server,
+            "damaged": one.is_damaged,
+            "error": one.error,
+            "next_step": one.next_step,
+        }
+        for one in items
+    ]
+
+
+def say_kept(out: Term, sentence: str) -> None:
+    """Print the sentence about kept flushes and the next step, or nothing if none waits."""
+    if sentence:
+        out.say(out.wrapped(sentence, first=f"\n{out.mark('warn')} ", rest="  "))
+        out.say(f"  {out.dim('next:')} Run `holdfast spool send`. The next flush and start also write there.")
+
+
+def copy_age(kept: Copy | None, now: datetime) -> str:
+    """The last brief's age, in one sentence."""
+    if kept is None:
+        return "No earlier brief is kept on this machine."
+    return f"The last brief that this machine has read is from {ago(kept.at, now)}."

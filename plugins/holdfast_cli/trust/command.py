@@ -1,0 +1,199 @@
+"""``holdfast trust``: see which settings came with a project and need the user's word, and give it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any
+
+from holdfast.errors import ConfigError
+from holdfast.text.humanize import count
+from holdfast_cli.args import add_json, examples
+from holdfast_cli.ask import confirmed
+from holdfast_cli.problem import UsageError
+from holdfast_cli.terminal import Term, home_short
+from holdfast_cli.trust import reasons
+
+if TYPE_CHECKING:
+    from holdfast.config.inforce import InForce
+    from holdfast_cli.trust.withheld import Withheld
+
+#: The command's help heading, and its summary line.
+HEADING = "Manage"
+SUMMARY = "review the settings in this project's files and trust them; list, revoke"
+
+_NEXT = "Read them, then run `holdfast trust --yes`."
+_SECRET = ("token", "secret", "password", "api_key")
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("--yes", action="store_true", help="trust the project without asking")
+    parser.add_argument("--list", action="store_true", help="list the trusted projects")
+    parser.add_argument(
+        "--revoke", metavar="PATH", nargs="?", const="", help="no longer trust the project at PATH (default: here)"
+    )
+    parser.add_argument("--digest", action="store_true", help="print the digest for HOLDFAST_TRUST, as CI needs it")
+    parser.add_argument(
+        "--adopt-state", action="store_true", help="show and take over private state that was put aside here"
+    )
+    add_json(parser)
+    parser.epilog = (
+        examples("holdfast trust", "holdfast trust --yes", "holdfast trust --list", "holdfast trust --revoke")
+        + "\n\nA cloned project is data: settings in its files that name a server, a program or a place, load a plugin,"
+        "\nweaken a check, delete or spend money count only when you trust the project for exactly these settings."
+        "\nA change needs trust again. The same holds for stored memory that this machine did not write, line by line:"
+        "\nyour agents get it after you have seen it here."
+        "\nExit code 1 when trust is needed and was not given."
+    )
+
+
+def run(args: Namespace) -> int:
+    from holdfast.config import settings
+
+    if sum((args.yes or args.adopt_state, args.list, args.digest, args.revoke is not None)) > 1:
+        raise UsageError(
+            "--yes, --adopt-state, --list, --revoke and --digest exclude each other.", next_step="Pass one of them."
+        )
+    out = Term()
+    if args.list:
+        return _list(out, as_json=args.json)
+    if args.revoke:  # a removed project can be named too
+        return _revoke(out, os.path.realpath(os.path.expanduser(args.revoke)), as_json=args.json)
+    root = settings.find_root(args.root)
+    if args.revoke is not None:
+        return _revoke(out, root, as_json=args.json)
+    if args.adopt_state:
+        from holdfast_cli.trust import adopt_command
+
+        return adopt_command.run(out, root, yes=args.yes, as_json=args.json)
+    return _digest(out, root, as_json=args.json) if args.digest else _trust(out, root, args)
+
+
+def _trust(out: Term, root: str, args: Namespace) -> int:
+    from holdfast.config import inforce, statefolder, trust
+    from holdfast_cli.trust.withheld import Withheld
+
+    try:
+        found = inforce.resolve(root, obey_others=True)
+        inforce.structured(found)  # a mistake is named before it is trusted
+    except ConfigError as error:
+        raise error.for_people() from None
+    foreign = found.foreign.startswith(os.path.join(root, ""))
+    has_asked = bool(found.withheld) or foreign
+    can_ask = not args.json and sys.stdin is not None and sys.stdin.isatty()
+    is_given = not has_asked or args.yes
+    if not args.json:
+        _say_settings(out, root, found, has_asked=has_asked)
+    if has_asked and not args.yes and can_ask:
+        is_given = confirmed(f"Trust the settings of {home_short(root)}?")
+    if has_asked and is_given:
+        rows = {**found.withheld, **found.trusted}
+        preset = rows.pop("layout.preset", "") if found.former else ""
+        trust.record(root, rows)
+        if preset:
+            statefolder.take_along(root, str(preset))
+    # Settings that were not accepted can decide where memory is stored.
+    memory = Withheld.of(root) if is_given else None
+    is_seen = memory is not None and not memory.number
+    if memory is not None and memory.number:
+        if not args.json:
+            memory.say(out)
+        is_seen = args.yes or (can_ask and confirmed("Give this memory to your agents?"))
+        if is_seen:
+            memory.accept()
+    is_done = is_given and is_seen
+    if args.json:
+        table = _table(root, found, memory, is_trusted=is_done, is_seen=is_seen)
+        out.json(table if is_done else {**table, "ok": False, "error": _error(root)})
+    elif is_done:
+        out.say(f"{out.mark('ok')} {out.bold(home_short(root))} is trusted")
+    elif not can_ask:
+        out.say(f"\n  next: {_NEXT}")
+    return 0 if is_done else 1
+
+
+def _say_settings(out: Term, root: str, found: InForce, *, has_asked: bool) -> None:
+    if found.foreign:
+        out.say(out.wrapped(f"{home_short(found.foreign)} belongs to another user", first=f"{out.mark('warn')} "))
+    rows = {**found.withheld, **found.trusted}
+    if rows:
+        head = ("setting", "value", "effect")
+        verb = "is" if len(rows) == 1 else "are"
+        state = "not in force without your trust" if found.withheld or found.foreign else "in force"
+        out.say(f"{count(len(rows), 'setting')} in {out.plain(found.source)} {verb} {state}:")
+        out.say(out.table([(k, _value(k, v), reasons.reason(k)) for k, v in rows.items()], head=head))
+    elif has_asked:
+        out.say(f"No setting in {out.bold(home_short(root))} needs trust.")
+
+
+def _table(root: str, found: InForce, memory: Withheld | None, *, is_trusted: bool, is_seen: bool) -> dict[str, Any]:
+    from holdfast.config import inforce, trust
+
+    rows = {**found.withheld, **found.trusted}
+    return {
+        "ok": True,
+        "root": root,
+        "trusted": is_trusted,
+        "memory": is_seen,
+        "digest": trust.digest(inforce.portable(root)),
+        "foreign": found.foreign,
+        "settings": [{"key": k, "value": _shown(k, v), "it": reasons.reason(k)} for k, v in rows.items()],
+        "withheld": memory.table() if memory else [],
+    }
+
+
+def _error(root: str) -> dict[str, object]:
+    return {"kind": "NotTrusted", "message": f"{root} is not trusted.", "next_step": _NEXT, "exit_code": 1}
+
+
+def _list(out: Term, *, as_json: bool) -> int:
+    from holdfast.config import trust
+
+    found = trust.records().values()
+    if as_json:
+        rows = [{"root": r.root, "digest": r.digest, "settings": dict(r.settings), "at": r.at} for r in found]
+        out.json({"ok": True, "projects": rows})
+        return 0
+    if not found:
+        out.say("No project is trusted.")
+        return 0
+    head = ("project", "since", "settings")
+    out.say(out.table([(home_short(r.root), r.at[:10], ", ".join(r.settings) or "none") for r in found], head=head))
+    return 0
+
+
+def _revoke(out: Term, root: str, *, as_json: bool) -> int:
+    from holdfast.config import trust
+    from holdfast.config.provenance import forget_trust
+
+    was = trust.revoke(root)
+    was = forget_trust(root) or was
+    if as_json:
+        out.json({"ok": True, "root": root, "revoked": was})
+    elif was:
+        out.say(f"{out.mark('ok')} {out.bold(home_short(root))} is no longer trusted")
+    else:
+        out.say(f"{out.mark('dot')} {out.bold(home_short(root))} was not trusted")
+    return 0
+
+
+def _digest(out: Term, root: str, *, as_json: bool) -> int:
+    from holdfast.config import inforce, trust
+
+    digest = trust.digest(inforce.portable(root))
+    if as_json:
+        out.json({"ok": True, "root": root, "digest": digest})
+    else:
+        out.say(digest)
+    return 0
+
+
+def _shown(key: str, value: object) -> object:
+    return "***" if key.endswith(_SECRET) and value else value
+
+
+def _value(key: str, value: object) -> str:
+    value = _shown(key, value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,192 @@
+"""Parsing and help for everything but the hot command."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, NoReturn
+
+from holdfast.text.humanize import nearest
+from holdfast.text.lazy import Lazy
+from holdfast_cli.own_exit import PERMITTING, own_exit
+from holdfast_cli.problem import UsageError
+from holdfast_cli.table import described, known, load, summary
+from holdfast_cli.terminal import Term
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
+
+_AFTER_HELP = (
+    "`holdfast COMMAND --help` shows more, with examples. All take --root DIR and --debug; many take --json.",
+    "Exit codes: 0 done, 1 refused or failed, 2 usage or configuration, 3 plugin or backend unavailable.",
+)
+_CHOICE = Lazy(r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)")
+#: A line break of the source inside a sentence.
+_CONTINUES = Lazy(r"(?<=[^.:!?\s])[ ]*\n(?=\S)")
+_MISSING = "the following arguments are required: "
+#: Words that are not commands -> the command they belong to.
+_PART_OF = {
+    "edit": "facts edit",
+    "forget": "facts forget",
+    "list": "facts list",
+    "log": "dream log",
+    "undo": "dream undo",
+    "review": "dream review",
+    "brief": "load",
+    "resume": "load",
+    "recall": "search",
+    "find": "search",
+    "checkpoint": "flush",
+    "save": "flush",
+    "set": "config",
+    "get": "config",
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """One command's parser. A mistake becomes an error like any other, not an exit."""
+
+    def __init__(self, command: str) -> None:
+        super().__init__(
+            prog=f"holdfast {command}",
+            description=_sentence(summary(command)) + ".",
+            formatter_class=_Formatter,
+            allow_abbrev=False,
+        )
+        self._command = command
+
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+        """As argparse does, which passes over a failure to write."""
+        Term().say(self.format_help().rstrip("\n"))
+
+    def error(self, message: str) -> NoReturn:
+        """Raises: UsageError."""
+        step = f"See `holdfast {self._command} --help`."
+        if wrong := _CHOICE.match(message):
+            name, value, choices = wrong[1], wrong[2].strip("'"), [one.strip(" '") for one in wrong[3].split(",")]
+            near = nearest(value, choices)
+            subject = f"{name} takes" if name.startswith("-") else f"`holdfast {self._command}` takes"
+            raise UsageError(
+                f"{subject} {_either(choices)}, not {value!a}.", next_step=f"Did you mean `{near}`?" if near else step
+            )
+        if message.startswith(_MISSING):
+            shown = {one.dest: "|".join(map(str, one.choices)) for one in self._actions if one.choices}
+            names = [shown.get(name, name) for name in message.removeprefix(_MISSING).split(", ")]
+            message = f"`holdfast {self._command}` needs {' and '.join(names)}"
+        raise UsageError(f"{message[:1].upper()}{message[1:].rstrip('.')}.", next_step=step)
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=min(Term().width, 100))
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Fill prose to the width. An indented line, an example, stays as written."""
+        lines = _CONTINUES.sub(" ", text.strip()).split("\n")
+        filled = (line if line.startswith(" ") else Term().wrapped(line, width=width) for line in lines)
+        return "\n".join(indent + line for part in filled for line in part.split("\n"))
+
+
+def _either(words: Iterable[object]) -> str:
+    """``a, b or c``."""
+    *most, last = map(str, words)
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def parser_for(command: str, root: str | None = None) -> argparse.ArgumentParser:
+    """A command's parser, with the options common to all commands."""
+    parser = Parser(command)
+    load(command).configure(parser)
+    common = parser.add_argument_group("everywhere")
+    common.add_argument("--root", metavar="DIR", default=root, help="the project folder (default: searched from here)")
+    common.add_argument("--debug", action="store_true", help="show tracebacks and the log")
+    return parser
+
+
+def run_command(command: str, arguments: list[str], root: str | None) -> int:
+    """Parse and run. Raises: UsageError for an unknown command or bad arguments."""
+    if command not in known():
+        raise _unknown(command)
+    try:
+        args = _parsed(parser_for(command, root), arguments)
+    except SystemExit as done:  # --help has printed
+        return int(done.code or 0)
+    _set_up_logging(args.debug)
+    with own_exit() if command in PERMITTING else nullcontext():
+        return load(command).run(args)
+
+
+def _parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
+    """The arguments. argparse reads an unknown option's value as a separate argument and reports that instead, so after
+    any error this searches for an unknown option first. Raises: UsageError."""
+    try:
+        return parser.parse_args(arguments)
+    except UsageError as error:
+        known = [name for action in parser._actions for name in action.option_strings]  # noqa: SLF001 - not told else
+        given = arguments[: arguments.index("--")] if "--" in arguments else arguments
+        options = [word.partition("=")[0] for word in given if word.startswith("--") and " " not in word]
+        unknown = next((option for option in options if option not in known), None)
+        if unknown is None:
+            raise
+        # Compared without the dashes, which alone would make short names similar.
+        near = nearest(unknown[2:], [name[2:] for name in known if name.startswith("--")])
+        step = f"Did you mean `--{near}`?" if near else error.next_step
+        raise UsageError(f"The option {unknown!r} is not known.", next_step=step) from None
+
+
+def command_help(command: str) -> int:
+    """``holdfast help COMMAND``. Raises: UsageError."""
+    if command not in known():
+        raise _unknown(command)
+    parser_for(command).print_help()
+    return 0
+
+
+def overall_help() -> int:
+    """``holdfast --help``."""
+    out = Term()
+    out.say("holdfast preserves an agent's memory. Nothing is dropped until it is durable.")
+    out.say()
+    out.say("Usage: holdfast [--root DIR] COMMAND ...")
+    table = described()
+    widest = max(len(name) for group in table.values() for name in group)
+    for title, group in table.items():
+        out.say(f"\n{out.bold(title)}")
+        out.say(out.table([((name.ljust(widest), "cyan"), _sentence(text)) for name, text in group.items()]))
+    out.say()
+    for text in _AFTER_HELP:
+        out.say(out.wrapped(text))
+    return 0
+
+
+def _sentence(text: str) -> str:
+    """With a capital at its beginning; names within it (MEMORY.md) stay as they are."""
+    return text[:1].upper() + text[1:]
+
+
+def say_version() -> int:
+    """``holdfast --version``."""
+    from holdfast import __version__
+
+    Term().say(f"holdfast {__version__}")
+    return 0
+
+
+def _unknown(command: str) -> UsageError:
+    if command == "--root":
+        return UsageError("--root takes a folder.", next_step="Write it like `holdfast --root FOLDER status`.")
+    if command.startswith("-"):
+        return UsageError(f"The option {command!r} is not known.", next_step="See `holdfast --help`.")
+    near = _PART_OF.get(command) or nearest(command, known())
+    step = f"Did you mean `holdfast {near}`?" if near else "See `holdfast --help`."
+    return UsageError(f"There is no command {command!r}.", next_step=step)
+
+
+def _set_up_logging(debug: bool) -> None:
+    """With ``--debug`` the log goes to stderr; else nowhere: what matters is in the error and on disk."""
+    if debug:
+        import logging
+
+        logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)

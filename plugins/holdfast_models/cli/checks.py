@@ -1,0 +1,92 @@
+"""Checks in ``holdfast doctor`` for each model's calls in this project and the last failure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from holdfast.errors import ConfigError, ModelFailed
+from holdfast.fs import safeopen
+from holdfast.plugin.checks import Check, Outcome
+from holdfast.text import untrusted
+from holdfast.text.humanize import ago, count
+from holdfast_models.cli import finding
+from holdfast_models.retry import USAGE_FILE
+
+if TYPE_CHECKING:
+    from holdfast import Holdfast
+
+PROGRAMS = {"claude_cli": "claude", "codex_cli": "codex", "opencode_cli": "opencode", "gemini_cli": "gemini"}
+#: Maximum part of the record to read, from its end, in bytes.
+_MAX_BYTES = 4_000_000
+
+
+def checks(memory: Holdfast) -> Iterator[Check]:
+    """One line for each enabled model's program, and one for each model plugin's calls."""
+    config = memory.config
+    for plugin, program in PROGRAMS.items():
+        if config.plugin(plugin).enabled:
+            yield _program(plugin, program, memory.services.root)
+    used: dict[str, list[dict[str, object]]] = {}
+    for row in _rows(memory.services.state):
+        used.setdefault(str(row.get("plugin")), []).append(row)
+    for plugin, its in sorted(used.items()):
+        yield _calls(plugin, its, memory.services.now())
+
+
+def _program(plugin: str, program: str, root: str) -> Check:
+    try:
+        found = finding.find(program, plugin, finding.users_program(plugin, os.environ), root, os.environ)
+    except (ModelFailed, ConfigError) as error:
+        return Check(name="models", outcome=Outcome.WARN, message=error.message, next_step=error.next_step)
+    return Check(name="models", outcome=Outcome.OK, message=f"{plugin} runs {found}")
+
+
+def _calls(plugin: str, its: list[dict[str, object]], now: datetime) -> Check:
+    failed = [row for row in its if "failed" in row]
+    made = [row for row in its if not row.get("answered")]  # an unusable answer has its own line
+    tokens = sum(_number(row.get(key)) for row in its for key in ("input_tokens", "output_tokens"))
+    message = f"{plugin}: {count(len(made), 'call')}, {tokens:,} tokens, {len(failed)} failed"
+    if not failed:
+        return Check(name="models", outcome=Outcome.OK, message=message)
+    when = _time(failed[-1].get("at"))
+    message += f"; the last failure{f' ({ago(when, now)})' if when else ''}: {failed[-1]['failed']}"
+    if its[-1] is not failed[-1]:
+        return Check(name="models", outcome=Outcome.OK, message=message)
+    return Check(
+        name="models",
+        outcome=Outcome.WARN,
+        message=message,
+        next_step="`holdfast extract --queued` tries again and shows the next step.",
+    )
+
+
+def _rows(state: str) -> Iterator[dict[str, object]]:
+    try:
+        fd = safeopen.open_fd(os.path.join(state, USAGE_FILE), os.O_RDONLY)
+    except OSError:
+        return
+    with os.fdopen(fd, "rb") as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - _MAX_BYTES))
+        text = file.read().decode("utf-8", "replace")
+    for line in text.splitlines():
+        try:
+            row = untrusted.from_json(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict) and row.get("plugin"):
+            yield row
+
+
+def _time(value: object) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return found if found.tzinfo else None
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,232 @@
+"""Base class for the four plugins that run the user's own program as a model, in an empty folder.
+
+The program gets no tools, no hooks, no MCP servers and no memory of its own, and holdfast started inside it does
+nothing (:mod:`holdfast.plugin.nested`). The conversation goes to its stdin, never onto its command line.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from abc import abstractmethod
+from typing import TYPE_CHECKING, NamedTuple
+
+from holdfast.errors import ConfigError
+from holdfast.plugin import nested
+from holdfast_models.base import ModelPlugin, read_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import ClassVar
+
+    from holdfast_models.base import _Context
+    from holdfast_models.cli.running import Ended
+    from holdfast_models.retry import Completion
+
+#: Shorter than the 60 s of ``on_extract``, so that the program is ended before the call is abandoned.
+_DEFAULTS = {"model": "default", "timeout_s": 50.0, "budget_s": 55.0, "max_retries": 0, "dream_timeout_s": 300.0}
+#: Variables that a client sets for its child processes. With them the program would join the client's session.
+_SESSION_OF = ("CLAUDECODE", "CLAUDE_PROJECT_DIR", "CLAUDE_ENV_FILE", "PWD", "OLDPWD")
+_SESSION_PREFIXES = ("CLAUDE_PLUGIN_", "HOLDFAST_")
+#: Minimum age, in seconds, of a call folder left by a killed call.
+_STALE_S = 86_400.0
+#: The file with the model's instructions, in the call folder.
+SYSTEM_FILE = "system.md"
+
+
+class Start(NamedTuple):
+    """How to start the program: arguments after its path, and variables to add to its environment."""
+
+    arguments: tuple[str, ...]
+    env: Mapping[str, str] = {}
+
+
+class CliModel(ModelPlugin):
+    """A program as a model. Raises: ConfigError for an unknown or unusable setting."""
+
+    #: The program's name on PATH; ``provider`` is the same.
+    program: ClassVar[str]
+    #: Session variables of this client, in addition to the common ones.
+    session_variables: ClassVar[tuple[str, ...]] = ()
+    known_settings: ClassVar[tuple[str, ...]] = (
+        "model",
+        "program",
+        "timeout_s",
+        "max_retries",
+        "budget_s",
+        "dream_timeout_s",
+        "dream_budget_s",
+    )
+
+    def __init__(self, *, context: _Context) -> None:
+        given = dict(context.settings)
+        for key in given:
+            if key not in self.known_settings:
+                raise ConfigError(
+                    f"plugins.{context.name}.{key} is not known.",
+                    next_step=f"Settings are: {', '.join(self.known_settings)}.",
+                )
+        if not isinstance(given.pop("program", ""), str):
+            raise ConfigError(f"plugins.{context.name}.program is not a path.", next_step="See docs/models.md.")
+        self._name = context.name
+        self._state = context.state
+        self._root = getattr(context, "root", "")
+        self.settings = read_settings(context.name, {**_DEFAULTS, **given}, self.provider)
+
+    @abstractmethod
+    def start(self, program: str, folder: str, system: str, env: Mapping[str, str]) -> Start:
+        """How to start ``program`` in ``folder``, whose file :data:`SYSTEM_FILE` holds ``system``. May write into the
+        folder and run the program to ask for its settings. Raises: ModelFailed, OSError."""
+
+    @abstractmethod
+    def parse(self, ended: Ended) -> Completion:
+        """Parse the answer from the program's output. Raises: ModelFailed."""
+
+    def clean(self, folder: str, env: Mapping[str, str]) -> None:
+        """Remove the program's records of the conversation outside of ``folder``. Never raises."""
+
+    def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
+        """Run the program once. ``max_tokens`` is not used, because no program takes it. Raises: ModelFailed."""
+        from holdfast.errors import ModelFailed
+        from holdfast_models.base import CUT_OFF
+        from holdfast_models.cli import finding, running, troubles
+
+        if nested.inside():
+            raise ModelFailed("holdfast runs inside a model that holdfast started, so it asks no model.")
+        program = finding.find(
+            self.program, self._name, finding.users_program(self._name, os.environ), self._root, os.environ
+        )
+        # Letters and digits only, because programs name folders of their own after it.
+        folder = os.path.join(self._outside(), f"holdfast-model-{os.urandom(8).hex()}")
+        os.mkdir(folder, 0o700)
+        env = self._environment(folder)
+        try:
+            with open(os.path.join(folder, SYSTEM_FILE), "w", encoding="utf-8") as file:
+                file.write(system)
+            start = self.start(program, folder, system, env)
+            argv = (program, *start.arguments)
+            ended = running.run(argv, user, folder=folder, env={**env, **start.env}, timeout_s=timeout_s)
+        except OSError as error:
+            raise ModelFailed(
+                f"`{self.program}` could not be started: {error.strerror}.",
+                next_step=f"Run `{self.program}` in a terminal to see why.",
+            ) from error
+        finally:
+            self.clean(folder, env)
+            shutil.rmtree(folder, ignore_errors=True)
+        if ended.too_long:
+            raise troubles.too_long(self.program)
+        if ended.late:
+            raise troubles.late(self.program, timeout_s, ended.stderr)
+        completion = self.parse(ended)
+        if completion.stop in CUT_OFF:
+            raise ModelFailed(
+                f"The answer of `{self.program}` was cut off at its limit.",
+                next_step="A model with a higher limit may do.",
+            )
+        return completion
+
+    @property
+    def model_arguments(self) -> tuple[str, ...]:
+        """``--model NAME``, or nothing for the program's own choice."""
+        model = self.settings.model
+        return () if model == _DEFAULTS["model"] else (f"--model={model}",)
+
+    def _outside(self) -> str:
+        """A private folder outside of the project for the folders of single calls. The user's own is the first choice:
+        programs read settings in the folders above, and other users can write into the system's temporary folder.
+
+        Raises: ModelFailed when both are inside the project; Unavailable.
+        """
+        from holdfast.errors import ModelFailed
+        from holdfast.fs import durable, userdir
+        from holdfast_models.cli import finding
+
+        own = userdir.path("models")
+        if not finding.inside(own, self._root):
+            durable.make_private_dir(own)
+            _remove_stale(own)
+            return own
+        if finding.inside(tempfile.gettempdir(), self._root):
+            raise ModelFailed(
+                "The folder for temporary files is inside the project.",
+                next_step="Set TMPDIR to a folder outside of it.",
+            )
+        return tempfile.gettempdir()
+
+    def _environment(self, folder: str) -> dict[str, str]:
+        """The user's environment without a client's session and holdfast's own settings. Temporary files go into
+        ``folder``, because some programs write the conversation into their error reports."""
+        from holdfast_models.cli import finding
+
+        left_out = (*_SESSION_OF, *self.session_variables)
+        env = {k: v for k, v in os.environ.items() if k not in left_out and not k.startswith(_SESSION_PREFIXES)}
+        env["PATH"] = finding.safe_path(os.environ.get("PATH", ""), self._root)
+        env |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), folder)
+        env[nested.MARK] = "1"
+        return env
+
+
+def _remove_stale(folder: str) -> None:
+    """Remove folders left by killed processes of earlier calls."""
+    for entry in os.scandir(folder):
+        if entry.is_dir(follow_symlinks=False) and time.time() - entry.stat(follow_symlinks=False).st_mtime > _STALE_S:
+            shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def rows(text: str) -> list[dict[str, object]]:
+    """The JSON objects in ``text``, one on each line; other lines are skipped."""
+    from holdfast.text import untrusted
+
+    found = []
+    for line in text.splitlines():
+        if line.lstrip().startswith("{"):
+            try:
+                row = untrusted.from_json(line)
+            except ValueError:
+                continue
+            if isinstance(row, dict):
+                found.append(row)
+    return found
+
+
+def whole(text: str) -> dict[str, object] | None:
+    """The last JSON object that starts a line of ``text`` and may span several, None when there is none."""
+    import json
+
+    decoder = json.JSONDecoder()
+    found = None
+    at = 0
+    while at >= 0:
+        if text.startswith("{", at):
+            try:
+                value, end = decoder.raw_decode(text, at)
+            except (ValueError, RecursionError):
+                end = at + 1
+            else:
+                found = value if isinstance(value, dict) else found
+            at = end
+        at = text.find("\n{", at)
+        at = at + 1 if at >= 0 else at
+    return found
+
+
+def part(value: object, *keys: str) -> object:
+    """The value at ``keys`` in nested objects, None when there is none."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def number(value: object, *keys: str) -> int:
+    """The number at ``keys``, 0 when there is none."""
+    found = part(value, *keys)
+    return found if isinstance(found, int) and not isinstance(found, bool) else 0
+
+
+def string(value: object, *keys: str) -> str:
+    """The string at ``keys``, empty when there is none."""
+    found = part(value, *keys)
+    return found if isinstance(found, str) else ""
