@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from holdfast import project
 from holdfast.session import session as kernel
-from holdfast.session.collaborators import Collaborators
-from holdfast.text.lazy import log
+from holdfast_app.collaborators import Application
 
 if TYPE_CHECKING:
     import os
@@ -21,12 +20,7 @@ if TYPE_CHECKING:
     from types import EllipsisType
     from typing import TypeAlias
 
-    from holdfast.flush.interfaces.authorship import Authorship
-    from holdfast.flush.interfaces.dreams import Dreams
-    from holdfast.flush.interfaces.facts import FactKeeper
-    from holdfast.flush.interfaces.losses import Losses
     from holdfast.models import Message, Profile, Turn, Written
-    from holdfast.session.services import Services
     from holdfast_app.brief.brief import Brief
     from holdfast_app.dream.dreamlog import DreamResult
     from holdfast_app.facts.extraction.extract import ExtractResult
@@ -53,8 +47,6 @@ if TYPE_CHECKING:
     Said: TypeAlias = Turn | Message | Mapping[str, object]
 
 
-logger = log("holdfast.dream")
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -70,40 +62,6 @@ class Session(kernel.Session):
         return Mirror(self._services, self)
 
 
-class _Application(Collaborators):
-    """What the kernel asks of the application."""
-
-    def facts(self, services: Services) -> FactKeeper:
-        from holdfast_app.facts.flushing import Keeper
-
-        return Keeper(services)
-
-    def outbox(self, services: Services) -> Deliveries:
-        from holdfast_app.outbox.delivery import Deliveries
-
-        return Deliveries(services)
-
-    def spool(self, services: Services) -> Spooled:
-        from holdfast_app.spool.spooled import Spooled
-
-        return Spooled(services)
-
-    def dreams(self, services: Services) -> Dreams:
-        from holdfast_app.dream.flushing import Dreams
-
-        return Dreams(services)
-
-    def losses(self, services: Services) -> Losses:
-        from holdfast_app.data_loss.losses import Losses
-
-        return Losses(services)
-
-    def authorship(self, services: Services) -> Authorship:
-        from holdfast_app.authorship.flushing import Authorship
-
-        return Authorship(services)
-
-
 class Holdfast(project.Project):
     """Memory of one project. Made by :meth:`open`; ``close`` it or use it as a context manager.
 
@@ -111,7 +69,7 @@ class Holdfast(project.Project):
     gate.
     """
 
-    collaborators = _Application()
+    collaborators = Application()
     session_type = Session
 
     # sessions
@@ -269,12 +227,12 @@ class Holdfast(project.Project):
         ``reason``), and MEMORY.md is then unchanged. Raises: ValueError unless ``lookback_days`` is a non-negative
         integer; Unavailable when even the run's record cannot be written.
         """
-        from holdfast_app.dream import pipeline
+        from holdfast_app.dream import conflicts, pipeline
         from holdfast_app.dream.dreamlog import Status
 
         result = pipeline.deep_dream(self.services, lookback_days, dry_run=dry_run, force=force, if_due=if_due)
         if not dry_run and result.status is not Status.FAILED:
-            self._decide_conflicts()
+            conflicts.keep_newest(self.facts)
         return result
 
     def undo_dream(self, *, force: bool = False, dry_run: bool = False) -> DreamResult:
@@ -533,13 +491,3 @@ class Holdfast(project.Project):
         from holdfast_app.transcripts import read
 
         return read(path, offset=offset, agent=agent)
-
-    def _decide_conflicts(self) -> None:
-        """Keep the newest fact wherever two machines disagree. The fact log has the others."""
-        from holdfast.errors import HoldfastError
-
-        try:
-            for conflict in self.facts.conflicts():
-                self.facts.decide(conflict, conflict.facts[0], why="a dream kept the newest of two machines' values")
-        except HoldfastError as error:
-            logger.warning("conflicting facts stay until the next dream: %s", error.message)

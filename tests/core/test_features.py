@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from holdfast.plugin.features import Features
 
 from holdfast import Holdfast
 from holdfast.errors import PluginLoadFailed, PluginNotFound
@@ -40,19 +38,6 @@ def test_method__of_an_installed_distribution__gets_the_opened_project(
     install("meth", "holdfast.methods", "greet = meth_module:greet", "def greet(memory, *, word): return memory, word")
     memory = opened()
     assert memory.greet(word="hi") == (memory, "hi")  # type: ignore[attr-defined]
-
-
-def test_value_of_a_session__of_an_installed_distribution__is_made_once_from_services_and_session(
-    install: Install, opened: Callable[..., Holdfast]
-) -> None:
-    source = "def words(services, session): return [services, session]"
-    install("sess", "holdfast.methods", "session.words = sess_module:words", source)
-    memory = opened()
-    session = memory.session("s")
-    assert session.words == [memory.services, session]  # type: ignore[attr-defined]
-    assert session.words is session.words  # type: ignore[attr-defined]
-    with pytest.raises(AttributeError, match="'Session' object has no attribute 'word'"):
-        _ = session.word  # type: ignore[attr-defined]
 
 
 def test_method__offered_by_two_distributions__is_an_error_that_names_both(
@@ -108,21 +93,3 @@ def test_defaults__of_another_distribution__do_not_count(install: Install) -> No
     assert any(f.distribution == "pushy" for f in discovery.scan())
     assert discovery.defaults() == before
     assert "redaction" in before
-
-
-def declared() -> dict[str, Callable[..., object]]:
-    """The functions declared in ``Features``, by the name of the method or value."""
-    members = vars(Features).items()
-    found = {name: getattr(one, "fget", None) or getattr(one, "func", one) for name, one in members}
-    return {name: one for name, one in found.items() if hasattr(one, "__wrapped__")}
-
-
-@pytest.mark.parametrize("name", declared())
-def test_method__declared_in_core__takes_what_its_package_takes(name: str) -> None:
-    """Arguments are passed on as they are given, so names, kinds and defaults must be the same."""
-    mine, theirs = (
-        [(p.name, p.kind, p.default) for p in inspect.signature(one).parameters.values()][1:]
-        for one in (declared()[name], discovery.method(name))
-    )
-    assert mine == theirs
-    assert declared()[name].__doc__

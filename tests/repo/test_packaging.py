@@ -71,10 +71,11 @@ def test_packages__of_the_wheel__are_those_that_are_typed_and_held_apart(root: P
     contracts = {c["name"]: c for c in table["tool"]["importlinter"]["contracts"]}
     assert set(table["tool"]["mypy"]["packages"]) == names
     assert set(table["tool"]["importlinter"]["root_packages"]) == names
-    outside = names - {"holdfast", "holdfast_memory"}
-    assert set(contracts["core imports no plugin and no backend"]["forbidden_modules"]) == outside
-    layered = contracts["plugins and backends know nothing of each other, except the packages below them"]["layers"]
-    assert {name for layer in layered for name in layer.split(" | ")} == outside
+    kernel = {"holdfast", "holdfast_memory"}
+    assert set(contracts["core imports no plugin and no backend"]["forbidden_modules"]) == names - kernel
+    layered = contracts["the application stands on the kernel in layers, and above the plugins"]["layers"]
+    # The command of holdfast_gitea stands on the command line, and the demo on holdfast_gitea.
+    assert {name for layer in layered for name in layer.split(" | ")} == names - kernel - {"holdfast_gitea"}
 
 
 SCRIPT = """
@@ -124,32 +125,35 @@ def test_core__with_no_plugin_installed__opens_and_flushes(core_alone: Environme
     done = core_alone.run("python", "-I", "-c", SCRIPT, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == ["file"]
-    done = core_alone.run("python", "-I", "-c", WITHOUT_FEATURES, cwd=project)
+    done = core_alone.run("python", "-I", "-c", FLUSH, cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
-    for name in ("deep_dream", "facts", "load", "outbox", "profile", "spool"):
-        assert f"The method {name!r} is not installed. Install the distribution that provides it" in done.stdout
+    assert done.stdout == "Holdfast False\nNo facts were stored or queued: the kernel alone keeps none.\n"
+    [note] = (project / ".holdfast" / "memory").glob("2*.md")
+    assert "The token expires after 60 s" in note.read_text(encoding="utf-8")
+    assert not (project / ".holdfast" / "facts.jsonl").exists()
 
 
-def test_core__items_wait_without_a_package_for_them__refuses_the_flush(core_alone: Environment, project: Path) -> None:
+def test_core__items_wait_and_nothing_delivers_them__refuses_the_flush(core_alone: Environment, project: Path) -> None:
     for name in ("spool", "outbox"):
         done = core_alone.run("python", "-I", "-c", WITH_WAITING_ITEMS, name, cwd=project)
         assert (done.returncode, done.stderr) == (0, "")
-        assert f"refused: No installed package provides `services.{name}`" in done.stdout
-    (core_alone.site / "other_outbox.py").write_text(OTHER_OUTBOX, encoding="utf-8")
-    other = core_alone.site / "other-1.dist-info"
-    other.mkdir()
-    entry = "[holdfast.methods]\nservices.outbox = other_outbox:Outbox\n"
-    (other / "entry_points.txt").write_text(entry, encoding="utf-8")
-    done = core_alone.run("python", "-I", "-c", WITH_WAITING_ITEMS, "outbox", cwd=project)
+        assert f"refused: This application delivers nothing that waits in {name}.jsonl." in done.stdout
+
+
+def test_core__an_application_of_ones_own__gives_what_the_kernel_asks_for(
+    core_alone: Environment, project: Path
+) -> None:
+    done = core_alone.run("python", "-I", "-c", OWN_APPLICATION + WITH_WAITING_ITEMS, "outbox", cwd=project)
     assert (done.returncode, done.stdout, done.stderr) == (0, "flushed, 3 pending\n", "")
 
 
 #: Items wait in the private folder, in the list that the argument names.
 WITH_WAITING_ITEMS = """
 import os, sys
-from holdfast import Holdfast
 from holdfast.errors import FlushRefused
-with Holdfast.open() as memory:
+if 'Application' not in globals():
+    from holdfast import Holdfast as Application
+with Application.open() as memory:
     session = memory.session('w')
     session.add('user', 'Fix the logout')
     path = os.path.join(memory.services.state, sys.argv[1] + '.jsonl')
@@ -162,104 +166,33 @@ with Holdfast.open() as memory:
     os.unlink(path)
 """
 
-#: A third party's outbox.
-OTHER_OUTBOX = """
+#: An application with an outbox of its own.
+OWN_APPLICATION = """
+from holdfast.project import Project
+from holdfast.session.collaborators import Collaborators
+
 class Outbox:
-    def __init__(self, services):
-        pass
     def send_due(self, *, limit_s=None):
         return 3
-"""
 
+class Mine(Collaborators):
+    def outbox(self, services):
+        return Outbox()
 
-WITHOUT_FEATURES = """
-from holdfast import Holdfast
-from holdfast_cli import main
-from holdfast.errors import PluginNotFound
-with Holdfast.open() as memory:
-    for feature in (
-        lambda: memory.deep_dream(),
-        lambda: memory.facts,
-        lambda: memory.load(),
-        lambda: memory.outbox,
-        lambda: memory.profile,
-        lambda: memory.spool,
-    ):
-        try:
-            feature()
-        except PluginNotFound as error:
-            print(error.message, error.next_step)
-assert main(['--help']) == 0
+class Application(Project):
+    collaborators = Mine()
 """
 
 FLUSH = """
 from holdfast import Holdfast
 with Holdfast.open() as memory:
+    print('Holdfast', hasattr(memory, 'deep_dream'))
     with memory.session('s') as session:
         session.add('user', 'Fix the login')
         receipt = session.flush({'facts': ['The token expires after 60 s'], 'curated': 'none'})
         assert receipt.written and not session.unflushed
     print(*receipt.warnings)
 """
-
-KEEPER = """
-from holdfast.flush.interfaces.facts import FactKeeper
-
-
-class Keeper(FactKeeper):
-    def __init__(self, services):
-        self.services = services
-
-    def compares(self, sentences):
-        return False
-
-    def out_of_date(self, new, lines):
-        return ""
-
-    def settle(self, found, said, *, session, flush, payload, at, late, stored):
-        return ["one"], (f"{session} states {', '.join(payload.facts)} in {len(said)} message",)
-
-    def queue(self, said, *, session, flush):
-        raise AssertionError
-
-    def complete(self, session, receipt, queued, found):
-        assert queued == ["one"]
-        return receipt
-
-    def state(self, payload, *, session, flush, at):
-        raise AssertionError
-
-    def restore(self, flushes):
-        raise AssertionError
-"""
-
-
-@pytest.mark.parametrize(
-    ("source", "warning"),
-    [
-        (KEEPER, "s states The token expires after 60 s in 1 message\n"),
-        (
-            "raise RuntimeError('broken')",
-            "No facts were stored or queued: 'services.facts' (acme) cannot be imported: ",
-        ),
-        ("", "No facts were stored or queued: no installed package provides `services.facts`.\n"),
-    ],
-    ids=["another package's", "a broken package's", "none"],
-)
-def test_flush__with_this_fact_keeper__asks_it_or_reports_that_no_facts_were_stored(
-    core_alone: Environment, project: Path, source: str, warning: str
-) -> None:
-    if source:
-        info = core_alone.site / "acme-1.dist-info"
-        info.mkdir()
-        (info / "entry_points.txt").write_text("[holdfast.methods]\nservices.facts = acme:Keeper\n", encoding="utf-8")
-        (core_alone.site / "acme.py").write_text(source, encoding="utf-8")
-    done = core_alone.run("python", "-I", "-c", FLUSH, cwd=project)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(warning)
-    [note] = (project / ".holdfast" / "memory").glob("2*.md")
-    assert "The token expires after 60 s" in note.read_text(encoding="utf-8")
-    assert not (project / ".holdfast" / "facts.jsonl").exists()
 
 
 def test_all__public_names__resolve() -> None:

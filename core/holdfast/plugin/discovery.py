@@ -28,7 +28,7 @@ COMMANDS = "holdfast.commands"
 CHECKS = "holdfast.checks"
 #: A method that another distribution adds to an opened project.
 METHODS = "holdfast.methods"
-#: The class of an opened project. Only an entry of :data:`OWN` counts; see docs/decisions/0015-application-class.md.
+#: The class of an opened project. Only an entry of :data:`OWN` counts; see docs/decisions/0014-the-application.md.
 APPLICATION = "holdfast.application"
 #: Plugins that are on without a settings table. Only entries of :data:`OWN` count, because installed does not mean
 #: enabled.
