@@ -45,7 +45,8 @@ class Passage(NamedTuple):
 
 
 def split(text: str) -> Iterator[Passage]:
-    """The passages in order. Whatever is in no passage is blank, or the ``+++`` around a handoff's tables."""
+    """The passages in order. Whatever is in no passage is blank, a byte-order mark, or the ``+++`` around a
+    handoff's tables."""
     lines = _Lines(text)
     first = next(lines, None)
     if first is not None and first.text == _FENCE:
@@ -82,7 +83,9 @@ class _Lines:
         end = self._text.find("\n", start)
         self._at = len(self._text) if end < 0 else end + 1
         raw = self._text[start : self._at].rstrip()
-        return _Line(start, self._number, raw.removeprefix(BOM) if self._number == 1 else raw)
+        if self._number == 1 and raw.startswith(BOM):
+            return _Line(start + 1, 1, raw[1:])
+        return _Line(start, self._number, raw)
 
 
 def _tables(lines: _Lines) -> Iterator[Passage]:

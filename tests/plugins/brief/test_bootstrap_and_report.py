@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.trusting import seen
 
 from holdfast import Holdfast
 from holdfast.errors import Corrupt, FlushRefused
@@ -494,7 +495,9 @@ def test_flush__byte_order_mark_before_an_entry__entry_is_known_and_the_mark_sta
     assert sum("Uses Postgres" in line for line in lines) == 1
 
 
-def test_load__byte_order_mark__is_not_in_the_brief(opened, with_bom):
+def test_load__byte_order_mark__is_not_in_the_brief(opened, with_bom, project):
+    assert opened().load().memory.strip() == "", "nobody has seen it"
+    seen(project)
     brief = opened().load()
     assert "\ufeff" not in str(brief)
     assert brief.memory.startswith("- Uses Postgres")
