@@ -157,7 +157,7 @@ def test_settings__that_are_broken__are_told_and_count_again_once_repaired(talk:
 
     broken, well = talk(scenario)
     assert broken.is_error
-    assert "ConfigError: holdfast.toml" in text(broken)
+    assert "ConfigError: There is a mistake in line 1 of holdfast.toml (bad-toml)." in text(broken)
     assert not well.is_error
 
 
