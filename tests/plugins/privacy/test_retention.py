@@ -158,5 +158,6 @@ def test_retention__negative_days__configuration_error(project):
     from holdfast.config import inforce
 
     (project / "holdfast.toml").write_text("[retention]\ndaily = -1\n")
-    with pytest.raises(ConfigError, match=r"retention\.daily: must be >= 0, not -1"):
+    with pytest.raises(ConfigError) as caught:
         inforce.load(str(project), env={})
+    assert "retention.daily: must be >= 0, not -1" in caught.value.detail

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.errors import BadValue
-from holdfast_app.search import dates, methods, spelling, texts, words
+from holdfast_app.search import dates, searching, spelling, texts, words
 from holdfast_cli import main
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -282,7 +282,7 @@ def test_search__long_turn__found_once_with_the_part_that_matched(talked) -> Non
 
 def test_search__empty_project__nothing_found_and_no_folder_made(opened, project: Path) -> None:
     memory = opened()
-    found = methods.find(memory, "anything")
+    found = searching.find(memory, "anything")
     assert (found.hits, found.texts, found.unread) == ([], 0, ())
     assert not list(project.rglob("search.sqlite"))
 
@@ -296,7 +296,7 @@ def test_search__damaged_journal__others_and_what_comes_before_the_damage_found_
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:2], b"no record at all\n", *lines[2:]]))
     for _ in range(2):  # it is said each time, until it is repaired
-        found = methods.find(memory, "apple")
+        found = searching.find(memory, "apple")
         assert {hit.place for hit in found.hits} == {"m0", "o0"}
         assert found.unread == ("talk.jsonl",)
 
@@ -308,7 +308,7 @@ def test_search__journal_with_a_damaged_first_line__named_instead_of_nothing_sto
     path = project / ".holdfast/state/sessions/talk.jsonl"
     path.write_bytes(b"x" + path.read_bytes())
     (path.parent / "begun.jsonl").touch()
-    assert methods.find(memory, "apple").unread == ("talk.jsonl",)
+    assert searching.find(memory, "apple").unread == ("talk.jsonl",)
     assert main(("--root", str(project), "search", "apple")) == 0
     said = capsys.readouterr()
     assert said.out.startswith("Nothing found in 0 records.")
@@ -344,7 +344,7 @@ def test_asked__question_with_stop_words__only_the_others_once_each() -> None:
 )
 def test_search__typing_errors__forgiven_only_when_nothing_else_is_found(talked, question: str, corrected: str) -> None:
     memory = talked("Ana renews the certificate", "The database is small, a search is fast", "The cat", "Unrelated")
-    found = methods.find(memory, question)
+    found = searching.find(memory, question)
     assert found.corrected == corrected
     assert {hit.corrected for hit in found.hits} <= {corrected}
     assert bool(found.hits) == bool(corrected or "renews" in question)

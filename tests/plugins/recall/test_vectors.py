@@ -19,7 +19,7 @@ import pytest
 
 from holdfast.config.values import PluginConfig
 from holdfast.errors import ConfigError, HoldfastError
-from holdfast_app.search import distil, index, methods, table
+from holdfast_app.search import distil, index, searching, table
 from holdfast_app.search.embedders import Embeddings
 
 np = pytest.importorskip("numpy", reason="holdfast-memory[recall] is not installed")
@@ -302,7 +302,7 @@ def test_word_vectors__file_damaged_or_missing__words_are_searched_with_a_warnin
     else:
         made.write_bytes(made.read_bytes()[:-5] if data == b"cut" else data)
     memory = opened(plugins={"word_vectors": PluginConfig(enabled=True, settings={"path": str(made)})})
-    answer = methods.find(memory, "automobile")
+    answer = searching.find(memory, "automobile")
     assert [hit.place for hit in answer.hits][:1] == ["m0"]
     assert "word vectors" in answer.warning
 
@@ -313,7 +313,7 @@ def test_word_vectors__file_damaged_or_missing__words_are_searched_with_a_warnin
 def test_sentence_transformers__library_missing__words_are_searched_with_a_warning(opened, talked, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     memory = opened(plugins={"sentence_transformers": PluginConfig(enabled=True, settings={"model": "m"})})
-    answer = methods.find(memory, "automobile")
+    answer = searching.find(memory, "automobile")
     assert [hit.place for hit in answer.hits][:1] == ["m0"]
     assert "not installed" in answer.warning
 
