@@ -15,6 +15,6 @@ from holdfast.models import Receipt as Receipt
 from holdfast.models import StateMutation as StateMutation
 from holdfast.models import Turn as Turn
 from holdfast_app.project import Holdfast as Holdfast
-from holdfast_app.project import Session as Session
+from holdfast_app.session import Session as Session
 
 __version__: str

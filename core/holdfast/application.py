@@ -3,7 +3,6 @@ group ``holdfast.application``, otherwise the kernel's own. The kernel names no 
 
 from holdfast.plugin import discovery
 from holdfast.project import Project
-from holdfast.session.session import Session as KernelSession
 
 
 def _declared() -> type[Project]:
@@ -14,4 +13,9 @@ def _declared() -> type[Project]:
 
 
 Holdfast = _declared()
-Session = Holdfast.session_type or KernelSession
+
+
+def __getattr__(name: str) -> object:
+    if name == "Session":
+        return Holdfast.session_type()
+    raise AttributeError(name)

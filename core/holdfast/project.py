@@ -37,8 +37,6 @@ class Project:
 
     #: Answers the kernel's requests to the application.
     collaborators: ClassVar[Collaborators] = Collaborators()
-    #: The class of its sessions; the kernel's own when None.
-    session_type: ClassVar[type[Session] | None] = None
 
     def __init__(self, services: Services, found: Sequence[discovery.Found]) -> None:
         self.services = services
@@ -97,6 +95,13 @@ class Project:
 
     # sessions
 
+    @classmethod
+    def session_type(cls) -> type[Session]:
+        """The class of its sessions, imported when the first one is needed."""
+        from holdfast.session.session import Session
+
+        return Session
+
     def session(self, session_id: str = "default") -> Session:
         """The session with that id, rebuilt from its journal, or a new session without a journal.
 
@@ -115,9 +120,7 @@ class Project:
 
             atexit.register(self._at_exit)
         if session_id not in self._sessions:
-            from holdfast.session.session import Session
-
-            self._sessions[session_id] = (self.session_type or Session)(self.services, session_id)
+            self._sessions[session_id] = self.session_type()(self.services, session_id)
         return self._sessions[session_id]
 
     def begin(self, session_id: str = "default") -> Session:

@@ -7,10 +7,9 @@ agents start a process at every event.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 from holdfast import project
-from holdfast.session import session as kernel
 from holdfast_app.collaborators import Application
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from holdfast_app.facts.extraction.extract import ExtractResult
     from holdfast_app.facts.extraction.queue import GivenUp
     from holdfast_app.facts.store.lifecycle import Facts
-    from holdfast_app.loops.mirror import Mirror
     from holdfast_app.message_formats.reading import Transcript
     from holdfast_app.outbox.delivery import Deliveries
     from holdfast_app.privacy.purge import PurgeReport
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
     from holdfast_app.report.morning import Morning
     from holdfast_app.report.report import Report
     from holdfast_app.search.searching import Hits
+    from holdfast_app.session import Session
     from holdfast_app.spool.spooled import Spooled
     from holdfast_app.validation.validation import Repair, Validation
     from holdfast_app.work.worklist import WorkList
@@ -51,17 +50,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Session(kernel.Session):
-    """A session with a mirror."""
-
-    @cached_property
-    def mirror(self) -> Mirror:
-        """Keeps this session in step with a loop's own message list."""
-        from holdfast_app.loops.mirror import Mirror
-
-        return Mirror(self._services, self)
-
-
 class Holdfast(project.Project):
     """Memory of one project. Made by :meth:`open`; ``close`` it or use it as a context manager.
 
@@ -70,21 +58,23 @@ class Holdfast(project.Project):
     """
 
     collaborators = Application()
-    session_type = Session
 
     # sessions
 
+    @classmethod
+    def session_type(cls) -> type[Session]:
+        """See :meth:`holdfast.project.Project.session_type`."""
+        from holdfast_app.session import Session
+
+        return Session
+
     def session(self, session_id: str = "default") -> Session:
         """See :meth:`holdfast.project.Project.session`."""
-        session = super().session(session_id)
-        assert isinstance(session, Session)
-        return session
+        return cast("Session", super().session(session_id))
 
     def begin(self, session_id: str = "default") -> Session:
         """See :meth:`holdfast.project.Project.begin`."""
-        session = super().begin(session_id)
-        assert isinstance(session, Session)
-        return session
+        return cast("Session", super().begin(session_id))
 
     # purge, scrub and retention
 

@@ -111,6 +111,6 @@ def test_mistake__error__names_it_and_the_next_step(run, words, message, step):
 
 def test_settings__not_utf8__says_so(run, project):
     (project / "holdfast.toml").write_bytes(b"\xff\xfe")
-    error = run("status").err
+    assert "a mistake in holdfast.toml (not-utf-8)" in run("status").err
+    error = run("config").err
     assert "holdfast.toml is not UTF-8: byte 0 cannot be read." in error
-    assert "Convert it to UTF-8." in error

@@ -29,7 +29,8 @@ def test_doctor__bad_settings__fails_with_the_next_step(run, project):
     (project / "holdfast.toml").write_text("zone = 3\n")
     result = run("doctor")
     assert result.code == 1
-    assert "zone" in result.out
+    assert "a mistake in line 1 of holdfast.toml" in result.out
+    assert "`holdfast config`" in result.out
 
 
 def test_doctor__broken_plugin__fails(run, project):

@@ -272,8 +272,8 @@ def test_overview__handoff_is_damaged__says_so_and_what_to_do(flushed, project):
     result = flushed()
     assert result.code == 1
     assert "sessions" in result.out
-    assert "cannot be read as a handoff" in result.err
-    assert "next: " in result.err
+    assert "cannot be read as a handoff" in result.out + result.err
+    assert "next: " in result.out + result.err
 
 
 @pytest.mark.parametrize("client", ["claude-code.midturn", "codex.midturn", "opencode.manual"])

@@ -10,13 +10,12 @@ import pytest
 from holdfast.config.values import StorageConfig
 from holdfast.errors import FlushRefused
 from holdfast.models import Receipt
-from holdfast.plugin import discovery
+from holdfast.session.collaborators import Collaborators
 from holdfast.storage import Capability
 from holdfast_app.spool import shipping
 from holdfast_app.spool.kept import Kept, Spool, sentence
 
 #: holdfast's entry points without the spool's, as in a damaged installation.
-WITHOUT_SPOOL = [one for one in discovery.scan() if one.name != "services.spool"]
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 
 
@@ -67,14 +66,14 @@ def test_ship__another_process_is_writing_them__they_are_left_and_the_reason_is_
     assert ([one.id for one in result.left], result.written, result.down is not None) == (["flush_0"], (), True)
 
 
-def test_flush__spool_is_on_and_its_package_is_missing__refused_with_both_ways_on(opened, project, monkeypatch):
+def test_flush__spool_is_on_and_the_application_has_none__refused_with_both_ways_on(opened, project, monkeypatch):
     """The error named neither the setting nor the distribution to install."""
     memory = opened(storage=StorageConfig(spool=True))
     memory.services.store.backend.capabilities |= {Capability.REMOTE}  # files that take themselves for a server
     session = memory.session("s")
     session.add("user", "Fix the login")
     with monkeypatch.context() as patch:
-        patch.setattr(discovery, "method", lambda name: discovery.choose(WITHOUT_SPOOL, discovery.METHODS, name))
+        patch.setattr(memory.services, "collaborators", Collaborators())
         with pytest.raises(FlushRefused) as refused:
             session.flush()
         [marker] = memory.unsafe()
@@ -82,14 +81,12 @@ def test_flush__spool_is_on_and_its_package_is_missing__refused_with_both_ways_o
         with pytest.raises(FlushRefused) as waiting:
             session.flush()
     assert refused.value.message == (
-        "No installed package provides `services.spool`, which `[storage] spool = true` needs. The session is UNSAFE "
-        "and nothing was dropped."
+        "This application delivers nothing that waits in spool.jsonl. The session is UNSAFE and nothing was dropped."
     )
-    assert "Reinstall holdfast-memory" in refused.value.next_step
+    assert "Use `holdfast.Holdfast` with the whole distribution" in refused.value.next_step
     assert "switch `[storage] spool` off" in refused.value.next_step
     assert marker.error == refused.value.message.partition(" The session")[0]
-    assert "delivers what waits in spool.jsonl" in waiting.value.message
-    assert "off" not in waiting.value.next_step  # that would not deliver what waits
+    assert "waits in spool.jsonl" in waiting.value.message
     assert [m.text for m in session.messages] == ["Fix the login"]
     (project / ".holdfast/state/spool.jsonl").unlink()
     assert session.flush().written

@@ -27,7 +27,7 @@ __all__ = ["run"]
 
 ALL = ("timeline", "diff", "explain", "why outbox")
 EVER = ("--days", "3660")
-MODULES = ("project", "journals", "events", "history", "memory_lines", "origins", "loaded")
+MODULES = ("project", "journals", "events", "history", "memory_lines", "origins")
 SCRIPT = """
 import contextlib, io, json, sys
 from holdfast_cli import main

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from tests.core.conftest import NO_PLUGINS
 from tests.plugins.web.conftest import Client, served
+from tests.support.trusting import seen
 
 from holdfast import FlushRefused, Holdfast
 from holdfast.config.values import Config, StorageConfig
@@ -343,6 +344,7 @@ def test_document__that_is_long__is_shown_in_parts_and_a_line_leads_to_its_part(
     (project / ".holdfast").mkdir()
     text = "# Memory\n\n" + "".join(f"- Line {n} of the memory, with some more words\n" for n in range(4_000))
     (project / ".holdfast" / "MEMORY.md").write_text(text)
+    seen(project)
     client = serve(opened())
     first = client.get("documents/MEMORY.md").text
     assert "Page 1 of" in first
