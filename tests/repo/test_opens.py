@@ -22,7 +22,6 @@ ELSEWHERE = {
     "plugins/holdfast_agents/setup/install.py": "a folder that the user names",
     "plugins/holdfast_agents/setup/program.py": "metadata of this distribution",
     "plugins/holdfast_agents/asking.py": "a client's recording",
-    "plugins/holdfast_agents/exits.py": "a client's recording",
     "plugins/holdfast_agents/records/recorded.py": "a client's recording",
     "plugins/holdfast_agents/records/subagents.py": "a client's recording",
     "plugins/holdfast_agents/records/summaries.py": "a client's recording",

@@ -179,7 +179,7 @@ def test_plugin__imports__are_the_standard_library_and_the_framework() -> None:
                 tops |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 tops.add(node.module.split(".")[0])
-    assert tops - sys.stdlib_module_names <= {"holdfast", "holdfast_app.markdown", "holdfast_app.workflow"}
+    assert tops - sys.stdlib_module_names <= {"holdfast", "holdfast_app"}
 
 
 def test_plugin__text_of_the_journal__loads_nothing() -> None:
