@@ -1,7 +1,7 @@
-"""``python benchmarks/redaction.py``: how fast redaction is, with and without google-re2, and how much it finds.
+"""``python benchmarks/redaction.py``: how fast redaction is, and how much it finds.
 
 Speed is megabytes of text a second of processor time (``time.process_time``, so that other programs count little), the
-median of several runs behind a first one, in which expressions are compiled and automata grow. Start-up is the time a
+median of several runs behind a first one, in which expressions are compiled. Start-up is the time a
 new process takes for its first clean note, beyond what ``import re`` takes. The rates are those of redaction_corpus.py
 with several seeds.
 """
@@ -98,24 +98,8 @@ def rates() -> None:
 
 
 def main() -> None:
-    if "--speed" in sys.argv:
-        speeds()
-        return
-    try:
-        import re2  # type: ignore[import-not-found]  # noqa: F401
-    except ImportError:
-        print("with google-re2: not installed here")
-    else:
-        print("with google-re2")
-        sys.stdout.flush()
-        subprocess.run([sys.executable, __file__, "--speed"], check=True)
-    print("without google-re2")
-    sys.stdout.flush()
-    hide = (
-        "import sys, runpy; sys.modules['re2'] = None; sys.argv = ['x', '--speed'];"
-        f"sys.path.insert(0, {str(HERE)!r}); runpy.run_path({__file__!r}, run_name='__main__')"
-    )
-    subprocess.run([sys.executable, "-c", hide], check=True)
+    print("speed")
+    speeds()
     print("start-up")
     start_up()
     print("rates, on texts made from seeds")

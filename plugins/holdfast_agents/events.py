@@ -49,9 +49,6 @@ START, PROMPT, TOOL, STOP, COMPACTING, COMPACTED, END, CONFIG, OTHER = (
 )
 
 _MAX_ID_CHARS = 120
-#: How a line with an exit status begins, and the number of output characters to search for it.
-_STATUS_MARKS = ("Process exited with code", "Command exited with non-zero status code", "Exit code")
-_STATUS_CHARS = 500
 
 
 class Event(NamedTuple):
@@ -60,7 +57,7 @@ class Event(NamedTuple):
     ``session`` is the holdfast session's id. ``key`` is the client's id of the turn, the same when an event is
     delivered twice. ``text`` is a prompt, the model's last answer, or a compaction's summary. ``source`` is the cause
     of the event (startup, resume, clear, compact, manual, auto, ...). ``transcripts`` are paths where the conversation
-    may be recorded, the likeliest first. ``exit_status`` is a command's, where the client reports it. ``messages`` is a
+    may be recorded, the likeliest first. ``messages`` is a
     conversation in the payload itself. ``parts`` are messages with the ids that the transcript uses. ``tokens`` is the
     number of tokens in the context, ``window`` the model's limit. ``unsummarised``: the client compacted without a
     summary of its own.
@@ -82,7 +79,6 @@ class Event(NamedTuple):
     output: object = None
     call: str = ""
     failed: bool = False
-    exit_status: int | None = None
     parts: tuple[tuple[str, str], ...] = ()
     messages: tuple[object, ...] = ()
     path: str = ""
@@ -140,32 +136,6 @@ def text(payload: Mapping[str, object], *names: str) -> str:
         if isinstance(value, str) and value.strip():
             return value
     return ""
-
-
-def exit_status(*places: object) -> int | None:
-    """A command's exit status as the client reports it in any of ``places``, either an object's member or a
-    string's beginning, such as ``Exit code: 1``. None when no place has it."""
-    for place in places:
-        if isinstance(place, dict):
-            values = [place.get(name) for name in ("exit", "exit_code", "exitCode", "exit_status")]
-            found = next((v for v in values if isinstance(v, int) and not isinstance(v, bool)), None)
-            found = exit_status(place.get("metadata")) if found is None else found
-        else:
-            found = _told_status(place) if isinstance(place, str) else None
-        if found is not None:
-            return found
-    return None
-
-
-def _told_status(said: str) -> int | None:
-    head = said[:_STATUS_CHARS].partition("Output:\n")[0]
-    for line in head.splitlines():
-        for mark in _STATUS_MARKS:
-            before, found, rest = line.partition(mark)
-            number = rest.strip(": .").split(" ")[0]
-            if found and not before.strip() and number.removeprefix("-").isdecimal():
-                return int(number)
-    return None
 
 
 def json_text(value: Mapping[str, object]) -> str:

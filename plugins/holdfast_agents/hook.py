@@ -266,12 +266,6 @@ class _Call:
             from holdfast.journal import background
 
             background.after_turn(root)
-        notice = self._held_back(event)
-        if event.kind == events.STOP and turns.has_open_workflow(self.state):
-            from holdfast import Holdfast
-
-            with Holdfast.open(root, lenient=True) as memory:
-                notice = " ".join(filter(None, (notice, self._workflows(memory, event))))
         context = ""
         if event.kind == events.PROMPT and turns.has_lost(self.state, event.session):
             from holdfast import Holdfast
@@ -283,7 +277,7 @@ class _Call:
             from holdfast_agents import asking
 
             context = asking.sentence(event, root, self.state)
-        return Reply(context=context, notice=notice)
+        return Reply(context=context, notice=self._held_back(event))
 
     def _with_store(self, event: Event, root: str) -> Reply:
         from holdfast import Holdfast
@@ -324,7 +318,7 @@ class _Call:
 
                 gated.turn_ended(memory, event)
                 background.after_turn(root)
-                return Reply(notice=" ".join(filter(None, (self._held_back(event), self._workflows(memory, event)))))
+                return Reply(notice=self._held_back(event))
             if event.kind == events.COMPACTED:
                 from holdfast_agents import asking
 
@@ -332,21 +326,19 @@ class _Call:
                 gated.compacted(memory, event)
             else:
                 gated.ending(memory, event)
-                self._workflows(memory, event)
+                return Reply(notice=self._unfinished(memory))
         return SILENCE
 
-    def _workflows(self, memory: Holdfast, event: Event) -> str:
-        """End the workflows whose conditions were observed. On an error they stay open, and the error is logged."""
-        from holdfast_agents import exits, turns
-
+    def _unfinished(self, memory: Holdfast) -> str:
+        """A sentence that names the open workflows at a session's end. Unreadable records are logged, because the
+        session is saved nevertheless."""
         try:
-            if event.client == "codex" and turns.has_open_workflow(self.state):
-                exits.learn(self.state, event)
-            told = memory.end_observed(event.session, final=event.kind == events.END)
+            names = memory.unfinished_workflows()
         except HoldfastError as error:
             self._log(f"{type(error).__name__}: {error.message}")
             return ""
-        return "".join(f"holdfast: {sentence}" for sentence in told)
+        commands = " and ".join(f"`holdfast workflow end {name}`" for name in names)
+        return f"holdfast: unfinished at the end of this session: {', '.join(names)}. Run {commands}." if names else ""
 
     def _config(self, event: Event, root: str) -> Reply:
         from holdfast.config import inforce, settings, statefolder

@@ -57,8 +57,6 @@ def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
         record["id"] = gate.label(given_id) or _id(event, record)
         if event.call and event.kind == events.TOOL:
             record["call"] = call_digest(event.call)
-        if event.exit_status is not None and role == "tool":
-            record["exit"] = event.exit_status
         records.append(record)
     if records:
         Journal(state, event.session).append(*records)
@@ -86,20 +84,6 @@ def gap(state: str, session: str) -> str:
 def call_digest(call: str) -> str:
     """The stored form of a client's tool call id."""
     return digest(call)
-
-
-def has_open_workflow(state: str) -> bool:
-    """Whether a three-file workflow is open. Reads only the workflow records."""
-    folder = os.path.join(state, "workflows")
-    try:
-        for name in safeopen.names(folder):
-            if name.endswith(".json"):
-                with safeopen.reader(os.path.join(folder, name)) as file:
-                    if b'"state": "open"' in file.read():
-                        return True
-    except OSError:
-        return False
-    return False
 
 
 def is_unsafe(state: str, session: str) -> bool:

@@ -271,20 +271,16 @@ class Holdfast(project.Project):
         ``workflow`` defaults to the open one, if only one is open.
         """
         from holdfast_app.workflow.observations import capture
-        from holdfast_app.workflow.workflow import current
 
-        workflow = workflow or current(self.services)
+        open_now = self.unfinished_workflows()
+        workflow = workflow or (open_now[0] if len(open_now) == 1 else "")
         return capture(self.services, kind, text, workflow=workflow, critical=critical)
 
-    def end_observed(self, session: str, *, final: bool) -> list[str]:
-        """End the open workflows whose conditions the hooks of ``session`` observed. Clients' hooks call this when the
-        agent stops, with ``final`` when its session ends. Failed checks then go to the deferred items.
+    def unfinished_workflows(self) -> tuple[str, ...]:
+        """The names of the workflows started and not ended. Raises: Corrupt, Unavailable."""
+        from holdfast_app.workflow.workflow import unfinished
 
-        Returns a sentence for each, for display. Raises: HoldfastError. The workflow then stays open.
-        """
-        from holdfast_app.workflow.autoend import stopped
-
-        return stopped(self.services, session, final=final)
+        return unfinished(self.services)
 
     def create_three_files(self) -> tuple[list[str], list[str]]:
         """Create missing files and add missing anchors. Returns the names of created or changed documents, and of

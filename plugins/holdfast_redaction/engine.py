@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from holdfast_redaction.layers.presence import Keywords
-    from holdfast_redaction.layers.sieve import Sieve
     from holdfast_redaction.rules.loader import UserRules
 
 #: Maximum searches after masking. The second finds nothing, except in odd input.
@@ -30,8 +29,6 @@ _UNMISTAKABLE = 12
 _PERSONAL = frozenset(KINDS[1:])
 #: Characters per portion, see :meth:`Scanner.in_portions`.
 PORTION_CHARS = 200_000
-#: Characters that a process searches before it imports google-re2. The import costs as much as searching them without.
-WORTH_IMPORTING = 100_000
 
 
 class Scanner:
@@ -56,8 +53,6 @@ class Scanner:
         self._extra = extra
         self._allowed = allowed
         self._seconds = seconds
-        self._sieve: Sieve | None = None
-        self._searched: int | None = 0
 
     def find(self, text: str) -> list[Hit]:
         """All hits in text order, without overlaps.
@@ -71,7 +66,7 @@ class Scanner:
     ) -> tuple[list[Hit], Keywords | None]:
         """Hits that begin in any of ``areas``, or everywhere with None. ``keywords`` are those that may occur, if
         known. They are returned for the search after masking, which adds none. Raises: like ``find``."""
-        hits, keywords = self._searched_for(text, areas, keywords)
+        hits, keywords = self._searched(text, areas, keywords)
         return self._judged(text, hits), keywords
 
     def in_portions(self, text: str, size: int = PORTION_CHARS) -> Iterator[list[Hit]]:
@@ -83,34 +78,24 @@ class Scanner:
         start = 0
         while start < len(text):
             end = cut(text, start, size)
-            hits += self._searched_for(text, [(start, end)], None)[0]
+            hits += self._searched(text, [(start, end)], None)[0]
             start = end
             yield []
         yield self._judged(text, hits)
 
-    def _searched_for(
+    def _searched(
         self, text: str, areas: list[tuple[int, int]] | None, keywords: Keywords | None
     ) -> tuple[list[Hit], Keywords | None]:
-        if self._searched is not None:
-            self._searched += len(text)
-            if self._searched > WORTH_IMPORTING:
-                from holdfast_redaction.layers.sieve import load
-
-                self._sieve, self._searched = load(), None
+        """The hits of the built-in rules, unordered."""
         hits: list[Hit] = []
-        if self._sieve:
-            self._sifted(self._sieve, text, areas, hits)
-        else:
-            budget = Budget(len(text), self._seconds)
-            lower = _lower(text)
-            if areas is None:
-                keywords = keywords or presence.find(text, lower)
-                self._searched_area(text, lower, 0, len(text), keywords, budget, hits)
-            else:
-                for start, end in areas:
-                    first, last = max(0, start - ASIDE), end + ASIDE
-                    there = presence.find(text[first:last], lower[first:last])
-                    self._searched_area(text, lower, start, end, there, budget, hits)
+        budget, lower = Budget(len(text), self._seconds), _lower(text)
+        if areas is None:
+            keywords = keywords or presence.find(text, lower)
+            self._searched_area(text, lower, 0, len(text), keywords, budget, hits)
+        for start, end in areas or ():
+            first, last = max(0, start - ASIDE), end + ASIDE
+            there = presence.find(text[first:last], lower[first:last])
+            self._searched_area(text, lower, start, end, there, budget, hits)
         return hits, keywords
 
     def _judged(self, text: str, hits: list[Hit]) -> list[Hit]:
@@ -133,31 +118,7 @@ class Scanner:
             budget.check("private-key")
         hits += context.find(text, lower, budget, start, end, words=keywords.words)
         if self._kinds:
-            hits += pii.find(text, lower, self._kinds, budget, pii.EVERY, start, end)
-
-    def _sifted(self, sieve: Sieve, text: str, areas: list[tuple[int, int]] | None, hits: list[Hit]) -> None:
-        """The same, but runs in each piece only the searches that the sieve selects."""
-        lower = ""
-        budget: Budget | None = None
-        keys = False
-        for start, end, piece in sieve.pieces(text, areas):
-            possible = sieve.possible(piece)
-            if not possible:
-                continue
-            if budget is None:
-                budget, lower = Budget(len(text), self._seconds), _lower(text)
-            if "formats" in possible:
-                hits += self._formats.find(text, lower, sieve.keywords(piece), budget, start, end)
-            striking = "striking" in possible
-            if striking or "context" in possible:
-                for first, last in sieve.lines(text, lower, start, end, striking=striking):
-                    hits += context.find(text, lower, budget, first, last, striking=striking)
-            if "private-key" in possible and not keys:
-                keys = True
-                hits += pem.find(text)
-                budget.check("private-key")
-            if self._kinds and not possible.isdisjoint(pii.EVERY):
-                hits += pii.find(text, lower, self._kinds, budget, possible, start, end)
+            hits += pii.find(text, lower, self._kinds, budget, start, end)
 
     def _settled(self, text: str, hits: list[Hit]) -> list[Hit]:
         """The hits without disabled, allowed or already masked ones. Overlapping hits are merged."""

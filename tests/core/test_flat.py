@@ -114,7 +114,7 @@ def test_built__what_it_does_not_know__left_to_cattrs(row: object, cls: type[Any
         {"flush": {"policy": "strict"}, "facts": {"max_facts": 200, "threshold": 1}},
         {"plugins": {"offline": {"enabled": False}, "redaction": {}}, "session": {"ask_at": 0.5}},
         {"layout": {"preset": "opencode"}, "storage": {"backend": "sqlite", "path": ".opencode"}, "zone": "UTC"},
-        {"workflow": {"tests": ["make test"]}, "retention": {"turns": "forever"}},
+        {"identity": {"person": "Ann"}, "retention": {"turns": "forever"}},
     ],
 )
 def test_built__usual_settings__need_no_cattrs(row: dict[str, Any]) -> None:

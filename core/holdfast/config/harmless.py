@@ -181,8 +181,6 @@ CORE: Mapping[str, Check] = {
     "dream.max_memory_chars": _between(10_000, 200_000),
     "dream.max_items": _between(50, 1_000),
     "dream.backups": _at_least_in_force("dream.backups", 30, 1_000),
-    "workflow.automatic": _flag,
-    "workflow.tests": _users,
     "retention.daily": _users,
     "retention.diary": _users,
     "retention.trail": _users,

@@ -126,23 +126,6 @@ class ExtractConfig(Section):
     max_wait_hours: float = setting(default=72.0, check=more_than(0))
 
 
-def _check_commands(value: object) -> None:
-    if not isinstance(value, tuple):
-        raise TypeError("expected a list of commands")
-    for one in value:
-        if not isinstance(one, str) or not one.strip():
-            raise ValueError(f"{one!r} is not a command")
-
-
-class WorkflowConfig(Section):
-    """Workflows over the three files. ``automatic``: clients' hooks end a workflow whose condition they observed, and
-    record failed checks when a session ends. ``tests`` are prefixes of additional test commands, besides those that
-    holdfast knows."""
-
-    automatic: bool = True
-    tests: tuple[str, ...] = setting(default=(), check=_check_commands)
-
-
 class PromptConfig(Section):
     """``max_tokens`` bounds the prompt block (R067); ``counter`` counts them: ``estimate``, or ``tiktoken:ENCODING``
     with the extra ``tiktoken`` (reading A17)."""
@@ -241,7 +224,6 @@ class Config(Section):
     extract: ExtractConfig = ExtractConfig()
     prompt: PromptConfig = PromptConfig()
     dream: DreamConfig = DreamConfig()
-    workflow: WorkflowConfig = WorkflowConfig()
     retention: RetentionConfig = RetentionConfig()
     identity: IdentityConfig = IdentityConfig()
     trust: TrustConfig = TrustConfig()

@@ -169,7 +169,7 @@ export const Holdfast = async ({ client, directory, worktree }) => {
       const { tool, sessionID, callID, args } = input
       const exit = output.metadata?.exit // of the shell; other tools have none
       const failed = Number.isInteger(exit) && exit !== 0
-      const told = { tool, callID, args, output: head(String(output.output ?? "")), failed, exit }
+      const told = { tool, callID, args, output: head(String(output.output ?? "")), failed }
       // Not waited for: the agent goes on, and compaction waits for the queue.
       queued(sessionID, (session) => note("tool", session, told)).catch(() => {})
     },

@@ -84,22 +84,9 @@ def parse(payload: Mapping[str, object], client: str = CLIENT) -> Event:
         output=payload.get("tool_response", payload.get("error")),
         call=text(payload, "tool_use_id"),
         failed=name == "PostToolUseFailure",
-        exit_status=_exit_status(payload, name) if kind == events.TOOL else None,
         path=text(payload, "file_path"),
         unsummarised=payload.get("compact_summary") == "",
     )
-
-
-def _exit_status(payload: Mapping[str, object], name: str) -> int | None:
-    """A command's exit status. Claude Code sends PostToolUse for 0, for a command that continues in the background, and
-    for a status that it does not consider a failure. The response marks the last two."""
-    told = payload.get("tool_response")
-    if name == "PostToolUseFailure":
-        return None if payload.get("is_interrupt") is True else events.exit_status(payload.get("error"))
-    if isinstance(told, dict) and payload.get("tool_name") == "Bash" and "stdout" in told:
-        unclear = any(told.get(key) for key in ("interrupted", "backgroundTaskId", "returnCodeInterpretation"))
-        return None if unclear else events.exit_status(told) or 0
-    return events.exit_status(told)
 
 
 def _transcripts(payload: Mapping[str, object], agent: str) -> tuple[str, ...]:

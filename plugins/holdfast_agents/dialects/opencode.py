@@ -8,7 +8,7 @@ opencode has no command hooks. Its plugin (JavaScript, in this package) runs the
 |---|---|---|
 | ``start`` | the first ``chat.message`` of a session, or after a compaction | ``source``: startup, resume, compact |
 | ``message`` | ``chat.message`` | ``messageID``, ``parts``: ``[{"id", "text"}]``, text only; ``tokens``, ``window`` |
-| ``tool`` | ``tool.execute.after`` | ``tool``, ``callID``, ``args``, ``output`` (text), ``failed``; ``exit``: status |
+| ``tool`` | ``tool.execute.after`` | ``tool``, ``callID``, ``args``, ``output`` (text), ``failed`` |
 | ``idle`` | event ``session.idle`` | ``messages``; or ``parts`` of the last answer |
 | ``compacting`` | ``experimental.session.compacting`` | ``messages`` |
 | ``compacted`` | event ``session.compacted`` | ``messages``, or ``summary``: the summary's text |
@@ -99,7 +99,6 @@ def parse(payload: Mapping[str, object]) -> Event:
         output=payload.get("output", payload.get("tool_response")),
         call=text(payload, "callID", "tool_use_id"),
         failed=payload.get("failed") is True,
-        exit_status=events.exit_status({"exit": payload.get("exit")}),
         parts=parts,
         messages=tuple(_list(given)),
         tokens=_number(payload.get("tokens")),

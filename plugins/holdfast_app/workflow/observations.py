@@ -40,8 +40,6 @@ WORKFLOWS_AFFECTED: Final = 2
 WINDOW_S: Final = 60.0
 WRITES: Final = 5
 CRITICAL_WRITES: Final = 20
-#: Maximum number of counted sightings. Past it, those without a trigger for the longest time are forgotten.
-MAX_COUNTED: Final = 2000
 MAX_CHARS: Final = 500
 
 _FILE = "sightings.json"
@@ -130,7 +128,7 @@ def capture(services: Services, kind: str, text: str, *, workflow: str = "", cri
             last=stamp(services.now()),
         )
         seen = evolve(seen, trigger=seen.trigger or _trigger(seen, critical=critical))
-        book = _forget(evolve(book, sightings={**book.sightings, key: seen}))
+        book = evolve(book, sightings={**book.sightings, key: seen})
         _save(services, book)
         if _due(book) and _may_write(services, book, critical=critical):
             book = _write(services, book)
@@ -150,11 +148,6 @@ def write_due(services: Services) -> int:
 def waiting(services: Services) -> tuple[Sighting, ...]:
     """The triggered entries not yet written."""
     return tuple(_due(_load(services)))
-
-
-def counted(services: Services) -> tuple[Sighting, ...]:
-    """All counted sightings, in the order they were first seen."""
-    return tuple(_load(services).sightings.values())
 
 
 def _trigger(seen: Sighting, *, critical: bool) -> str:
@@ -205,17 +198,6 @@ def _fitting(services: Services, due: Sequence[Sighting]) -> list[Sighting]:
             continue
         fitting.append(seen)
     return fitting
-
-
-def _forget(book: _Book) -> _Book:
-    over = len(book.sightings) - MAX_COUNTED
-    if over <= 0:
-        return book
-    idle = sorted(
-        (k for k, s in book.sightings.items() if s.written or not s.trigger), key=lambda k: book.sightings[k].last
-    )
-    gone = set(idle[:over])
-    return evolve(book, sightings={k: s for k, s in book.sightings.items() if k not in gone})
 
 
 def _lock(services: Services) -> durable.Lock:

@@ -7,8 +7,7 @@
 Open workflows are recorded in the private folder, so start and end may be different processes. Between the two, only
 the triggers of :mod:`holdfast_app.workflow.observations` and explicit updates write to the memory.
 
-Checks observed by hooks (:mod:`holdfast_app.workflow.observed`) decide what passed and failed. A failing test blocks
-the end, and a passing test states the condition and is the evidence. The words come from the passed update.
+The condition and the evidence are the caller's statements. holdfast does not judge the commands an agent runs.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import hashlib
 import json
 import os
 from collections.abc import Collection
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
@@ -26,11 +24,10 @@ from holdfast.config import provenance
 from holdfast.config.serde import moment, stamp, structure, unstructure
 from holdfast.errors import Corrupt, Refused
 from holdfast.fs import durable, private
-from holdfast.models import CuratedEntry
+from holdfast.storage import Document
 from holdfast.text import recall, untrusted
 from holdfast.text.plain import BOM
-from holdfast_app.workflow import observations, observed, update
-from holdfast_app.workflow.observed import Observed
+from holdfast_app.workflow import observations, update
 from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS, MemoryUpdate
 from holdfast_app.workflow.update import Loaded, Updated
 
@@ -38,8 +35,6 @@ if TYPE_CHECKING:
     from holdfast.session.services import Services
 
 _FOLDER = "workflows"
-#: Conditions that assert a passing test.
-TESTED = frozenset({"tests-passed", "regression-test"})
 
 
 @frozen(kw_only=True)
@@ -60,10 +55,6 @@ class Record:
         moment(self.started)
         if self.ended or self.state == "ended":
             moment(self.ended)
-
-    @property
-    def started_at(self) -> datetime:
-        return moment(self.started)
 
 
 @frozen(kw_only=True)
@@ -119,16 +110,13 @@ class Workflow:
         key = hashlib.sha256(json.dumps([self.name, unstructure(given)], sort_keys=True).encode()).hexdigest()
         with self._lock():
             record = self.record
-            seen = self.observed(record)
-            self._check_conditions({*confirmed, *observed_conditions(self.name, seen)})
-            self._check_tests(seen)
+            self._check_conditions(confirmed)
             repeated = record is not None and record.state == "ended" and record.key == key
             if record is None or (record.state != "open" and not repeated):
                 raise Refused(
                     f"The workflow {self.name} cannot end, because it was not started and the memory was not loaded.",
                     next_step=f"Run `holdfast workflow start {self.name}` and read its output.",
                 )
-            given = _with_evidence(given, seen)
             if given.unsaid:
                 names = ", ".join(f"{s}.md" for s in given.unsaid)
                 raise Refused(
@@ -144,22 +132,6 @@ class Workflow:
             observations.write_due(self._services)
             self._note(evolve(record, state="ended", ended=stamp(now), key=key))
         return done
-
-    def observed(self, record: Record | None = None) -> Observed:
-        """The checks hooks observed since the workflow started; empty when it is not open. Raises: Unavailable."""
-        record = record or self.record
-        if record is None or record.state != "open":
-            return Observed()
-        return observed.since(self._services, record.started_at)
-
-    def _check_tests(self, seen: Observed) -> None:
-        """Refuse when a test fails, because that contradicts any claim that tests passed. Raises: Refused."""
-        failing = observed.tests(seen.failing)
-        if failing and TESTED & {*CONDITIONS[self.name]}:
-            raise Refused(
-                f"The workflow {self.name} cannot end: {failing[-1].ending}.",
-                next_step="Fix it and run it again. Nothing was written.",
-            )
 
     def _check_conditions(self, confirmed: Collection[str]) -> None:
         wanted = CONDITIONS[self.name]
@@ -179,7 +151,7 @@ class Workflow:
     def _shown(self, loaded: Loaded) -> Loaded:
         """A file's text, redacted for output."""
         services = self._services
-        if services.store.withheld_in(loaded.name):
+        if services.store.sifted(Document(loaded.name, loaded.text, revision="")).withheld:
             raise Refused(
                 f"{loaded.name} has lines that are withheld because this machine did not write them.",
                 next_step=provenance.NEXT_STEP,
@@ -199,37 +171,15 @@ class Workflow:
         durable.replace(self._path, json.dumps(unstructure(record), ensure_ascii=False).encode("utf-8"))
 
 
-def observed_conditions(name: str, seen: Observed) -> tuple[str, ...]:
-    """The conditions that ``seen`` proves for the workflow ``name``. Tests ran, and all of them pass. A regression test
-    is a test that failed before."""
-    if observed.tests(seen.failing):
-        return ()
-    shown = {"tests-passed": observed.tests(seen.passing), "regression-test": seen.mended}
-    return tuple(condition for condition in CONDITIONS[name] if shown.get(condition))
-
-
-def _with_evidence(given: MemoryUpdate, seen: Observed) -> MemoryUpdate:
-    """The update with observed exit statuses replacing stated ones, and the passed tests as evidence."""
-    last = {run.line: run for run in seen.runs}
-    delivered = [
-        evolve(d, exit_status=last[line].exit_status) if (line := " ".join(d.command.split())) in last else d
-        for d in given.verified_deliverables
-    ]
-    told = {" ".join(d.command.split()) for d in delivered}
-    links = [CuratedEntry(text=run.ending) for run in observed.tests(seen.passing) if run.line not in told]
-    return evolve(given, verified_deliverables=delivered, evidence_links=(*given.evidence_links, *links))
-
-
 def records(services: Services) -> list[Record]:
     """Records of all workflows ever started, in the order of :data:`WORKFLOWS`."""
     found = (_read(services.private(_FOLDER, f"{name}.json"), name) for name in WORKFLOWS)
     return [record for record in found if record is not None]
 
 
-def current(services: Services) -> str:
-    """The open workflow when there is exactly one, otherwise an empty string."""
-    names = [record.name for record in records(services) if record.state == "open"]
-    return names[0] if len(names) == 1 else ""
+def unfinished(services: Services) -> tuple[str, ...]:
+    """The names of the open workflows. Raises: Corrupt for a damaged record; Unavailable."""
+    return tuple(record.name for record in records(services) if record.state == "open")
 
 
 def _read(path: str, name: str) -> Record | None:

@@ -30,6 +30,5 @@ _REASONS = {
     "dream.judge": "sends lines of the notes to a model",
     "dream.every_hours": "decides how often a model is paid",
     "extract": "decides how often a model is paid",
-    "workflow.tests": "decides which commands count as proof",
     "prompt.counter": "may load a vocabulary from a server",
 }

@@ -12,7 +12,6 @@ from holdfast_cli.workflow import updating
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast_app.workflow.three import MemoryUpdate
 
 #: The help heading for the command, and its summary line.
 HEADING = "The three files"
@@ -61,7 +60,6 @@ def run(args: Namespace) -> int:
             return _start(out, memory, args)
         if given is None:
             return _status(out, memory, as_json=args.json)
-        given = _or_prepared(memory, args.name, given)
         done = memory.workflow(args.name).end(given, confirmed=args.confirmed or ())
         updating.show(out, done, f"workflow {args.name} has ended", as_json=args.json)
     return 0
@@ -77,34 +75,16 @@ def _start(out: Term, memory: Holdfast, args: Namespace) -> int:
     return 0
 
 
-def _or_prepared(memory: Holdfast, name: str, given: MemoryUpdate) -> MemoryUpdate:
-    """The update that hooks prepared, when no entries are passed and hooks observed checks."""
-    from holdfast_app.workflow import autoend
-    from holdfast_app.workflow.three import MemoryUpdate
-
-    record = memory.workflow(name).record
-    if given != MemoryUpdate() or record is None or record.state != "open":
-        return given
-    found = autoend.prepared(memory.services, record)
-    return found.given if found.seen.runs else given
-
-
 def _status(out: Term, memory: Holdfast, *, as_json: bool) -> int:
     from holdfast.config.serde import moment, unstructure
     from holdfast.text.humanize import ago, count
-    from holdfast_app.workflow import autoend, observations
+    from holdfast_app.workflow import observations
     from holdfast_app.workflow.workflow import records
 
     found = records(memory.services)
     waiting = observations.waiting(memory.services)
-    open_ones = [autoend.prepared(memory.services, record) for record in found if record.state == "open"]
     if as_json:
-        prepared = [
-            {"workflow": p.workflow, "shown": p.shown, "missing": p.missing, "checks": [r.ending for r in p.seen.runs]}
-            for p in open_ones
-        ]
-        workflows = unstructure(found)
-        out.json({"ok": True, "workflows": workflows, "prepared": prepared, "waiting": unstructure(waiting)})
+        out.json({"ok": True, "workflows": unstructure(found), "waiting": unstructure(waiting)})
         return 0
     now = memory.services.now()
     if found:
@@ -115,13 +95,6 @@ def _status(out: Term, memory: Holdfast, *, as_json: bool) -> int:
         )
     else:
         out.say("No workflow has been started. To start one, run `holdfast workflow start NAME`.")
-    for one in open_ones:
-        for run in (*one.seen.passing, *one.seen.failing):
-            mark = out.mark("ok" if run.passed else "fail")
-            out.say(out.wrapped(f"{one.workflow}: {run.ending}", first=f"{mark} ", rest="  "))
-        if one.seen.runs and one.missing:
-            flags = " ".join(f"--{name}" for name in one.missing)
-            out.say(f"  `holdfast workflow end {one.workflow} {flags}` ends it with these checks as evidence.")
     if waiting:
         out.say(
             f"\n  {count(len(waiting), 'entry') if len(waiting) == 1 else f'{len(waiting)} entries'} noticed on the way"

@@ -39,13 +39,10 @@ def find(
     budget: Budget,
     start: int = 0,
     end: int | None = None,
-    *,
-    striking: bool = True,
     words: Words | None = None,
 ) -> list[Hit]:
     """All values of secrets' names that begin in ``text[start:end]``. ``lower`` is ``text`` in lower case, of the same
-    length. ``striking``: whether values that are only near a name are searched. ``words`` are the text's words, at
-    least those around the span."""
+    length. ``words`` are the text's words, at least those around the span."""
     hits: list[Hit] = []
     seen: set[int] = set()
     stop = len(text) if end is None else end
@@ -59,7 +56,7 @@ def find(
             first, behind = _name_around(text, at, at + len(hint))
             if first not in seen:
                 seen.add(first)
-                hit, through = _look(text, lower, first, behind, striking=striking)
+                hit, through = _look(text, lower, first, behind)
                 if hit:
                     hits.append(hit)
                 behind = max(behind, through)
@@ -80,7 +77,7 @@ def _name_around(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _look(text: str, lower: str, start: int, end: int, *, striking: bool) -> tuple[Hit | None, int]:
+def _look(text: str, lower: str, start: int, end: int) -> tuple[Hit | None, int]:
     """The secret with the name at ``text[start:end]``, and the offset where the search continues. Names inside a value
     are part of it."""
     name = text[start:end]
@@ -112,7 +109,7 @@ def _look(text: str, lower: str, start: int, end: int, *, striking: bool) -> tup
         else:
             value = None if masked else prose.value_behind(text, lower, behind, strength, noun)
             value = value or (prose.value_before(text, lower, start, strength, noun) if is_word and not told else None)
-        if striking and value is None and not masked and (strength >= STRONG or noun in _TELLING):
+        if value is None and not masked and (strength >= STRONG or noun in _TELLING):
             value = prose.value_near(text, start, behind, PASSWORD if noun in _CREDENTIALS else strength)
         content = text[value.start : value.end] if value else ""
         if value and values.MARK not in content and not _is_assignment(content):

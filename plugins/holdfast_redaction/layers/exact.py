@@ -10,7 +10,7 @@ import re
 from holdfast_redaction.budget import Budget
 from holdfast_redaction.layers import values
 from holdfast_redaction.patterns import Hit, Rule, entropy
-from holdfast_redaction.rules import _table
+from holdfast_redaction.rules import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: Maximum distance of a format without a keyword from the searched span.
 ASIDE = 100
 #: The shortest word that can contain one.
-_LONG_WORD = min([min_word for _, min_word in _table.ANYWHERE])
+_LONG_WORD = min([min_word for _, min_word in table.ANYWHERE])
 
 
 class Formats:
@@ -45,7 +45,7 @@ class Formats:
         return hits
 
     def _rule(self, index: int) -> tuple[Rule, re.Pattern[str], frozenset[str]]:
-        rule = Rule(*_table.RULES[index])
+        rule = Rule(*table.RULES[index])
         before = frozenset(_expand(rule.before))
         self._compiled[index] = compiled = rule, re.compile(rule.regex, re.ASCII), before
         return compiled
@@ -85,7 +85,7 @@ class Formats:
         words = known.long if known else text[start:end].split()
         if max(map(len, words), default=0) < _LONG_WORD:  # as nearly always
             return
-        for index, min_word in _table.ANYWHERE:
+        for index, min_word in table.ANYWHERE:
             rule, pattern, _ = self._compiled.get(index) or self._rule(index)
             if rule.id in self._disabled:
                 continue

@@ -58,9 +58,6 @@ _SIX_DIGITS = Lazy(r"\d(?:[ ./()\t-]{0,3}\d){5}", re.ASCII)
 _TAX_CODE = Lazy(r"[A-Z][A-Z]{3}\d\d", re.ASCII)
 _LONG = Lazy(r"\d(?:[ -]?\d){12,18}", re.ASCII)
 
-#: The searches by name, see ``needs.PERSONAL``.
-EVERY = frozenset(("email", "digits", "iban", "insurance", "national", "ipv4", "ipv6", "mac"))
-_NUMBERED = frozenset(("digits", "iban", "insurance", "national"))
 #: Maximum characters of an identifier past the searched span.
 _OVER = 64
 
@@ -70,38 +67,34 @@ def find(
     lower: str,
     kinds: frozenset[str],
     budget: Budget,
-    possible: Collection[str] = EVERY,
     start: int = 0,
     end: int | None = None,
 ) -> list[Hit]:
     """All identifiers of the given kinds that begin in ``text[start:end]``. ``lower`` is ``text`` in lower case, with
-    the same length. ``possible`` are the names in ``needs.PERSONAL`` that may occur."""
+    the same length."""
     hits: list[Hit] = []
     area = start, len(text) if end is None else end
     wide = start, area[1] + _OVER
-    if "email" in possible and "email" in kinds:
+    if "email" in kinds:
         _emails(text, area, hits)
         budget.check("email")
-    if not _NUMBERED.isdisjoint(possible) and (_SIX_DIGITS.search(text, *wide) or _TAX_CODE.search(text, *wide)):
-        if "digits" in possible:
-            _groups_of_digits(text, lower, area, kinds, hits)
-            budget.check("phone")
-        if "iban" in possible and "iban" in kinds:
+    if _SIX_DIGITS.search(text, *wide) or _TAX_CODE.search(text, *wide):
+        _groups_of_digits(text, lower, area, kinds, hits)
+        budget.check("phone")
+        if "iban" in kinds:
             _each(_IBAN, text, area, hits, "iban", lambda t: numbers.is_iban(t.replace(" ", "").replace("-", "")))
             budget.check("iban")
         if "government" in kinds:
-            if "insurance" in possible:
-                _each(_NINO, text, area, hits, "government", lambda t: " " in t or _of_insurance(lower))
-            if "national" in possible:
-                national.find(text, lower, area, hits)
+            _each(_NINO, text, area, hits, "government", lambda t: " " in t or _of_insurance(lower))
+            national.find(text, lower, area, hits)
             budget.check("government")
     if "ip" in kinds:
-        if "ipv4" in possible and text.count(".", *wide) >= 3:
+        if text.count(".", *wide) >= 3:
             _ipv4(text, lower, area, hits)
-        if "ipv6" in possible and text.count(":", *wide) >= 2:
+        if text.count(":", *wide) >= 2:
             _ipv6(text, area, hits)
         budget.check("ip")
-    if "mac" in possible and "mac" in kinds and (text.count(":", *wide) >= 5 or text.count("-", *wide) >= 5):
+    if "mac" in kinds and (text.count(":", *wide) >= 5 or text.count("-", *wide) >= 5):
         _each(_MAC, text, area, hits, "mac", _is_machine)
         budget.check("mac")
     return hits
@@ -273,4 +266,4 @@ def _is_machine(address: str) -> bool:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Iterator

@@ -1,12 +1,8 @@
-"""Finds a table's keywords in a string, without any library.
-
-Most text contains no keyword. So the distinct words are first searched for substrings shared by keywords (see
-``parts``), and then the text itself for the keywords with those substrings only.
-"""
+"""Finds the table's keywords in a string. Most text contains none of them, so no expression is tried."""
 
 from __future__ import annotations
 
-from holdfast_redaction.rules import _table
+from holdfast_redaction.rules import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,21 +10,20 @@ if TYPE_CHECKING:
 
     Literals = Sequence[tuple[str, tuple[int, ...]]]
 
-#: The shortest word that can contain a keyword of the class "words".
+#: The shortest word that can contain a keyword of ``table.WORDS``.
 LONG_WORD = 16
-_ANYWHERE = _table.TEXT + _table.LOWER
-_FIRST_LOWER = len(_table.TEXT)
 
 
 class Words:
     """A text's distinct words."""
 
-    __slots__ = ("long", "lower")
+    __slots__ = ("exact", "long", "lower")
 
     def __init__(self, text: str) -> None:
         words = set(text.split())
-        #: In lower case, each with a blank before and after.
-        self.lower = f" {' '.join(words)} ".lower()
+        #: Each with a blank before and after, and the same in lower case.
+        self.exact = f" {' '.join(words)} "
+        self.lower = self.exact.lower()
         #: The long words, unchanged.
         self.long = [word for word in words if len(word) >= LONG_WORD]
 
@@ -45,20 +40,13 @@ class Keywords:
 
 
 def find(text: str, lower: str) -> Keywords:
-    """The keywords that occur, in table order. ``lower`` is ``text`` in lower case."""
+    """The keywords that occur, in table order. ``lower`` is ``text`` in lower case.
+
+    Keywords without a blank are searched in the distinct words, which are several times shorter than a long text."""
     words = Words(text)
-    places = [place for part, at in _table.PARTS if part in words.lower for place in at]
-    places += [place for part, at in _table.PARTS_ACROSS if part in lower for place in at]
-    exact, in_lower = [], []
-    for place in sorted(places):
-        row = _ANYWHERE[place]
-        if place >= _FIRST_LOWER:
-            if row[0] in lower:
-                in_lower.append(row)
-        elif row[0] in text:
-            exact.append(row)
+    exact = [row for row in table.TEXT if row[0] in (text if " " in row[0] else words.exact)]
     if words.long:
         long = " ".join(words.long)
-        places = [place for part, at in _table.PARTS_OF_WORDS if part in long for place in at]
-        exact += [row for row in map(_table.WORDS.__getitem__, sorted(places)) if row[0] in long]
+        exact += [row for row in table.WORDS if row[0] in long]
+    in_lower = [row for row in table.LOWER if row[0] in (lower if " " in row[0] else words.lower)]
     return Keywords(exact, in_lower, words)

@@ -28,7 +28,7 @@ HOT = """
     holdfast_redaction.layers.values holdfast_redaction.layers.names holdfast_redaction.layers.prose
     holdfast_redaction.patterns holdfast_redaction.layers.context holdfast_redaction.layers.pem
     holdfast_redaction.layers.national holdfast_redaction.layers.numbers holdfast_redaction.layers.pii
-    holdfast_redaction.rules holdfast_redaction.rules._table holdfast_redaction.layers.presence
+    holdfast_redaction.rules holdfast_redaction.rules.table holdfast_redaction.layers.presence
     holdfast_redaction.layers.exact holdfast_redaction.engine holdfast_redaction.mark holdfast_redaction.plugin
     pluggy pluggy._config pluggy._decorators pluggy._result pluggy._impl pluggy._caller pluggy._hooks
     pluggy._tracing pluggy._warnings pluggy._execution pluggy._callers pluggy._compat pluggy._manager

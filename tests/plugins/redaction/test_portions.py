@@ -31,16 +31,9 @@ WORDS = "alpha beta gamma delta order value " * 80
 FILLERS = (LINES, WORDS, "abcdefghij" * 240)
 
 
-@pytest.fixture(scope="module", params=["expressions", "sieve"])
-def scanner(request):
-    made = Scanner()
-    if request.param == "sieve":
-        made.find("x" * 200_000)
-        if made._sieve is None:
-            pytest.skip("google-re2 is not installed")
-    else:
-        made._searched = None
-    return made
+@pytest.fixture(scope="module")
+def scanner():
+    return Scanner()
 
 
 def in_portions(scanner, text, size=PORTION):
@@ -78,7 +71,6 @@ def test_portions__any_text_with_secrets__are_one_search(data):
     )
     text = "".join(f"{FILLERS[f][:length]} {SECRETS[s]}\n" for f, length, s in drawn) + LINES[:PORTION]
     scanner = Scanner()
-    scanner._searched = None
     assert in_portions(scanner, text, data.draw(st.integers(200, 900))) == whole(scanner, text)
 
 
