@@ -1,8 +1,8 @@
 """``python benchmarks/grounding.py``: how many true and false lines are accepted, left to a judge or refused, and how
 many refused true lines no quotation replaces. ``python benchmarks/grounding.py --judge claude_cli`` asks a model, too.
 
-The lines and their labels are in tests/data/grounding and tests/data/grounding_rounds, a file for each project. The time
-is that of 500 lines against a million characters of notes. With ``--judge`` the named model plugin, enabled in the
+The lines and their labels are in tests/data/grounding and tests/data/grounding_rounds, a file for each project. The
+time is that of 500 lines against a million characters of notes. With ``--judge`` the named model plugin, enabled in the
 user's own settings, judges the lines of the rounds in questions of true and false lines mixed.
 """
 

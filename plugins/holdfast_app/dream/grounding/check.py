@@ -101,7 +101,7 @@ def _missing(sources: Sources, wanted: list[Literal], near: list[Near]) -> tuple
     }
     missing += [one for one in exact if not having[one]]
     documents = frozenset(sources.names).intersection(*having.values())
-    if not missing and not documents:
+    if exact and not missing and not documents:
         rarest = min(exact, key=lambda one: len(having[one]))
         return (Invention("misattributed", rarest.text),), documents
     return tuple(Invention(*one) for one in missing), documents

@@ -63,14 +63,16 @@ class Sources:
 
     def quoted(self, text: str, most: int) -> list[tuple[str, int]]:
         """The first places, as (document, line), with a row of whole sentences, or a line, that is ``text``."""
-        keys = [key for _, sentence in sentences(statement(text)) if (key := _key(sentence))]
-        wanted = "".join(f"{_BORDER}{key}{_BORDER}" for key in keys)
+        body = statement(text)
+        rows = ([sentence for _, sentence in sentences(body)], [body])
         found: dict[tuple[str, int], None] = {}
-        at = self._flow.find(wanted)
-        while wanted and at >= 0 and len(found) < most:
-            place = bisect_right(self._starts, at) - 1
-            found[self.names[self._documents[place]], self._lines[place]] = None
-            at = self._flow.find(wanted, at + len(wanted))
+        for row in rows:
+            wanted = "".join(f"{_BORDER}{key}{_BORDER}" for key in map(_key, row) if key)
+            at = self._flow.find(wanted)
+            while wanted and at >= 0 and len(found) < most:
+                place = bisect_right(self._starts, at) - 1
+                found[self.names[self._documents[place]], self._lines[place]] = None
+                at = self._flow.find(wanted, at + len(wanted))
         return sorted(found)
 
     def nearest(self, text: str, most: int) -> list[Near]:
