@@ -33,7 +33,6 @@ from holdfast_app.dream import confirmed, consolidate, dreamlog, held, memorytex
 from holdfast_app.dream.comparing import compare
 from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.dreamlog import DreamResult, Gone, Status
-from holdfast_app.dream.grounding import indexed
 from holdfast_app.dream.held import Mark, Proposal
 from holdfast_app.dream.notes import Note, content, digest_of, window
 from holdfast_app.dream.write import admitted, admitted_all, apply, diff, lock, new_id
@@ -245,7 +244,6 @@ class _Run:
             raise NotApplied(f"The plugin {self.result.plugin!r} had nothing to say.")
         report(2, _STAGES, "Checking each line against its sources")
         newest = max((one.at for one in said), default=None)
-        evidence = indexed(sources)  # kept, so that each check uses the same index
         try:
             new = self._checked(draft.memory, name, title, before, sources, record, newest)
         except _Nothing:
@@ -254,7 +252,6 @@ class _Run:
             raise
         report(3, _STAGES, "Comparing with the memory before")
         after = self._compare(before, new, sources, record)
-        del evidence
         self.note(diff="".join(diff(old, new, name)))
         self._guard(before, after)
         story = self._story(draft.diary)
@@ -388,8 +385,7 @@ class _Run:
     def _sifted(
         self, text: str, name: str, sources: tuple[tuple[str, str], ...], previous: str | None
     ) -> tuple[str, list[tuple[str, Finding]]]:
-        """Pass the text through the gate. A judge may admit new lines that words cannot prove, and reject those that
-        they do."""
+        """Pass the text through the gate. A judge may admit new lines that are in words of their own."""
 
         def sift(entailed: tuple[str, ...]) -> tuple[str, list[tuple[str, Finding]]]:
             return self.services.gate.sift(
@@ -400,8 +396,7 @@ class _Run:
             return sift(())
         from holdfast_app.dream.grounding import judging
 
-        old = frozenset((previous or "").splitlines())
-        found = judging.sifted(self.services, plugin, sift, old, sources)
+        found = judging.sifted(self.services, plugin, sift, sources)
         if found.problem:
             self.note(warnings=(*self.result.warnings, admitted(self.services, found.problem)))
         proofs = [(line.removeprefix("- "), f"{plugin}: {words!r}") for line, words in found.proofs]

@@ -4,20 +4,19 @@
     source:  - Fact: Elif reviews what Jonas writes
     quoted:  Elif reviews what Jonas writes
 
-A refused line is often true but worded too freely to be proven. Its nearest source lines say the same, and when the
-line is false they state the truth. So the dream keeps the subject without trusting the wording.
+A refused line is often true. Its nearest source lines say the same, and when the line is false they state the truth.
+So the dream keeps the subject without trusting the wording.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from holdfast.facts.relation import Known
 from holdfast_app.dream.grounding import Grounded, ground
 from holdfast_app.dream.grounding.blocks import blocks, sentences, strip_marks
-from holdfast_app.dream.grounding.polarity import content_roots
+from holdfast_app.dream.grounding.sources import words
 from holdfast_app.dream.memorytext import Item
 
 if TYPE_CHECKING:
@@ -28,24 +27,16 @@ MAX_CHARS: Final = 300
 _FROM_CHARS: Final = 2_000
 #: Maximum number of source lines quoted for one draft line.
 _MOST: Final = 2
-#: Minimum share of a draft line that a first and a further source line must say. An invention may be about nothing
-#: in the sources.
+#: Minimum share of a draft line's words that a first and a further source line must have. An invention may be about
+#: nothing in the sources.
 _LEAST: Final = {"unproven": (0.35, 0.3), "invented": (0.5, 0.4), "supported": (0.35, 0.3)}
-#: A longer item or paragraph is shortened.
-_WHOLE_CHARS: Final = 150
+#: Words of up to this many letters are in most sentences.
+_SMALL: Final = 3
 #: Labels of lines in a daily note that are never quoted, because they are open work and circumstances.
 _PASSING: Final = frozenset(["State", "Blocker", "Needed", "Next step", "Promised", "Artifact"])
 _LASTING: Final = frozenset(["Decision", "Fact"])
 #: Findings that do not come from comparing a line with the sources.
 _OTHER: Final = frozenset(["grounding/length"])
-
-
-class _Part(NamedTuple):
-    """The characters of an item or paragraph from ``first`` to ``last``."""
-
-    block: str
-    first: int
-    last: int
 
 
 def instead(
@@ -79,73 +70,45 @@ def instead(
 
 def quotations(lines: Sequence[str], sources: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     """Draft lines -> the statements in ``sources`` about the same subject, at most two, best first. A line without such
-    a statement is missing. Statements that overlap are joined."""
+    a statement is missing."""
     places = {name: _statements(text) for name, text in sources}
-    roots = cache(content_roots)
-    near = {line.text: list(_near(line, places, roots)) for line in ground(lines, sources)}
-    joined = _joined(part for parts in near.values() for part in parts)
-    texts = {line: dict.fromkeys(joined[part] for part in parts) for line, parts in near.items() if parts}
-    return {line: tuple(said) for line, said in texts.items()}
+    near = {line.text: tuple(dict.fromkeys(_near(line, places))) for line in ground(lines, sources)}
+    return {line: said for line, said in near.items() if said}
 
 
 def _is_quotable(rule: str) -> bool:
     return rule.startswith("grounding/") and rule not in _OTHER
 
 
-def _near(line: Grounded, places: Mapping[str, Mapping[int, str]], roots: Callable[[str], set[str]]) -> Iterator[_Part]:
+def _near(line: Grounded, places: Mapping[str, Mapping[int, str]]) -> Iterator[str]:
     first, more = _LEAST[line.answer]
-    wanted, said, count = roots(line.text), set[str](), 0
+    wanted, said, count = words(line.text), set[str](), 0
     for support in line.supports:
         block = places[support.document].get(support.line, "")
-        adds = roots(block) & wanted - said
+        adds = words(block) & wanted - said
         if support.score < (more if count else first) or count == _MOST or (count and not adds):
             continue
-        if block and (part := _shortened(block, wanted, roots)):
+        if quoted := _shortened(block, wanted):
             said |= adds
             count += 1
-            yield part
+            yield quoted
 
 
-def _shortened(block: str, wanted: set[str], roots: Callable[[str], set[str]]) -> _Part | None:
-    """The block, or the shortest run of its sentences that says most of the ``wanted`` words. None if too long."""
-    if len(block) <= _WHOLE_CHARS:
-        return _Part(block, 0, len(block))
-    parts = [(start, end, roots(block[start:end]) & wanted) for start, end in _sentences(block)]
-    best: tuple[int, int, _Part | None] = (0, 0, None)
+def _shortened(block: str, wanted: set[str]) -> str:
+    """The block, or the shortest run of its sentences that has most of the ``wanted`` words. Empty if too long."""
+    if len(block) <= MAX_CHARS:
+        return block
+    telling = {word for word in wanted if len(word) > _SMALL or not word.isascii()}
+    parts = [(start, start + len(text), words(text) & telling) for start, text in sentences(block)]
+    best = (0, 0, "")
     for at, (start, _, _) in enumerate(parts):
         said = set[str]()
         for _, end, here in parts[at:]:
             if end - start > MAX_CHARS:
                 break
             said |= here
-            best = max(best, (len(said), start - end, _Part(block, start, end)), key=lambda run: run[:2])
+            best = max(best, (len(said), start - end, block[start:end]), key=lambda run: run[:2])
     return best[2]
-
-
-def _joined(parts: Iterable[_Part]) -> dict[_Part, str]:
-    """Each part -> its text, with that of the parts that overlap it, unless it gets too long."""
-    runs: list[tuple[_Part, list[_Part]]] = []
-    for part in sorted(set(parts)):
-        if runs and runs[-1][0].block == part.block and part.first < runs[-1][0].last:
-            run, members = runs[-1]
-            last = max(run.last, part.last)
-            if last - run.first <= MAX_CHARS:
-                runs[-1] = (run._replace(last=last), [*members, part])
-                continue
-        runs.append((part, [part]))
-    return {part: run.block[run.first : run.last] for run, members in runs for part in members}
-
-
-def _sentences(block: str) -> list[tuple[int, int]]:
-    """The beginnings and ends of the sentences. A semicolon ends none."""
-    found: list[tuple[int, int]] = []
-    for start, text in sentences(block):
-        end = start + len(text)
-        if found and block[found[-1][1]] == ";":
-            found[-1] = (found[-1][0], end)
-        else:
-            found.append((start, end))
-    return found
 
 
 def _statements(text: str) -> dict[int, str]:

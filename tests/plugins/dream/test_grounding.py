@@ -1,8 +1,7 @@
-"""Grounding: the labelled set bounds what escapes and what is dropped; laws hold for any text; time is linear."""
+"""Grounding: the labelled set shows what escapes and what is dropped; laws hold for any text; time is linear."""
 
 from __future__ import annotations
 
-import gc
 import time
 import tomllib
 from pathlib import Path
@@ -13,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.growth import grows_less_than
 
-from holdfast_app.dream.grounding import Grounded, ground, indexed
+from holdfast_app.dream.grounding import Grounded, ground
 from holdfast_app.dream.quoting import quotations
 
 DATA = Path(__file__).parents[2] / "data" / "grounding"
@@ -47,227 +46,94 @@ def kinds(line: str, *notes: tuple[str, str]) -> list[str]:
     return [kind for kind, _ in one(line, *notes).inventions]
 
 
-# --- pairs of a note and a line -------------------------------------------------------------------------------
+# --- the labelled set -----------------------------------------------------------------------------------------
 
-ROUNDS = {
+WORLDS |= {
     path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
     for path in sorted((DATA.parent / "grounding_rounds").glob("*.toml"))
 }
-PAIRS = {
-    path.stem: tomllib.loads(path.read_text(encoding="utf-8"))["pairs"]
-    for path in sorted((DATA.parent / "grounding_pairs").glob("*.toml"))
-}
-
-
-def dropped(lines: list[str], notes: list[tuple[str, str]]) -> list[Grounded]:
-    """The lines that reach no memory: neither supported nor replaced by a quotation."""
-    refused = [line for line in ground(lines, notes) if line.answer != "supported"]
-    quoted = quotations([line.text for line in refused], notes)
-    return [line for line in refused if line.text not in quoted]
-
-
-def test_pairs__size__is_what_the_figures_claim() -> None:
-    assert sum(map(len, PAIRS.values())) >= 120
-
-
-@pytest.mark.parametrize(("label", "most"), [("true", 0.02), ("false", 0.05)])
-def test_ground__pairs_developed_against__few_are_wrong(label: str, most: float) -> None:
-    rows = [row for row in PAIRS["development"] if row[0] == label]
-    wrong = []
-    for _, _, said, line in rows:
-        notes = [("memory/2026-11-21.md", f"# Daily Memory: 2026-11-21\n\n- Fact: {said}\n")]
-        bad = dropped([f"- {line}"], notes) if label == "true" else one(f"- {line}", *notes).answer == "supported"
-        wrong += [line] if bad else []
-    assert len(wrong) <= most * len(rows), wrong
-
-
-# --- the labelled set -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.req("R028", "R029")
 def test_labelled_set__size__is_what_the_figures_claim() -> None:
-    assert sum(len(world["grounded"]) for world in WORLDS.values()) >= 250
-    assert sum(len(world["hard"]) + len(world["sly"]) for world in WORLDS.values()) >= 250
-    assert {world["half"] for world in WORLDS.values()} == {"development", "seen", "held-out"}
+    assert sum(len(world["grounded"]) for world in WORLDS.values()) >= 600
+    assert sum(len(world["hard"]) + len(world["sly"]) for world in WORLDS.values()) >= 600
 
 
 @pytest.mark.req("R028", "R029")
-def test_ground__labelled_paraphrases__less_than_two_percent_dropped() -> None:
-    lines = [line for world in WORLDS.values() for line in ground(world["grounded"], sources(world))]
-    lost = [line for world in WORLDS.values() for line in dropped(world["grounded"], sources(world))]
-    assert len(lost) < 0.02 * len(lines), lost
-    invented = [line for line in lines if line.inventions or any(kind != "wording" for kind, _ in line.doubts)]
-    assert len(invented) < 0.02 * len(lines), invented
-    assert sum(line.answer == "supported" for line in lines) > 0.8 * len(lines)
+def test_ground__labelled_fabrications__none_gets_in_without_a_judge() -> None:
+    for world in WORLDS.values():
+        lines = [text for label in ("hard", "sly") for _, text in world[label]]
+        assert [line.text for line in ground(lines, sources(world)) if line.answer == "supported"] == []
 
 
 @pytest.mark.req("R028", "R029")
-def test_ground__labelled_hard_inventions__less_than_one_percent_escapes() -> None:
+def test_ground__labelled_hard_inventions__a_judge_is_not_even_asked_about_most() -> None:
     lines = [line for world in WORLDS.values() for line in ground([text for _, text in world["hard"]], sources(world))]
-    escaped = [line.text for line in lines if line.ok]
-    assert len(escaped) < 0.01 * len(lines), escaped
-
-
-@pytest.mark.req("R029")
-def test_ground__labelled_sly_fabrications__half_of_them_found() -> None:
-    lines = [line for world in WORLDS.values() for line in ground([text for _, text in world["sly"]], sources(world))]
-    assert sum(line.answer != "supported" for line in lines) >= 0.6 * len(lines)
+    assert sum(line.answer == "invented" for line in lines) > 0.85 * len(lines)
 
 
 @pytest.mark.req("R028", "R029")
-@pytest.mark.parametrize(
-    ("line", "kind"),
-    [
-        ("Omar leaves in May", "hedge"),
-        ("Drivers always start at 07:30", "always"),
-        ("Jonas reviews what Elif writes", "roles"),
-        ("The timeouts were caused by the route planner", "cause"),
-        ("The planner runs on Sundays", "opposite"),
-        ("The depot in Porto has 12 docks and a canteen", "clause"),
-        ("The depot in Porto rents out forklifts", "wording"),
-    ],
-)
-def test_ground__known_words_that_say_something_else__are_unproven(line: str, kind: str) -> None:
-    (judged,) = ground([line], sources(WORLDS["courier"]))
-    assert (judged.answer, [doubt.kind for doubt in judged.doubts]) == ("unproven", [kind])
+def test_ground__labelled_true_lines__nearly_all_are_replaced_by_a_quotation() -> None:
+    lost = total = invented = 0
+    for world in WORLDS.values():
+        refused = [line for line in ground(world["grounded"], sources(world)) if line.answer != "supported"]
+        quoted = quotations([line.text for line in refused], sources(world))
+        lost += sum(line.text not in quoted for line in refused)
+        invented += sum(line.answer == "invented" for line in refused)
+        total += len(world["grounded"])
+    assert lost < 0.05 * total
+    assert invented < 0.25 * total  # a judge may accept the others
 
 
-@pytest.mark.req("R028", "R029")
-@pytest.mark.parametrize(
-    ("line", "said", "kind"),
-    [
-        ("Wim works at the library", "Saskia works at the library and Wim at the waterworks.", "roles"),
-        ("Saskia picks up Juno on Mondays", "Wim picks up Juno on Mondays, Saskia on the other days.", "roles"),
-        ("Roza trained Anselm on the scanner", "Anselm trained Roza on the scanner.", "roles"),
-        (
-            "The flicker was caused by the driver",
-            "The flicker was traced to a missing barrier, not to the driver.",
-            "cause",
-        ),
-        ("Anonymous users can comment", "Anonymous users can read but not comment.", "opposite"),
-        ("We print boarding cards", "We stopped printing boarding cards in March.", "opposite"),
-        ("vsync is off by default", "vsync is on by default.", "opposite"),
-        (
-            "The night sailing is cancelled in strong wind",
-            "The night sailing is usually cancelled in strong wind.",
-            "hedge",
-        ),
-        ("The leak comes from the font library", "Halvard thinks that the leak comes from the font library.", "hedge"),
-        ("Package maps give a path to modules", "May provide a path: package maps give a path to modules.", "hedge"),
-        ("Anyone can open the fuel account", "Only Ekholm and Signe can open the fuel account.", "always"),
-        ("Odile dismissed Wim", "Odile hired Wim in 2019.", "opposite"),
-        ("Saskia divorced Wim", "Saskia and Wim work at the library.", "wording"),
-        ("Dogs travel free and get water", "Dogs travel free.", "clause"),
-        ("The start went from 1.1 s to 2.4 s", "The start went from 2.4 s to 1.1 s.", "roles"),
-        ("The pool was cut from 60 to 20", "The pool is now 60 (was 20).", "roles"),
-        ("The pool has 40 slots because licence fees fell", "The pool has 40 slots.", "cause"),
-        ("Kotlin 2.1 fixes the processor", "We pinned Kotlin, since 2.1 breaks the processor.", "opposite"),
-    ],
-)
-def test_ground__words_that_the_source_binds_otherwise__are_not_supported(line: str, said: str, kind: str) -> None:
-    (judged,) = ground([f"- {line}"], [("memory/2026-11-21.md", f"- {said}\n")])
-    assert judged.answer != "supported"
-    assert not judged.doubts or judged.doubts[0].kind in (kind, "opposite", "roles"), judged.doubts
+@pytest.mark.req("R028")
+def test_quotations__of_labelled_lines__are_supported_themselves() -> None:
+    for world in WORLDS.values():
+        lines = [*world["grounded"], *(text for _, text in world["sly"])]
+        quoted = {f"- {text}" for texts in quotations(lines, sources(world)).values() for text in texts}
+        assert [line.text for line in ground(quoted, sources(world)) if line.answer != "supported"] == []
+
+
+# --- quotations and kinds -------------------------------------------------------------------------------------
 
 
 @pytest.mark.req("R028")
 @pytest.mark.parametrize(
-    ("line", "said"),
+    "line",
     [
-        ("7/12 scanners upgraded", "7 of 12 scanners have been upgraded."),
-        ("Five of the scanners are left to upgrade", "7 of 12 scanners have been upgraded."),
-        ("Metal passes 93 % of the tests", "Metal passes 41 of 44 tests."),
-        ("The grant must be spent by 30 June", "The grant must be spent by the end of June."),
-        ("Backfill: written by Noor, run by Idris", "Noor wrote the backfill, Idris runs it."),
-        ("Bo can approve refunds below 200 EUR", "Bo may approve refunds below 200 EUR."),
-        ("The start went from 2,400 ms to 1,100 ms", "The start went from 2.4 s to 1.1 s."),
-        ("The switch to mimalloc was reverted", "We rolled back the switch to mimalloc."),
-        ("The budget is 120,000 NOK", "The budget is 120 000 NOK."),
-        ("Rent: 3,400 EUR a month", "The rent is 3 400 EUR a month."),
-        ("The hotline is open Mon-Fri", "The hotline is open from Monday to Friday."),
-        ("Edda would rather deprecate loads than rename it", "Edda prefers deprecating loads over renaming it."),
-        ("Vents open after three hours, even when it rains", "Vents open after three hours, rain or not."),
-        (
-            "Coupons can be combined with a sale price, but not with each other",
-            "A coupon may be combined with a sale price. Two coupons may not be combined.",
-        ),
-        ("Boarding cards are no longer printed", "We stopped printing boarding cards in March."),
-        ("The ramp sensor cannot be trusted below 2 °C", "The ramp sensor is unreliable below 2 °C."),
-        ("The Intel flicker was not the driver's fault", "The Intel flicker came from a barrier, not from the driver."),
-        ("The ledger is append-only; corrections are posted as entries", "Ledger append-only. Corrections = entries."),
-        ("Everything is stored in UTC", "Store all times in UTC."),
-        ("Old tables get deleted after 90 days", "Drop old tables after 90 days."),
-        ("Legal has approved the texts", "Approval of the texts by legal."),
+        "- Staging runs Postgres 15.4 on port 5433",
+        "* staging runs **Postgres 15.4** on port  5433.",
+        "- Ben Otto reviewed the migration",
+        "- Ana Ruiz approved the budget of $1,200. Ben Otto reviewed the migration.",
     ],
 )
-def test_ground__the_same_in_other_words__is_supported(line: str, said: str) -> None:
-    (judged,) = ground([f"- {line}"], [("memory/2026-11-21.md", f"- {said}\n")])
-    assert judged.answer == "supported", (judged.inventions, judged.doubts)
+def test_ground__whole_sentences_of_a_source__are_supported_with_full_score(line: str) -> None:
+    judged = one(line)
+    assert judged.answer == "supported"
+    assert judged.supports[0].score == 1
 
 
 @pytest.mark.req("R028")
 @pytest.mark.parametrize(
-    ("line", "said"),
+    "line",
     [
-        ("The builder choked on the extension", "The builder could not cope with the extension."),
-        ("Chapters have to be typed in by hand", "The new host doesn't read chapters. We enter them ourselves."),
+        "- include the media bucket",
+        "- Staging: Postgres 15.4, port 5433",
+        "- Production runs Postgres 16.2",
+        "- Backups include the media bucket",
+        "- Ben Otto approved the budget",
+        "- People enjoy long walks near water",
     ],
 )
-def test_ground__the_same_in_mostly_other_words__is_only_doubted_for_its_wording_and_quoted(
-    line: str, said: str
-) -> None:
-    notes = [("memory/2026-11-21.md", f"- {said}\n")]
-    (judged,) = ground([f"- {line}"], notes)
-    assert (judged.inventions, [kind for kind, _ in judged.doubts]) == ((), ["wording"])
-    assert quotations([f"- {line}"], notes) == {f"- {line}": (said,)}
+def test_ground__a_part_of_a_sentence_or_other_words__are_unproven(line: str) -> None:
+    assert one(line).answer == "unproven"
 
 
-@pytest.mark.req("R028", "R029")
-@pytest.mark.parametrize(
-    ("line", "kind"),
-    [
-        ("The tolerance is 5 cents per transaction", "unit"),
-        ("The tolerance is 2 cents per transaction", None),
-        ("Matching runs on settlement files since 21 September 2026", "misattributed"),
-        ("Matching runs on settlement files since 14 September 2026", None),
-    ],
-)
-def test_ground__the_day_in_a_date_or_of_another_note__supports_no_other_line(line: str, kind: str | None) -> None:
-    found = kinds(
-        line,
-        (
-            "memory/2026-09-14.md",
-            "- Settlement files: switched matching over today.\n- A tolerance of 2 cents/transaction.",
-        ),
-        ("memory/2026-09-21.md", "- Faraz: leave from 5 Oct."),
-    )
-    assert found == ([kind] if kind else [])
-
-
-@pytest.mark.req("R029")
-def test_ground__another_count_out_of_the_same_number__is_invented() -> None:
-    note = ("memory/2026-11-21.md", "- Three of the five windows are painted. Four of us helped.\n")
-    (judged,) = ground(["- Four of the five windows are painted"], [note])
-    assert judged.answer == "invented"
-
-
-@pytest.mark.req("R028", "R029")
-@pytest.mark.parametrize(
-    ("label", "most"), [("grounded", 0.02), ("hard", 0.02), ("sly", 0.25)], ids=["true", "hard", "sly"]
-)
-def test_ground__rounds__wrong_answers_stay_within_what_was_measured(label: str, most: float) -> None:
-    wrong = total = 0
-    for world in ROUNDS.values():
-        lines = [row if isinstance(row, str) else row[1] for row in world[label]]
-        if label == "grounded":
-            wrong += len(dropped(lines, sources(world)))
-        else:
-            wrong += sum(line.answer == "supported" for line in ground(lines, sources(world)))
-        total += len(lines)
-    assert wrong <= most * total, (wrong, total)
-
-
-# --- kinds ----------------------------------------------------------------------------------------------------
+@pytest.mark.req("R028")
+def test_ground__a_sentence_over_several_lines__is_supported_at_its_first_line() -> None:
+    note = ("memory/2026-11-21.md", "Lunch was late. The paper was\nordered on Monday.\nNobody is sure.\n")
+    (judged,) = ground(["- The paper was ordered on Monday. Nobody is sure"], [note])
+    assert (judged.answer, [support.line for support in judged.supports]) == ("supported", [1])
 
 
 @pytest.mark.req("R028", "R029")
@@ -275,9 +141,8 @@ def test_ground__rounds__wrong_answers_stay_within_what_was_measured(label: str,
     ("line", "kind"),
     [
         ("- The pool has 45 connections", "number"),
-        ("- The gateway timeout is 500 s", "unit"),
-        ("- Staging runs Postgres 15.5", "version"),
-        ("- The migration was reviewed on 18 October 2026", "date"),
+        ("- Staging runs Postgres 15.5", "number"),
+        ("- The migration was reviewed on 2026-10-18", "date"),
         ("- Demo at 15:30", "time"),
         ("- The runbook is at https://wiki.acme.example/ops/other", "url"),
         ("- Ask ana@acme.example", "email"),
@@ -285,55 +150,51 @@ def test_ground__rounds__wrong_answers_stay_within_what_was_measured(label: str,
         ("- Set GATEWAY_RETRIES for the gateway", "identifier"),
         ("- The budget was approved by Carla", "name"),
         ('- Ana said "spend it all"', "quote"),
-        ("- Staging runs Postgres 16.2", "misattributed"),
-        ("- Ben Otto approved the budget", "misattributed"),
-        ("- Backups include the media bucket", "negation"),
+        ("- Staging never runs on port 5433", "negation"),
     ],
 )
 def test_ground__an_invention__is_named_by_kind(line: str, kind: str) -> None:
-    found = kinds(line)
-    assert kind in found or (kind == "version" and found == ["number"])
+    assert kinds(line) == [kind]
 
 
 @pytest.mark.req("R029")
 @pytest.mark.parametrize(
     "line",
     [
-        "- Gateway: timeout 0.5 s, 3 retries",
-        "- **Staging**: Postgres 15 (port 5433)",
-        "- In production the pool is limited to forty connections",
-        "- A budget of 1200 USD was approved by Ana",
+        "- A budget of 1200 dollars was approved by Ana",
         "- Media bucket isn't part of the backups",
         "- The limits live in limits.py; runbook: wiki.acme.example/ops/runbook",
-        "- Demo on 21 November 2026, 2:30 pm",
-        "- Demo on Saturday",
+        "- The demo begins at 14:30",
+        "- Version v16.2 of Postgres is in production",
     ],
 )
-def test_ground__a_paraphrase__is_grounded_with_its_line(line: str) -> None:
+def test_ground__a_paraphrase_with_the_literals_of_its_source__is_left_to_a_judge(line: str) -> None:
     judged = one(line)
-    assert judged.ok, judged.inventions
+    assert judged.answer == "unproven", judged.inventions
     assert judged.supports[0].document == NOTE[0]
-    assert 0 < judged.supports[0].score <= 1
+
+
+def test_ground__literals_from_two_sources__are_misattributed_unless_one_has_both() -> None:
+    notes = [("a.md", "- Faraz leaves on 2026-10-05."), ("b.md", "- Matching runs since 2026-09-14.")]
+    line = "- Matching runs since 2026-09-14 and stops on 2026-10-05"
+    assert [kind for kind, _ in ground([line], notes)[0].inventions] == ["misattributed"]
+    both = ("c.md", "- 2026-09-14: began\n- 2026-10-05: ended\n")
+    (judged,) = ground([line], [*notes, both])
+    assert (judged.answer, {support.document for support in judged.supports}) == ("unproven", {"c.md"})
+
+
+@pytest.mark.req("R028")
+@pytest.mark.parametrize(("line", "answer"), [("## Where it runs", "supported"), ("## Port 9999", "invented")])
+def test_ground__a_heading__is_only_checked_for_its_literals(line: str, answer: str) -> None:
+    assert one(line).answer == answer
 
 
 def test_ground__supports__best_first_and_at_most_three() -> None:
-    judged = one("- Production runs Postgres 16.2")
+    judged = one("- In production there is Postgres 16.2")
     assert judged.supports[0].line == 5
     scores = [support.score for support in judged.supports]
     assert scores == sorted(scores, reverse=True)
     assert len(scores) <= 3
-
-
-def test_ground__a_newer_note__overrules_the_older_value() -> None:
-    old = ("MEMORY.md", "- Staging runs Postgres 14\n")
-    new = ("memory/2026-11-20.md", "- Upgraded staging to Postgres 15 in the night.\n")
-    assert one("- Staging runs Postgres 15", old, new).ok
-
-
-def test_ground__words_without_a_source__lower_the_coverage_only() -> None:
-    judged = one("- People enjoy long walks near water")
-    assert judged.ok
-    assert judged.coverage < 0.5
 
 
 @pytest.mark.req("R028")
@@ -341,6 +202,21 @@ def test_ground__a_line_too_long_to_be_read__is_refused_unless_a_source_has_it()
     line = "- " + "production " * 2000 + "900"
     assert kinds(line) == ["length"]
     assert one(line, ("MEMORY.md", line)).ok
+
+
+def test_ground__a_line_of_a_note_under_its_label__is_supported_word_for_word():
+    note = (
+        "memory/2026-11-21.md",
+        """- Fact: Cause: check-then-act, made visible by the 8 s wait of #201
+- Decision: the backfill marks the others with duplicate_of; it deletes nothing
+""",
+    )
+    for line in (
+        "- Cause: check-then-act, made visible by the 8 s wait of #201",
+        "- the backfill marks the others with duplicate_of; it deletes nothing",
+    ):
+        (judged,) = ground([line], [note])
+        assert (judged.answer, judged.supports[0].score) == ("supported", 1.0)
 
 
 # --- laws -----------------------------------------------------------------------------------------------------
@@ -373,7 +249,7 @@ def test_ground__every_line_of_the_labelled_sources__is_grounded_with_full_score
         for name, text in sources(world):
             for line in ground(text.splitlines(), sources(world)):
                 assert line.ok, (name, line)
-                assert not line.text.strip() or line.supports[0].score == 1
+                assert line.answer == "supported", (name, line)
 
 
 FRESH = st.one_of(
@@ -444,28 +320,6 @@ def test_ground__a_note_made_to_be_slow__is_read_in_proportion(unit: str) -> Non
     assert grows_less_than(16, lambda: seconds(8_000), lambda: seconds(64_000), noise_s=0.1)
 
 
-def test_ground__two_lines_that_differ_in_a_number__each_cites_its_own() -> None:
-    note = ("memory/2026-11-21.md", "- Decision: use clock 2\n- Decision: we keep clock 1 for tests\n")
-    lines = ["Use clock 1", "Use clock 2", "Clock 1 and clock 2 are kept"]
-    cited = [[support.line for support in judged.supports] for judged in ground(lines, [note])]
-    assert cited == [[2], [1], [1, 2]]
-
-
-def test_ground__a_line_of_a_note_under_its_label__is_supported_word_for_word():
-    note = (
-        "memory/2026-11-21.md",
-        """- Fact: Cause: check-then-act, made visible by the 8 s wait of #201
-- Decision: the backfill marks the others with duplicate_of; it deletes nothing
-""",
-    )
-    for line in (
-        "- Cause: check-then-act, made visible by the 8 s wait of #201",
-        "- the backfill marks the others with duplicate_of; it deletes nothing",
-    ):
-        (judged,) = ground([line], [note])
-        assert (judged.answer, judged.supports[0].score) == ("supported", 1.0)
-
-
 @pytest.mark.parametrize("item", ["a", "ab", "a{:05}"])
 def test_ground__a_note_of_one_word_items__takes_at_most_twenty_times_its_size(item):
     import tracemalloc
@@ -478,36 +332,3 @@ def test_ground__a_note_of_one_word_items__takes_at_most_twenty_times_its_size(i
     finally:
         tracemalloc.stop()
     assert peak < (8 << 20) + 20 * len(note)
-
-
-def test_ground__sources_are_indexed__uses_the_index_and_finds_the_same() -> None:
-    import weakref
-
-    note = ("memory/2026-11-21.md", "- Staging runs Postgres 15.4 on port 5433.\n")
-    lines = ["- Staging: Postgres 15, port 5433", "- Staging runs Postgres 15.4 on port 5434"]
-    alone = ground(lines, [note])
-    kept = indexed([note])
-    assert indexed([note, note]) is kept
-    assert ground(lines, [note]) == alone
-    watched = weakref.ref(kept)
-    del kept
-    gc.collect()
-    assert watched() is None
-
-
-@pytest.mark.parametrize(
-    ("line", "said", "answer"),
-    [
-        ("Card numbers are not stored", "we do not store card numbers, only the token of the provider", "supported"),
-        ("Long Windows paths work", "Long Windows paths fail", "unproven"),
-        ("24e7400's label has changed", "The label of 24e7400 has changed", "supported"),
-        # A person's name that is also a month, and a month.
-        ("The parser was written by Jun", "Jun wrote the parser", "supported"),
-        ("The parser was merged and reviewed by Jan", "Jan merged and reviewed the parser", "supported"),
-        ("The parser is due by Jun", "The parser is due in June", "supported"),
-        ("The parser is due by Jun", "The parser is due in July", "invented"),
-    ],
-)
-def test_ground__denied_words_and_possessive_identifiers__are_compared(line: str, said: str, answer: str) -> None:
-    (judged,) = ground([f"- {line}"], [("memory/2026-11-21.md", f"- {said}\n")])
-    assert judged.answer == answer, (judged.inventions, judged.doubts)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import holdfast_app.offline
+from holdfast import Holdfast
 from holdfast.config.values import DreamConfig
 from holdfast.facts.factrules import duplicate_key
 from holdfast_app.dream import confirmed, memorytext, overflow, review
@@ -58,7 +59,8 @@ def items(project: Path) -> list[str]:
     """The items of a project's memory, more than a dream compares, with a note of today that says something new."""
     found = [f"Service {n} listens on port {n}" for n in range(2_300)]
     folder = project / ".holdfast"
-    (folder / "memory").mkdir(parents=True)
+    Holdfast.open(project).close()  # what is typed from now on is the user's own
+    (folder / "memory").mkdir(parents=True, exist_ok=True)
     (folder / "MEMORY.md").write_text(memory(*found), encoding="utf-8")
     note = "# Daily Memory: 2026-11-21\n\n## Session Notes (09:00)\n\n- Fact: The queue runs on Postgres 16\n"
     (folder / "memory" / "2026-11-21.md").write_text(note, encoding="utf-8")

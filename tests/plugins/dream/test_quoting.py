@@ -36,6 +36,7 @@ def dream(project: Path, clock: Any) -> Callable[..., tuple[DreamResult, list[st
 
     def run(said: list[str], *draft: str, memory: str = "") -> tuple[DreamResult, list[str]]:
         folder = project / ".holdfast"
+        Holdfast.open(project, clock=clock).close()  # what is typed from now on is the user's own
         (folder / "memory").mkdir(parents=True, exist_ok=True)
         (folder / NOTE).write_text("# Daily Memory: 2026-11-20\n\n" + "".join(f"- {line}\n" for line in said))
         if memory:

@@ -33,7 +33,8 @@ def check(
 @pytest.mark.parametrize("surface", ["memory", "user", "profile"])
 def test_on_validate__an_invented_number__one_error_with_line_token_and_nearest_source(surface: str) -> None:
     (finding,) = check(
-        "# Memory\n\n- Gateway cache: 300 entries\n- The gateway cache holds 900 entries\n", surface=surface
+        "# Memory\n\n- The cache of the gateway holds 300 entries\n- The gateway cache holds 900 entries\n",
+        surface=surface,
     )
     assert finding.rule == "grounding/number"
     assert finding.severity is Severity.ERROR
@@ -44,8 +45,8 @@ def test_on_validate__an_invented_number__one_error_with_line_token_and_nearest_
 
 
 @pytest.mark.req("R029")
-def test_on_validate__a_paraphrase__no_finding() -> None:
-    assert check("- The gateway caches 300 entries\n") == []
+def test_on_validate__a_quotation__no_finding() -> None:
+    assert check("- The cache of the gateway holds 300 entries\n") == []
 
 
 @pytest.mark.req("R029")
@@ -55,21 +56,23 @@ def test_on_validate__several_inventions_in_a_line__one_finding() -> None:
 
 
 @pytest.mark.req("R028")
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("Omar leaves in May", "Omar may leave in May."),
-        ("Drivers always start at 07:30", "Drivers usually start at 07:30."),
-        ("Jonas reviews what Elif writes", "Elif reviews what Jonas writes."),
-        ("The pool has 40 slots because licence fees fell", "The pool has 40 slots."),
-        ("We print boarding cards", "We stopped printing boarding cards in March."),
-        ("Saskia divorced Wim", "Saskia and Wim work at the library."),
-    ],
-)
-def test_on_validate__a_line_that_words_cannot_prove__one_finding_for_each_kind_of_doubt(line: str, said: str) -> None:
-    (finding,) = check(f"- {line}\n", sources=(("memory/2026-11-20.md", f"- {said}\n"),))
+def test_on_validate__words_of_its_own__are_unproven_until_a_judge_admits_them() -> None:
+    line = "- The gateway caches 300 entries"
+    (finding,) = check(f"{line}\n")
     assert finding.rule == "grounding/unproven"
     assert "cannot be proved" in finding.message
+    subject = Subject("memory", "MEMORY.md", f"{line}\n", SOURCES, entailed=(line,))
+    assert list(Grounding(context=Context({})).on_validate(subject)) == []
+    (finding,) = Grounding(context=Context({"strict": True})).on_validate(subject)
+    assert finding.rule == "grounding/unsupported"
+
+
+@pytest.mark.req("R028")
+def test_on_validate__a_judge_admits_an_invention__it_is_refused() -> None:
+    line = "- The gateway caches 900 entries"
+    subject = Subject("memory", "MEMORY.md", f"{line}\n", SOURCES, entailed=(line,))
+    (finding,) = Grounding(context=Context({})).on_validate(subject)
+    assert finding.rule == "grounding/number"
 
 
 @pytest.mark.req("R028")
@@ -78,20 +81,6 @@ def test_on_validate__no_sources_or_another_surface__says_nothing(
     surface: str, sources: tuple[tuple[str, str], ...]
 ) -> None:
     assert check("- 900 entries at https://nowhere.example\n", surface=surface, sources=sources) == []
-
-
-@pytest.mark.req("R029")
-def test_on_validate__strict__refuses_lines_of_unknown_words() -> None:
-    text = "- The small cache of the gateway holds 300 entries\n- The gateway caches 300 entries\n"
-    assert check(text) == []
-    (finding,) = check(text, strict=True)
-    assert (finding.rule, finding.line) == ("grounding/unsupported", 1)
-
-
-@pytest.mark.req("R029")
-def test_on_validate__no_word_of_a_line_is_known__is_refused() -> None:
-    (finding,) = check("- Colleagues enjoy quiet mornings\n")
-    assert finding.rule == "grounding/unproven"
 
 
 @pytest.mark.parametrize("settings", [{"strict": "yes"}, {"level": 3}])

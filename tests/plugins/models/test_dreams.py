@@ -151,8 +151,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
 @pytest.fixture
 def files(project: Path) -> Path:
     """The project's store, with a memory and a note."""
+    Holdfast.open(project).close()  # what is typed from now on is the user's own
     store = project / ".holdfast"
-    (store / "memory").mkdir(parents=True)
+    (store / "memory").mkdir(parents=True, exist_ok=True)
     (store / "MEMORY.md").write_text(OLD)
     (store / "memory" / "2026-11-21.md").write_text(NOTE)
     return store

@@ -1,4 +1,4 @@
-"""A judge by model over real HTTP: it may let in what words cannot prove and keep out what they prove wrongly.
+"""A judge by model over real HTTP: it may let in lines in words of their own.
 
 The dreams come from a scripted plugin of the process, so that every request to the server is the judge's.
 """
@@ -30,14 +30,14 @@ NOTE = """# Daily Memory: 2026-11-21
 - Fact: The depot is closed on Sundays.
 """
 TRUE = "The depot is closed on Sundays"
-#: Words cannot prove either: the sources only suppose the first, and do not say "always".
+#: The sources only suppose the first, and do not say "always".
 HEDGED = "Omar leaves in May"
 ALWAYS = "Drivers always start at 07:30"
 INVENTED = "The depot opens on Mondays at 05:15"
-#: Words accept both. The second says it of the wrong thing.
+#: The second says it of the wrong thing.
 FREE = "The keys of the depot are with Jana"
 SLY = "Jana keeps the depot closed on Sundays"
-#: All parts of this line are in the sources, but words find that they do not go together.
+#: All parts of this line are in the sources, which only together say it.
 MIXED = "Omar keeps the keys of the depot"
 SECRET = "AKIA" + "Q3EGRLF5ZT7YM2WK"
 
@@ -68,8 +68,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
 
 @pytest.fixture
 def files(project: Path) -> Path:
+    Holdfast.open(project).close()  # what is typed from now on is the user's own
     store = project / ".holdfast"
-    (store / "memory").mkdir(parents=True)
+    (store / "memory").mkdir(parents=True, exist_ok=True)
     (store / "memory" / "2026-11-21.md").write_text(NOTE)
     return store
 
@@ -177,11 +178,14 @@ def test_judge__a_dreamer_that_is_no_model_or_none__asks_nobody(
 def test_judge__a_model_dreams__judges_its_own_lines_unless_there_shall_be_no_judge(
     dreamt: Callable[..., DreamResult], server: ModelServer, files: Path, provider: str, judge: str, calls: int
 ) -> None:
-    server.answers(Reply(text=f"[MEMORY]\n- {FREE}\n- {SLY}\n[DREAM]\nI read it.\n"), denying(SLY))
+    server.answers(
+        Reply(text=f"[MEMORY]\n- {FREE}\n- {SLY}\n[DREAM]\nI read it.\n"),
+        answering(**{"with Jana": "Jana keeps the keys of the depot"}),
+    )
     result = dreamt(judge=judge, dreamer=provider)
     assert len(server.requests) == calls
-    assert FREE in memory_of(files)
-    assert (SLY in memory_of(files)) is (judge == "none")
+    assert (FREE in memory_of(files)) is (judge == "")
+    assert SLY not in memory_of(files)
     assert result.warnings == ()
 
 
@@ -198,19 +202,20 @@ def denying(line: str) -> Reply:
     return Reply(write=write)
 
 
-def test_judge__denies_a_line_that_words_accept__its_source_stands_in_its_place(
+def test_judge__denies_a_line__its_source_is_quoted_instead(
     dreamt: Callable[..., DreamResult], server: ModelServer, files: Path, provider: str
 ) -> None:
     server.answers(denying(SLY))
     result = dreamt(FREE, SLY)
     assert SLY not in memory_of(files)
-    assert FREE in memory_of(files)  # unclear: its words decide
-    assert [(gone.text, gone.reason) for gone in result.refused] == [
-        (SLY, f"`{provider}` found that its sources do not say it (grounding/judge)")
-    ]
-    assert [(one.text, one.reason) for one in result.quoted] == [
-        ("The depot is closed on Sundays.", f"instead of: {SLY}")
-    ]
+    assert FREE not in memory_of(files)  # unclear
+    reasons = {gone.text: gone.reason for gone in result.refused}
+    assert reasons[SLY] == f"`{provider}` found that its sources do not say it (grounding/judge)"
+    assert "grounding/unproven" in reasons[FREE]
+    assert {(one.text, one.reason) for one in result.quoted} >= {
+        ("The depot is closed on Sundays.", f"instead of: {SLY}"),
+        ("Jana keeps the keys of the depot.", f"instead of: {FREE}"),
+    }
 
 
 def test_judge__denies_a_line_of_the_users__it_stays(
@@ -223,12 +228,12 @@ def test_judge__denies_a_line_of_the_users__it_stays(
     assert server.requests == []
 
 
-def test_judge__finds_parts_that_words_separate__the_line_gets_in(
+def test_judge__finds_a_line_in_two_sentences__it_gets_in(
     dreamt: Callable[..., DreamResult], server: ModelServer, files: Path
 ) -> None:
     (files / "memory" / "2026-11-21.md").write_text(NOTE + "- Fact: Since Friday Omar does that instead of her.\n")
     [line] = ground([f"- {MIXED}"], [("note", (files / "memory" / "2026-11-21.md").read_text())])
-    assert [invention.kind for invention in line.inventions] == ["misattributed"]
+    assert line.answer == "unproven"
     server.answers(answering(Omar="Omar does that instead of her"))
     assert [one.text for one in dreamt(TRUE, MIXED).judged] == [MIXED]
     assert MIXED in memory_of(files)
@@ -391,7 +396,7 @@ def test_judge__a_source_forges_marks_and_statements__they_stay_inside_of_a_pass
     assert mark[1] != "0" * 16
 
 
-def test_judge__accepts_a_line_that_words_show_to_be_invented__it_is_not_even_asked(
+def test_judge__accepts_a_line_with_an_invention__it_is_not_even_asked(
     dreamt: Callable[..., DreamResult], server: ModelServer, files: Path
 ) -> None:
     server.answers(answering(Omar="Omar may leave in May", depot="The depot is closed on Sundays"))

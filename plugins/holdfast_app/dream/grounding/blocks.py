@@ -6,23 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast_app.dream.grounding.tokens import plain
 from holdfast_app.markdown.lines import CODE, HEADING, ITEM, TEXT, Lines, read_line
 from holdfast_app.markdown.marks import without_boxes
 
 _SENTENCE: Final = re.compile(
     r"(?<=[.!?。！？])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)(?<!\b[DM]r\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)(?<! [A-Z]\.)"
     r"(?:\s+|(?<=[。！？]))"
-    r"(?=\S)(?!(?:Jan|Feb|M[aä]r|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz]))|;\s+"
+    r"(?=\S)(?!(?:Jan|Feb|M[aä]r|Apr|Ma[iy]|Jun|Jul|Aug|Sep|O[ck]t|Nov|De[cz]))"
 )
 #: Lines of a block joined at a time, because a list of short lines takes many times their bytes.
 _HELD: Final = 1_000
-
-
-def normal(line: str) -> str:
-    """A line without its marks and final full stop, with single spaces, in one form of its characters and in lower
-    case."""
-    return " ".join(plain(strip_marks(line)).replace("`", "").split()).lower().rstrip(".")
 
 
 def strip_marks(line: str) -> str:

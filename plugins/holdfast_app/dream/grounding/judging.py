@@ -1,19 +1,19 @@
 """A model's second opinion on the new lines: does a cited passage say it? Off unless ``[dream] judge`` names a plugin.
 
-    new lines -> their passages, without sentences that instruct -> question -> strict JSON -> quotation checked
+    unproven lines -> their passages, without sentences that instruct -> question -> strict JSON -> quotation checked
 
-The judge is asked about lines that words cannot prove, and about lines that words prove but that no source has word for
-word, because a false line can be made of the sources' words. A line counts as said only when the judge quotes exact
-words of the line's own passages, and as denied only by the exact verdict. When the judge also accepts the control line,
-which no source says, nothing of its answer counts. Otherwise the words decide, so a dead, slow or confused judge lets
-no line in. It is not asked about a line with a number, name or other part that no source has.
+The judge is asked about the lines that are in words of their own. A line counts as said only when the judge quotes
+exact words of the line's own passages, and as denied only by the exact verdict. When the judge also accepts the control
+line, which no source says, nothing of its answer counts. A dead, slow or confused judge lets no line in. It is not
+asked about a line with a number, name or other part that no source has.
 """
 
 from __future__ import annotations
 
 import random
+import re
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.config.layout import Surface
@@ -21,10 +21,8 @@ from holdfast.errors import AnswerUnusable, ConfigError, HoldfastError
 from holdfast.models import Finding
 from holdfast.text.lazy import log
 from holdfast_app.authorship import hostile
-from holdfast_app.dream.grounding import Grounded, ground
-from holdfast_app.dream.grounding.blocks import normal
-from holdfast_app.dream.grounding.check import INFERRED
-from holdfast_app.dream.grounding.tokens import words_of
+from holdfast_app.dream.grounding.blocks import strip_marks
+from holdfast_app.dream.grounding.check import Grounded, ground
 from holdfast_models.answers import last_object
 
 if TYPE_CHECKING:
@@ -32,8 +30,8 @@ if TYPE_CHECKING:
 
 logger = log("holdfast.dream")
 
-#: Rules of the findings that a judge may overrule. The others name a part of the line that no source has.
-OPEN: Final = frozenset(f"grounding/{rule}" for rule in ("unproven", "unsupported", *INFERRED))
+#: The rule of the findings that a judge may overrule. The others name a part of the line that no source has.
+OPEN: Final = "grounding/unproven"
 #: Limit of lines for one dream, and for one question.
 MAX_LINES: Final = 80
 PORTION: Final = 8
@@ -44,6 +42,7 @@ AROUND: Final = 2
 #: A quotation with fewer words proves nothing.
 _LEAST_WORDS: Final = 2
 _MAX_ANSWER: Final = 100_000
+_WORD: Final = re.compile(r"[^\W_]+")
 
 SYSTEM: Final = """\
 You check statements against quoted passages. For each statement decide whether its own passages say it.
@@ -109,44 +108,39 @@ def sifted(
     services: Services,
     plugin: str,
     sift: Callable[[tuple[str, ...]], tuple[str, list[tuple[str, Finding]]]],
-    old: Collection[str],
     sources: Sequence[tuple[str, str]],
 ) -> Sifted:
-    """What the gate lets pass, after the judge admitted lines that words cannot prove and rejected lines that they do.
+    """What the gate lets pass, after the judge admitted lines in words of their own.
 
-    ``sift`` passes the draft through the gate with the given lines admitted. ``old`` are lines of the memory, about
-    which the judge is not asked. Raises: as ``sift``.
+    ``sift`` passes the draft through the gate with the given lines admitted. Raises: as ``sift``.
     """
     left, gone = sift(())
-    unproven = [line for line, finding in gone if finding.rule in OPEN]
-    lines = [*unproven, *(line for line in left.splitlines() if line.startswith("- ") and line not in old)]
-    if not lines:
+    unproven = [line for line, finding in gone if finding.rule == OPEN]
+    if not unproven:
         return Sifted(left, gone)
-    (said, denied), problem = consult(services, plugin, lines, sources)
-    if not said.keys().isdisjoint(unproven):
+    (said, denied), problem = consult(services, plugin, unproven, sources)
+    if said:
         left, gone = sift(tuple(said))
     kept = set(left.splitlines())
     proofs = [(line, said[line]) for line in unproven if line in said and line in kept]
-    gone += [(line, rejection(plugin)) for line in left.splitlines() if line in denied]
-    left = "".join(line for line in left.splitlines(keepends=True) if line.rstrip("\n") not in denied)
+    gone = [(line, rejection(plugin) if line in denied else finding) for line, finding in gone]
     return Sifted(left, gone, proofs, problem)
 
 
 def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequence[tuple[str, str]]) -> Opinion:
-    """Ask ``plugin`` about the ``lines``, a portion at a time, those that words refuse first. The first failure ends
-    it and is reported in the result. Lines with a secret are not asked about. Never raises HoldfastError."""
+    """Ask ``plugin`` about the ``lines``, a portion at a time. The first failure ends it and is reported in the
+    result. Lines with a secret are not asked about. Never raises HoldfastError."""
     said: dict[str, str] = {}
     denied: set[str] = set()
     asked = 0
     problem = ""
-    free = [line for line in ground(lines, sources) if line.is_open and not line.is_verbatim]
+    free = [line for line in ground(lines, sources) if line.answer == "unproven"]
     texts = {name: text.splitlines() for name, text in sources}
     try:
         if plugin not in services.dispatch.judges():
             raise ConfigError(f"The plugin {plugin!r} of `[dream] judge` is not loaded, or cannot judge.")
         shown = services.gate.outgoing_all([line.text for line in free], surface=Surface.MEMORY)
         clean = [line for line, safe in zip(free, shown, strict=True) if line.text == safe]
-        clean.sort(key=lambda line: line.answer == "supported")
         cases = [case for line in clean if (case := _case(line, texts)) is not None][:MAX_LINES]
         for at in range(0, len(cases), PORTION):
             portion = cases[at : at + PORTION]
@@ -158,7 +152,7 @@ def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequ
         logger.warning("a judge failed: %s", type(error).__name__)
         problem = f"The judge could not be used: {error.message}"
     if asked < len(free):
-        problem = f"{problem} {len(free) - asked} lines were not judged, so their words decided.".strip()
+        problem = f"{problem} {len(free) - asked} lines were not judged, so they were left out.".strip()
     return Opinion(Verdicts(said, frozenset(denied)), problem)
 
 
@@ -230,7 +224,7 @@ def _is_quoted(words: str, case: Case) -> bool:
 
 def _flat(text: str) -> str:
     """All lines without their marks, as words with single spaces."""
-    return " ".join(" ".join(words_of(normal(line))) for line in text.splitlines())
+    return " ".join(word for line in text.splitlines() for word in _WORD.findall(strip_marks(line).casefold()))
 
 
 def _case(line: Grounded, sources: Mapping[str, Sequence[str]]) -> Case | None:

@@ -1,0 +1,136 @@
+"""A dream's sources, read once: their sentences, to find quotations, and their words, to find the nearest lines."""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from holdfast.facts.relation import same_key
+from holdfast.text.plain import lines
+from holdfast_app.dream.grounding.blocks import blocks, sentences, strip_marks
+from holdfast_app.dream.grounding.literals import plain
+
+_WIDE: Final = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+#: The beginning of a word, which most of its forms share, or a pair of characters of a script without blanks.
+_WORD: Final = re.compile(rf"(?=([{_WIDE}]{{1,2}}))[{_WIDE}]|(?:(?![{_WIDE}_])\w)+")
+_STEM: Final = 5
+#: A word in more blocks says nothing about which of them is meant.
+_FREQUENT: Final = 2_000
+_LABELS: Final = ("Fact: ", "Decision: ")
+#: Around each sentence of :attr:`Sources.flow`; between blocks.
+_BORDER: Final = "\0"
+_BREAK: Final = "\1"
+
+
+class Near(NamedTuple):
+    """A source line like another: ``score`` is the share of that line's words that its block has."""
+
+    document: str
+    line: int
+    score: float
+    text: str
+
+
+class _Block(NamedTuple):
+    document: int
+    line: int
+    text: str
+
+
+class Sources:
+    """The sources in the order of their names, whatever their given order."""
+
+    def __init__(self, texts: tuple[tuple[str, str], ...]) -> None:
+        self.names = [name for name, _ in texts]
+        self.texts = [" ".join(plain(f"{name}\n{text}").casefold().split()) for name, text in texts]
+        self._blocks: list[_Block] = []
+        self._with: dict[str, array[int]] = {}
+        self._starts, self._documents, self._lines = array("Q"), array("I"), array("I")
+        flow: list[str] = []
+        size = 0
+        for document, line, said in self._sentences(texts):
+            self._starts.append(size)
+            self._documents.append(document)
+            self._lines.append(line)
+            flow.append(said)
+            size += len(said)
+        self._flow = "".join(flow)
+
+    def quoted(self, text: str, most: int) -> list[tuple[str, int]]:
+        """The first places, as (document, line), with a row of whole sentences, or a line, that is ``text``."""
+        body = statement(text)
+        rows = ([sentence for _, sentence in sentences(body)], [body])
+        found: dict[tuple[str, int], None] = {}
+        for row in rows:
+            wanted = "".join(f"{_BORDER}{key}{_BORDER}" for key in map(_key, row) if key)
+            at = self._flow.find(wanted)
+            while wanted and at >= 0 and len(found) < most:
+                place = bisect_right(self._starts, at) - 1
+                found[self.names[self._documents[place]], self._lines[place]] = None
+                at = self._flow.find(wanted, at + len(wanted))
+        return sorted(found)
+
+    def nearest(self, text: str, most: int) -> list[Near]:
+        """The source lines that share most words with ``text``, best first. Rare words count more."""
+        shared: dict[int, float] = {}
+        total = 0.0
+        for word in words(text):
+            places = self._with.get(word, ())
+            weight = math.log(1 + (len(self._blocks) + 1) / (len(places) + 0.5)) if places else 1.0
+            total += weight
+            for at in places if len(places) <= _FREQUENT else ():
+                shared[at] = shared.get(at, 0.0) + weight
+        best = sorted(shared, key=lambda at: (-round(shared[at], 6), at))[:most]
+        return [self._near(self._blocks[at], words(text), round(shared[at] / total, 3)) for at in best]
+
+    def _near(self, block: _Block, wanted: set[str], score: float) -> Near:
+        """The block's line with most of the words."""
+        said = [len(words(line) & wanted) for line in block.text.split("\n")]
+        return Near(self.names[block.document], block.line + said.index(max(said)), score, block.text)
+
+    def _sentences(self, texts: tuple[tuple[str, str], ...]) -> Iterator[tuple[int, int, str]]:
+        """Document, line and key of each sentence, and of each whole line."""
+        for document, (_, text) in enumerate(texts):
+            for number, (_, line) in enumerate(lines(text), 1):
+                if key := _key(statement(line)):
+                    yield document, number, f"{_BREAK}{_BORDER}{key}{_BORDER}"
+            for number, _, _, said in blocks(text):
+                body = statement(said)
+                for word in words(body):
+                    self._with.setdefault(word, array("I")).append(len(self._blocks))
+                self._blocks.append(_Block(document, number, body))
+                yield document, number, _BREAK
+                counted = 0
+                for offset, sentence in sentences(body):
+                    number, counted = number + body.count("\n", counted, offset), offset
+                    if key := _key(sentence):
+                        yield document, number, f"{_BORDER}{key}{_BORDER}"
+
+
+@lru_cache(maxsize=1)  # the steps of a dream ask about the same sources
+def read(texts: tuple[tuple[str, str], ...]) -> Sources:
+    """The sources ``texts``, as sorted (name, text) pairs."""
+    return Sources(texts)
+
+
+def statement(text: str) -> str:
+    """A line or block without its mark and a daily note's label."""
+    body = strip_marks(text)
+    label = next((label for label in _LABELS if body.startswith(label)), "")
+    return body[len(label) :]
+
+
+def words(text: str) -> set[str]:
+    """The beginnings of the words in ``text``."""
+    return {(found[1] or found[0])[:_STEM] for found in _WORD.finditer(plain(text).casefold())}
+
+
+def _key(text: str) -> str:
+    """The key that sentences with the same words share; empty without a letter or digit."""
+    key = same_key(plain(text).replace("`", "").replace(_BORDER, "").replace(_BREAK, ""))
+    return key if any(map(str.isalnum, key)) else ""
