@@ -58,7 +58,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.epilog = (
         examples(
-            "holdfast-memory hook claude-code PreCompact --allow 10; test $? -eq 10 || exit 2",
+            "holdfast-memory hook claude-code PreCompact --allow 10; [ $? = 10 ] || exit 2",
             "holdfast-memory hook codex < event.json",
         )
         + "\n\nClients run this, and people rarely do. `holdfast install CLIENT` writes it into the client's settings."

@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.support.trusting import seen
 
 from holdfast import Holdfast
 from holdfast.flush import curated
@@ -30,6 +31,7 @@ def full(project, payload):
             confirmed.key_of(one): Confirmation(first=DAY, last=DAY + timedelta(hours=n)) for n, one in enumerate(items)
         }
         record[confirmed.key_of(items[7])] = Confirmation(first=DAY, last=DAY + timedelta(days=90))
+        seen(project)
         memory = Holdfast.open(project, config=Config(zone="UTC"))
         confirmed.save(memory.services.state, record)
         return memory

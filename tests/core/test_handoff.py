@@ -11,6 +11,7 @@ import pytest
 from attrs import fields
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.trusting import seen
 
 from holdfast import Holdfast
 from holdfast.config.values import Config, PluginConfig
@@ -102,6 +103,7 @@ def test_handoff__document_of_an_earlier_holdfast__every_value_is_read(opened, p
     path.parent.mkdir(parents=True)
     lines = [f"{name} = {json.dumps(value)}" for name, value in STATED.items()]
     path.write_text('+++\nversion = 1\n\n[[work]]\nsession = "s"\nflush = "f"\n' + "\n".join(lines) + "\n+++\n")
+    seen(project)
 
     [work] = opened().load().work
     assert {n: getattr(work, n) for n in NAMES} == STATED

@@ -269,7 +269,7 @@ def test_unknown_key__of_any_table__is_an_error_with_the_nearest_name(project: P
             [broken] = [s for s in memory.plugin_statuses() if s.status == "failed"]
         said = broken.reason
     except ConfigError as error:
-        said = str(error)
+        said = f"{error} {error.detail}"
 
     assert f"Did you mean {told}" in said or f"did you mean {told}" in said
 

@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.errors import FlushRefused, NothingToFlush
@@ -416,6 +417,7 @@ def test_process_exit__session_open__is_ended_with_its_plugins(project, opened, 
     (project / "holdfast.toml").write_text(
         'zone = "UTC"\n[plugins.curated]\nenabled = false\n[plugins.offline]\nenabled = false\n'
     )
+    trusted(project)
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(project)], capture_output=True, text=True, timeout=60, check=True
     )

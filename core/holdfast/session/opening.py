@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.config import inforce, settings, statefolder
 from holdfast.config.provenance import Provenance
-from holdfast.errors import BadValue, Unavailable
+from holdfast.errors import BadValue, Refused, StorageError
 from holdfast.fs import private, tracked
 from holdfast.plugin import discovery, options
 from holdfast.plugin.manager import Dispatch, PluginSettings
@@ -69,7 +69,7 @@ def opened(
         collaborators=collaborators,
         notices=notices,
     )
-    with suppress(Unavailable):  # what was not recorded stays withheld
+    with suppress(StorageError, Refused):  # what was not recorded stays withheld, and the first use reports the error
         services.store.begin()
     return services, found
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
+from holdfast.config.layout import Surface
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Category
 
@@ -51,7 +52,7 @@ def chosen(services: Services, stored: Sequence[Fact], max_chars: int | None) ->
         if size <= room:
             room -= size
             fit.append(fact)
-    lines = factlines.admitted(services, fit, factlines.stated(fit)) if fit else []
+    lines = services.gate.outgoing_all(factlines.stated(fit), surface=Surface.FACT) if fit else []
     return Known(
         lines={duplicate_key(fact.content): line for fact, line in zip(fit, lines, strict=True) if line},
         more=len(stored) - len(fit),

@@ -102,7 +102,7 @@ def test_status__notes_folder_is_a_file__reason_stands_once(flushed, project):
     memory.write_text("")
     flushed("flush", "--session", "s1")
     shown = " ".join(flushed("status").out.split())
-    assert shown.count("A file is where the folder of") == 1
+    assert shown.count("A file is where the folder of '.holdfast/memory/20") == 1
     assert "Move it away" in shown
 
 

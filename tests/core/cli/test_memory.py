@@ -10,7 +10,7 @@ import pytest
 from tests.support.model_server import ModelServer, Reply
 from tests.support.trusting import trusted
 
-DEMO = Path(__file__).parents[3] / "plugins" / "holdfast_cli.demo" / "session.jsonl"
+DEMO = Path(__file__).parents[3] / "plugins" / "holdfast_cli" / "demo" / "session.jsonl"
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from holdfast.storage import Capability
 from holdfast_app.spool import shipping
 from holdfast_app.spool.kept import Kept, Spool, sentence
 
-#: holdfast's entry points without the spool's, as in a damaged installation.
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 
 
