@@ -8,27 +8,27 @@ from pathlib import Path
 
 import pytest
 from tests.backends.gitea.conftest import REPO
+from tests.support.gitea.fake_server import FakeServer
 
 from holdfast.errors import Corrupt, HoldfastError
 from holdfast.models import Fact
 from holdfast.testing.base import make_fact
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
-from holdfast_gitea.standin import StandIn
 
 Opened = Callable[[str], GiteaBackend]
 LIMIT = 5000
 
 
 @pytest.fixture
-def opened(standin: StandIn, tmp_path: Path) -> Iterator[Opened]:
+def opened(gitea: FakeServer, tmp_path: Path) -> Iterator[Opened]:
     """A new process on the machine of that name."""
     made: list[GiteaBackend] = []
 
     def make(name: str) -> GiteaBackend:
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
-        made.append(GiteaBackend(folder, server=standin.url, repository=REPO, token=standin.token, patience_s=5.0))
+        made.append(GiteaBackend(folder, server=gitea.url, repository=REPO, token=gitea.token, patience_s=5.0))
         return made[-1]
 
     yield make
@@ -73,45 +73,45 @@ def test_read__of_a_document__keeps_none_of_it_on_the_machine(opened: Opened, tm
         assert "zebra" not in file_of(tmp_path, "one").read_text(encoding="utf-8")
 
 
-def later(standin: StandIn) -> None:
+def later(gitea: FakeServer) -> None:
     """Let what was written be older than the time that each list goes back."""
-    standin.skew((standin.world.skew_s or 0) + 600)
+    gitea.skew((gitea.world.skew_s or 0) + 600)
 
 
-def facts_issue(standin: StandIn) -> int:
-    return max(n for n, one in standin.world.repo(REPO).issues.items() if one.title == "holdfast:facts")
+def facts_issue(gitea: FakeServer) -> int:
+    return max(n for n, one in gitea.world.repo(REPO).issues.items() if one.title == "holdfast:facts")
 
 
-def comments(standin: StandIn) -> list[int]:
-    return [one for one, _ in standin.comments(REPO, facts_issue(standin))]
+def comments(gitea: FakeServer) -> list[int]:
+    return [one for one, _ in gitea.comments(REPO, facts_issue(gitea))]
 
 
-def test_facts__read_again_by_another_process__bring_only_what_is_new(standin: StandIn, opened: Opened) -> None:
+def test_facts__read_again_by_another_process__bring_only_what_is_new(gitea: FakeServer, opened: Opened) -> None:
     sizes = {}
     for count in (200, 400):
         many(opened("writer"), range(count - 200, count))
-        later(standin)
+        later(gitea)
         opened("reader").count_facts()  # reads everything, once
-        standin.requests.clear()
+        gitea.requests.clear()
         assert len(contents(opened("reader"))) == count
-        assert [one.method for one in standin.requests] == ["GET"] * 3
-        sizes[count] = sum(one.size for one in standin.requests)
-        later(standin)
+        assert [one.method for one in gitea.requests] == ["GET"] * 3
+        sizes[count] = sum(one.size for one in gitea.requests)
+        later(gitea)
     assert max(sizes.values()) < 8000
     opened("writer").add_fact(make_fact(999), LIMIT)
-    standin.requests.clear()
+    gitea.requests.clear()
     assert opened("reader").count_facts() == 401
-    assert sum(one.size for one in standin.requests) < 12_000
+    assert sum(one.size for one in gitea.requests) < 12_000
 
 
 def test_facts__few_of_them__are_read_in_one_request_and_not_kept(
-    standin: StandIn, opened: Opened, tmp_path: Path
+    gitea: FakeServer, opened: Opened, tmp_path: Path
 ) -> None:
     store = opened("one")
     many(store, range(10))
-    standin.requests.clear()
+    gitea.requests.clear()
     assert store.count_facts() == 10
-    assert len(standin.requests) == 1
+    assert len(gitea.requests) == 1
     assert not file_of(tmp_path, "one").exists()
 
 
@@ -119,7 +119,7 @@ def test_facts__few_of_them__are_read_in_one_request_and_not_kept(
 @pytest.mark.parametrize("then", ["nothing", "an addition", "two additions"])
 @pytest.mark.parametrize("which", [1, -1])
 def test_facts__an_earlier_comment_is_deleted__are_never_read_without_it_in_silence(
-    standin: StandIn, opened: Opened, which: int, then: str
+    gitea: FakeServer, opened: Opened, which: int, then: str
 ) -> None:
     """The second makes the count what it was."""
     store = opened("one")
@@ -128,53 +128,53 @@ def test_facts__an_earlier_comment_is_deleted__are_never_read_without_it_in_sile
     opened("one").count_facts()
     other = opened("two")
     other.count_facts()
-    later(standin)
+    later(gitea)
     if then != "nothing":
         other.add_fact(make_fact(10), LIMIT)
-    standin.delete_comment(REPO, comments(standin)[which])
+    gitea.delete_comment(REPO, comments(gitea)[which])
     if then == "two additions":
-        standin.make_comment(REPO, facts_issue(standin), "Why was that deleted?")
+        gitea.make_comment(REPO, facts_issue(gitea), "Why was that deleted?")
     with pytest.raises(Corrupt, match="gone from the server"):
         opened("one" if which == 1 or then == "nothing" else "two").count_facts()
 
 
 def test_facts__kept_right_after_they_were_written__are_not_sent_again_for_ever(
-    standin: StandIn, opened: Opened
+    gitea: FakeServer, opened: Opened
 ) -> None:
     """Every list goes back two minutes before the one before."""
     many(opened("writer"), range(200))
     opened("reader").count_facts()
-    later(standin)
+    later(gitea)
     opened("reader").count_facts()
-    standin.requests.clear()
+    gitea.requests.clear()
     opened("reader").count_facts()
-    assert sum(one.size for one in standin.requests) < 8000
+    assert sum(one.size for one in gitea.requests) < 8000
 
 
 @pytest.mark.usefixtures("eager")
-def test_facts__an_earlier_comment_is_edited__that_is_noticed(standin: StandIn, opened: Opened) -> None:
+def test_facts__an_earlier_comment_is_edited__that_is_noticed(gitea: FakeServer, opened: Opened) -> None:
     store = opened("one")
     for number in range(6):
         store.add_fact(make_fact(number, f"fact {number}"), LIMIT)
     opened("one").count_facts()
-    later(standin)
-    comment = comments(standin)[1]
-    body = dict(standin.comments(REPO, facts_issue(standin)))[comment]
-    standin.edit_comment(REPO, comment, body.replace("fact 1", "fact 9"))
+    later(gitea)
+    comment = comments(gitea)[1]
+    body = dict(gitea.comments(REPO, facts_issue(gitea)))[comment]
+    gitea.edit_comment(REPO, comment, body.replace("fact 1", "fact 9"))
     with pytest.raises(Corrupt, match="edited manually"):
         opened("one").count_facts()
 
 
 @pytest.mark.usefixtures("eager")
-def test_doctor__an_edit_that_the_server_dated_back__is_found(standin: StandIn, opened: Opened) -> None:
+def test_doctor__an_edit_that_the_server_dated_back__is_found(gitea: FakeServer, opened: Opened) -> None:
     store = opened("one")
     for number in range(6):
         store.add_fact(make_fact(number, f"fact {number}"), LIMIT)
-    later(standin)
+    later(gitea)
     opened("one").count_facts()
-    issue = standin.world.repo(REPO).issues[facts_issue(standin)]
+    issue = gitea.world.repo(REPO).issues[facts_issue(gitea)]
     issue.comments()[1].body = issue.comments()[1].body.replace("fact 1", "fact 9")
-    later(standin)
+    later(gitea)
     assert opened("one").count_facts() == 6
     assert any("edited manually" in check.message for check in inspect(opened("one").log))
 
@@ -204,7 +204,7 @@ def test_kept_facts__the_file_is_damaged__is_read_anew(opened: Opened, tmp_path:
 
 @pytest.mark.usefixtures("eager")
 def test_kept_facts__another_machine_compacts__the_file_is_of_the_new_issue(
-    standin: StandIn, opened: Opened, tmp_path: Path
+    gitea: FakeServer, opened: Opened, tmp_path: Path
 ) -> None:
     store = opened("one")
     for number in range(4):
@@ -213,7 +213,7 @@ def test_kept_facts__another_machine_compacts__the_file_is_of_the_new_issue(
     assert b"fact 1" in file_of(tmp_path, "one").read_bytes()
     other = opened("two")
     other.delete_fact(make_fact(1).id)
-    standin.world.user("agent").admin = True
+    gitea.world.user("agent").admin = True
     other.compact()
     assert not file_of(tmp_path, "two").exists()
     assert opened("one").count_facts() == 3
@@ -223,7 +223,7 @@ def test_kept_facts__another_machine_compacts__the_file_is_of_the_new_issue(
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("seed", range(3))
 def test_kept_facts__any_order_of_changes_by_three_machines__read_as_without_the_file(
-    standin: StandIn, opened: Opened, monkeypatch: pytest.MonkeyPatch, seed: int
+    gitea: FakeServer, opened: Opened, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 5)
     monkeypatch.setattr("holdfast_gitea.wire.kept._NEW", seed * 1000)
@@ -240,9 +240,9 @@ def test_kept_facts__any_order_of_changes_by_three_machines__read_as_without_the
             elif change == "update":
                 store.update_fact(make_fact(number).id, content=f"changed {step}")
             elif change == "speak":
-                standin.make_comment(REPO, facts_issue(standin), "A remark.")
+                gitea.make_comment(REPO, facts_issue(gitea), "A remark.")
             elif change == "wait":
-                later(standin)
+                later(gitea)
             else:
                 store.compact()
         except (HoldfastError, ValueError):
@@ -251,11 +251,11 @@ def test_kept_facts__any_order_of_changes_by_three_machines__read_as_without_the
         assert read == contents(opened(f"new{step}")), f"after step {step}: {change}"
 
 
-def test_index__of_a_machine_that_only_reads__is_kept(standin: StandIn, opened: Opened, tmp_path: Path) -> None:
+def test_index__of_a_machine_that_only_reads__is_kept(gitea: FakeServer, opened: Opened, tmp_path: Path) -> None:
     many(opened("writer"), range(10))
     opened("reader").count_facts()
     assert (tmp_path / "reader" / ".holdfast" / "state" / "gitea-index.json").exists()
-    later(standin)
-    standin.requests.clear()
+    later(gitea)
+    gitea.requests.clear()
     opened("reader").count_facts()
-    assert "since=" in standin.requests[0].query
+    assert "since=" in gitea.requests[0].query
