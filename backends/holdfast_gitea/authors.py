@@ -18,8 +18,8 @@ from attrs import evolve
 
 from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast_gitea import marker
-from holdfast_gitea.folding import is_accept
 from holdfast_gitea.members import Member
+from holdfast_gitea.replay import is_accept
 from holdfast_gitea.wire.client import Repo
 from holdfast_gitea.wire.faults import Absent, Closed
 from holdfast_gitea.wire.models import Comment, Issue

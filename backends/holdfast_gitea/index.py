@@ -22,8 +22,8 @@ from holdfast.fs import durable, safeopen
 from holdfast.text import untrusted
 from holdfast_gitea import marker
 from holdfast_gitea.authors import Authors, too_long
-from holdfast_gitea.folding import new_id, number
 from holdfast_gitea.members import Member, member_of, row_of
+from holdfast_gitea.replay import new_id, number
 from holdfast_gitea.wire.client import MARGIN, Repo
 from holdfast_gitea.wire.faults import Closed
 from holdfast_gitea.wire.models import Issue

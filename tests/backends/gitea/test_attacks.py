@@ -14,7 +14,7 @@ from holdfast.errors import Conflict, Corrupt
 from holdfast.plugin.checks import Outcome
 from holdfast.storage import ABSENT, sha256
 from holdfast.testing.base import make_block, make_fact
-from holdfast_gitea import folding, marker
+from holdfast_gitea import marker, replay
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
 from holdfast_gitea.wire.faults import Closed
@@ -36,7 +36,7 @@ def text_of(store: GiteaBackend, name: str = "MEMORY.md") -> str | None:
 
 
 def record(kind: str, text: str, **fields: str) -> str:
-    return marker.frame("Hello.", text, id=fields.pop("id", folding.new_id()), kind=kind, **fields)
+    return marker.frame("Hello.", text, id=fields.pop("id", replay.new_id()), kind=kind, **fields)
 
 
 @pytest.fixture
@@ -121,12 +121,12 @@ def test_comment__with_the_id_of_a_write_that_is_to_be_repeated__the_write_is_no
 ) -> None:
     """A writer looks for its own id before it repeats a request. Others can write any id."""
     number = issue_of(gitea, f"doc:{DAY}")
-    record_id = folding.new_id()
+    record_id = replay.new_id()
     mallory("POST", f"/issues/{number}/comments", {"body": record("blk", "evil\n", id=record_id, block="ZXZpbA")})
-    chain = filled.log.load(f"holdfast:doc:{DAY}")
+    view = filled.log.load(f"holdfast:doc:{DAY}")
     with filled.log.writing():
-        chain, _ = filled.log.post(chain, "blk", make_block("one"), "x", record_id=record_id, block="b25l")
-    assert chain.accepts(record_id)
+        view, _ = filled.log.post(view, "blk", make_block("one"), "x", record_id=record_id, block="b25l")
+    assert view.accepts(record_id)
 
 
 @pytest.mark.parametrize("base", ["f" * 32, "0" * 32, ""])
@@ -237,7 +237,7 @@ def test_writer__edits_a_comment_of_the_owner_into_an_acceptance__is_not_accepte
     note = gitea.make_comment(REPO, number, "What a day.")
     gitea.edit_comment(REPO, comment, body.replace("- step", "- evil step"))
     gitea.skew(60)
-    gitea.edit_comment(REPO, note, folding.ACCEPT)
+    gitea.edit_comment(REPO, note, replay.ACCEPT)
     for view in (store, machine()):
         with pytest.raises(Corrupt, match="edited"):
             view.read(DAY)

@@ -11,7 +11,7 @@ from tests.support.gitea.fake_server import FakeServer
 from holdfast.errors import ConfigError
 from holdfast.plugin.checks import Outcome
 from holdfast.testing.base import make_block, make_fact
-from holdfast_gitea import folding, marker
+from holdfast_gitea import marker, replay
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
 
@@ -32,7 +32,7 @@ def text_of(store: GiteaBackend, name: str) -> str | None:
 
 
 def record(kind: str, text: str, **fields: str) -> str:
-    return marker.frame("Hello.", text, id=fields.pop("id", folding.new_id()), kind=kind, **fields)
+    return marker.frame("Hello.", text, id=fields.pop("id", replay.new_id()), kind=kind, **fields)
 
 
 def head_of(gitea: FakeServer, number: int, repo: str = REPO) -> str:
@@ -41,7 +41,7 @@ def head_of(gitea: FakeServer, number: int, repo: str = REPO) -> str:
     return fields["id"]
 
 
-def test_version__from_a_reader_of_the_repository__is_not_folded_and_doctor_shows_it(
+def test_version__from_a_reader_of_the_repository__is_not_replayed_and_doctor_shows_it(
     gitea: FakeServer, machine: Machine
 ) -> None:
     store = machine()
@@ -91,7 +91,7 @@ def test_accept__by_a_reader__an_edit_stays_corrupt_and_doctor_shows_it(gitea: F
     number = issue_of(gitea, f"doc:{DAY}")
     comment, body = gitea.comments(REPO, number)[0]
     gitea.edit_comment(REPO, comment, body.replace("- step", "- evil step"))
-    gitea.make_comment(REPO, number, folding.ACCEPT, poster="mallory")
+    gitea.make_comment(REPO, number, replay.ACCEPT, poster="mallory")
     checks = list(inspect(store.log))
     assert any(check.message.endswith("edited manually.") for check in checks)
     assert any("mallory" in check.message and "accept" in check.message for check in checks)
@@ -222,7 +222,7 @@ def test_authors__a_counted_record_that_was_built_on_one_of_a_reader__stays(
     store = machine()
     store.write("MEMORY.md", "one\n")
     number = issue_of(gitea, "doc:MEMORY.md")
-    theirs = folding.new_id()
+    theirs = replay.new_id()
     first = head_of(gitea, number)
     gitea.make_comment(REPO, number, record("ver", "two\n", base=first, id=theirs), poster="ana")
     gitea.make_comment(REPO, number, record("ver", "three\n", base=theirs))

@@ -200,7 +200,7 @@ def test_activity__window_of_many_pages__each_comment_once(gitea: FakeServer, re
 
 @pytest.mark.req("R142")
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
-def test_publish__any_fault__there_once_when_folded(
+def test_publish__any_fault__there_once_when_replayed(
     gitea: FakeServer, proxy: FaultProxy, behind: Repo, fault: Fault
 ) -> None:
     """0 lost, 0 duplicates: of comments with one id the first counts, and that is the one that was returned."""

@@ -15,7 +15,7 @@ from holdfast.errors import Corrupt, Refused, Unsupported
 from holdfast.plugin.checks import Outcome
 from holdfast.storage import ABSENT
 from holdfast.testing.base import make_block, make_fact
-from holdfast_gitea import folding, marker
+from holdfast_gitea import marker, replay
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import checks
 
@@ -64,7 +64,7 @@ def test_block__edited__corrupt_until_accepted_then_read_as_it_is(
             with pytest.raises(Corrupt, match="edited manually") as caught:
                 touch()
             assert f"issuecomment-{comment}" in caught.value.message
-            assert folding.ACCEPT in caught.value.next_step
+            assert replay.ACCEPT in caught.value.next_step
     assert gitea.bodies(REPO, number) == before
     gitea.make_comment(REPO, number, "Holdfast: accept\n")
     store.append(DAY, make_block("four"), HEADER, "four")
@@ -77,7 +77,7 @@ def test_block__edited__corrupt_until_accepted_then_read_as_it_is(
 def test_block__edited_after_the_state_was_accepted__corrupt_again(gitea: FakeServer, store: GiteaBackend) -> None:
     three_blocks(store)
     number = issue_of(gitea, f"doc:{DAY}")
-    gitea.make_comment(REPO, number, folding.ACCEPT)
+    gitea.make_comment(REPO, number, replay.ACCEPT)
     store.append(DAY, make_block("four", "- step four"), HEADER, "four")
     comment, body = gitea.comments(REPO, number)[-1]
     gitea.edit_comment(REPO, comment, body.replace("- step", "- the step"))
@@ -90,7 +90,7 @@ def test_block__edited_again_after_it_was_accepted__corrupt_again(gitea: FakeSer
     number = issue_of(gitea, f"doc:{DAY}")
     comment, body = gitea.comments(REPO, number)[0]
     gitea.edit_comment(REPO, comment, body.replace("- step", "- the step"))
-    gitea.make_comment(REPO, number, folding.ACCEPT)
+    gitea.make_comment(REPO, number, replay.ACCEPT)
     assert "- the step" in text_of(store, DAY)
     gitea.skew(5)
     gitea.edit_comment(REPO, comment, body.replace("- step", "- no step"))
@@ -115,7 +115,7 @@ def test_block__gone_from_the_middle__corrupt_for_every_machine_until_accepted(
             view.read(DAY)
         assert "accept" not in caught.value.next_step  # a server that lags may show it later
         assert "Try again" in caught.value.next_step
-    gitea.make_comment(REPO, number, folding.ACCEPT)
+    gitea.make_comment(REPO, number, replay.ACCEPT)
     assert text_of(machine(), DAY).count("- step") == 2
 
 
@@ -126,7 +126,7 @@ def test_block__last_one_deleted__missed_by_the_machine_that_saw_it(gitea: FakeS
     for touch in (lambda: store.read(DAY), lambda: store.append(DAY, make_block("four"), HEADER, "four")):
         with pytest.raises(Corrupt, match="newest entry"):
             touch()
-    gitea.make_comment(REPO, number, folding.ACCEPT)
+    gitea.make_comment(REPO, number, replay.ACCEPT)
     store.append(DAY, make_block("four", "- step four"), HEADER, "four")
     assert text_of(store, DAY).count("- step") == 3
 
@@ -148,7 +148,7 @@ def test_version__newest_one_deleted__never_an_older_one_in_its_place(
         ):
             with pytest.raises(Corrupt):
                 touch()
-    gitea.make_comment(REPO, number, folding.ACCEPT)
+    gitea.make_comment(REPO, number, replay.ACCEPT)
     assert text_of(machine(), "MEMORY.md") == "one\n"
 
 
@@ -176,7 +176,7 @@ def test_version__fence_removed__corrupt_even_when_accepted(gitea: FakeServer, s
     number = issue_of(gitea, "doc:MEMORY.md")
     comment, body = gitea.comments(REPO, number)[0]
     gitea.edit_comment(REPO, comment, body.replace("```", ""))
-    gitea.make_comment(REPO, number, folding.ACCEPT)
+    gitea.make_comment(REPO, number, replay.ACCEPT)
     with pytest.raises(Corrupt):
         store.read("MEMORY.md")
 
@@ -200,7 +200,7 @@ def test_fact__edited_or_deleted__corrupt_until_accepted(
     gitea.edit_comment(REPO, comment, body.replace("step 1", "stage 1"))
     with pytest.raises(Corrupt, match="edited"):
         store.count_facts()
-    gitea.make_comment(REPO, number, folding.ACCEPT)
+    gitea.make_comment(REPO, number, replay.ACCEPT)
     assert [fact.content[-7:] for fact in machine().facts()] == [" step 0", "stage 1", " step 2"]
     store.add_fact(make_fact(3), 10)
     gitea.delete_comment(REPO, gitea.comments(REPO, number)[-1][0])
@@ -215,7 +215,7 @@ def test_fact__accepted_and_still_no_operation__corrupt(gitea: FakeServer, store
     comment, body = gitea.comments(REPO, number)[0]
     head, _, rest = body.partition("```json\n")
     gitea.edit_comment(REPO, comment, f"{head}```json\n{line}\n```\n{rest.rsplit(chr(10), 1)[1]}")
-    gitea.make_comment(REPO, number, folding.ACCEPT)
+    gitea.make_comment(REPO, number, replay.ACCEPT)
     with pytest.raises(Corrupt, match="cannot be read"):
         list(store.facts())
 
@@ -236,7 +236,7 @@ def test_issue__deleted__is_a_document_deleted(
 def test_issue__newer_part_deleted__corrupt_and_not_the_older_part(
     gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 2)
+    monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 2)
     three_blocks(store)
     gitea.delete_issue(REPO, max(gitea.titles(REPO)))
     for view in (store, machine()):

@@ -17,7 +17,7 @@ from holdfast.plugin.checks import Outcome
 from holdfast.storage import sha256
 from holdfast.testing.base import make_block, make_fact
 from holdfast_cli import main
-from holdfast_gitea import folding, invitations, marker
+from holdfast_gitea import invitations, marker, replay
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import access, inspect
 from holdfast_gitea.wire.faults import Closed
@@ -85,7 +85,7 @@ def test_invite__a_record_from_before__does_not_count_on_any_machine_either_way(
     owner.write("MEMORY.md", "one\n")
     number = issue_of(gitea, "holdfast:doc:MEMORY.md")
     base = (marker.fields(gitea.bodies(REPO, number)[-1]) or {})["id"]
-    early = marker.frame("x", "early\n", id=folding.new_id(), kind="ver", base=base)
+    early = marker.frame("x", "early\n", id=replay.new_id(), kind="ver", base=base)
     gitea.make_comment(REPO, number, early, poster="ana")
     owner.write("MEMORY.md", "two\n")
     invitations.invite(owner.log, "ana")
@@ -160,7 +160,7 @@ def test_revoke__records_from_before__still_count_and_later_ones_do_not(gitea: F
     assert base is not None
     for number, title in gitea.titles(REPO).items():
         if title.startswith("holdfast:doc"):
-            body = marker.frame("x", "evil\n", id=folding.new_id(), kind="ver", base=base["id"])
+            body = marker.frame("x", "evil\n", id=replay.new_id(), kind="ver", base=base["id"])
             gitea.make_comment(REPO, number, body, poster="ana")
     for view in (owner, of("agent"), of("cleo")):
         assert text_of(view) == "of ana\n"
@@ -229,7 +229,7 @@ def test_revoke__interrupted_and_a_record_is_edited_then__corrupt_until_it_is_ru
         with pytest.raises(Corrupt, match="edited"):
             view.read(DAY)
     gitea.edit_comment(REPO, comment, body)
-    gitea.make_comment(REPO, number, folding.ACCEPT)
+    gitea.make_comment(REPO, number, replay.ACCEPT)
     owner.revoke("ana")
     assert "step" in (text_of(of("agent"), DAY) or "")
 
@@ -247,11 +247,11 @@ def test_invitation__written_by_a_reader_or_an_invited_user__has_no_effect(
     row = {"id": gitea.world.user("mallory").id, "login": "mallory", "by": "agent", "state": "joined"}
     text = json.dumps({**row, "spans": [[0, "2020-01-01T00:00:00+00:00", 0, ""]]})
     base = (marker.fields(gitea.bodies(REPO, number)[-1]) or {})["id"]
-    body = marker.frame("x", text, language="json", id=folding.new_id(), kind="ver", base=base)
+    body = marker.frame("x", text, language="json", id=replay.new_id(), kind="ver", base=base)
     gitea.make_comment(REPO, number, body, poster=poster)
     own = gitea.make_issue(REPO, "holdfast:authors", poster=poster)
     gitea.make_comment(REPO, own, body.replace(f" base={base}", ""), poster=poster)
-    gitea.make_comment(REPO, number, folding.ACCEPT, poster=poster)
+    gitea.make_comment(REPO, number, replay.ACCEPT, poster=poster)
     with pytest.raises(Refused):
         of("mallory").write("MEMORY.md", "evil\n")
     for view in (owner, of("agent"), of("cleo")):
@@ -283,11 +283,11 @@ def test_invitation__edited_by_a_user_with_write_access__corrupt_although_the_ch
     # A comment of the owner, edited into an acceptance, does not accept it.
     other = gitea.make_comment(REPO, number, "Hello.")
     gitea.skew(20)
-    gitea.edit_comment(REPO, other, folding.ACCEPT)
+    gitea.edit_comment(REPO, other, replay.ACCEPT)
     with pytest.raises(Corrupt, match="edited"):
         of("agent").read("MEMORY.md")
     gitea.edit_comment(REPO, comment, body)
-    gitea.make_comment(REPO, number, folding.ACCEPT)
+    gitea.make_comment(REPO, number, replay.ACCEPT)
     assert text_of(of("agent")) == "one\n"
     assert [one.login for one in invitations.listed(of("agent").log)] == ["ana"]
 
@@ -344,7 +344,7 @@ def test_authors__a_named_user_gives_up_their_login__the_next_with_it_does_not_c
     gitea.rename_user("ana", "anna")
     number = issue_of(gitea, "holdfast:doc:MEMORY.md")
     base = (marker.fields(gitea.bodies(REPO, number)[-1]) or {})["id"]
-    body = marker.frame("x", "evil\n", id=folding.new_id(), kind="ver", base=base)
+    body = marker.frame("x", "evil\n", id=replay.new_id(), kind="ver", base=base)
     gitea.make_comment(REPO, number, body, poster="ana")
     for view in (owner, of("agent", "owner", authors=("ana",))):
         assert text_of(view) == "two\n"
@@ -414,7 +414,7 @@ def test_invite__revoked_and_invited_again__records_in_between_do_not_count(gite
     owner.revoke("ana")
     number = max(n for n, title in gitea.titles(REPO).items() if title == "holdfast:doc:MEMORY.md")
     base = (marker.fields(gitea.bodies(REPO, number)[-1]) or {})["id"]
-    body = marker.frame("x", "between\n", id=folding.new_id(), kind="ver", base=base)
+    body = marker.frame("x", "between\n", id=replay.new_id(), kind="ver", base=base)
     gitea.make_comment(REPO, number, body, poster="ana")
     invitations.invite(owner.log, "ana")
     for view in (owner, ana, of("agent"), of("ana")):

@@ -225,7 +225,7 @@ def test_kept_facts__another_machine_compacts__the_file_is_of_the_new_issue(
 def test_kept_facts__any_order_of_changes_by_three_machines__read_as_without_the_file(
     gitea: FakeServer, opened: Opened, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 5)
+    monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 5)
     monkeypatch.setattr("holdfast_gitea.wire.kept._NEW", seed * 1000)
     draw = random.Random(seed)
     for step in range(25):

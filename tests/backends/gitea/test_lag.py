@@ -11,7 +11,7 @@ from tests.support.gitea.fake_server.state import Issue
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.testing.base import make_fact
-from holdfast_gitea import folding
+from holdfast_gitea import replay
 from holdfast_gitea.backend import GiteaBackend
 
 REPO = "agent/memory"
@@ -82,7 +82,7 @@ def test_read__a_deleted_issue_still_shows_after_a_while__nothing_suggests_to_ac
 def test_read__the_next_issue_of_a_log_does_not_show_yet__is_not_called_gone(
     gitea: FakeServer, machine: Machine, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 3)
+    monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 3)
     store = machine()
     for number in range(4):
         store.append("memory/2026-03-01.md", block(number), "# Day\n\n", f"b{number}")
@@ -127,4 +127,4 @@ def test_facts__the_list_of_issues_lacks_theirs__nothing_suggests_to_accept(
         after(reader, "comments", 1, show)
         with pytest.raises(Unavailable, match="lacks") as caught:
             reader.count_facts()
-        assert folding.ACCEPT not in caught.value.next_step
+        assert replay.ACCEPT not in caught.value.next_step

@@ -173,7 +173,7 @@ def test_write__comes_through_after_somebody_elses__is_not_the_document(
 def test_append__after_another_machine_went_on_in_a_new_issue__follows(
     gitea: FakeServer, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 3)
+    monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 3)
     one, two = machine(), machine()
     for n in range(4):
         one.append(DAY, make_block(f"a{n}"), HEADER, f"a{n}")
@@ -188,7 +188,7 @@ def test_append__after_another_machine_went_on_in_a_new_issue__follows(
 def test_step__two_machines_at_once__both_go_on_in_the_same_issue(
     gitea: FakeServer, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 2)
+    monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 2)
     stores = [machine() for _ in range(3)]
     answers = at_once(*(lambda s=s: count_up(s, 4) for s in stores))
     assert all(isinstance(one, int) for one in answers), answers
@@ -201,7 +201,7 @@ def test_append__step_to_a_new_issue_not_yet_visible__the_block_is_taken_along(
 ) -> None:
     """As on a database where a lower id can become visible later: the other machine's block got a yes, and comes after
     the step in the order of ids."""
-    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 3)
+    monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 3)
     one, two = machine(), machine()
     for block_id in ("a", "b", "c"):
         one.append(DAY, make_block(block_id), HEADER, block_id)
@@ -226,8 +226,8 @@ def test_append__step_to_a_new_issue_not_yet_visible__the_block_is_taken_along(
         hidden = gitea.world.row(gitea.world.repo(REPO), made.id)
         assert hidden is not None
         hidden.issue.rows.remove(hidden)
-        chain, record_id = other(gitea.titles(REPO)[number])
-        assert chain.accepts(record_id)
+        view, record_id = other(gitea.titles(REPO)[number])
+        assert view.accepts(record_id)
         hidden.issue.rows.append(hidden)
         return made
 

@@ -235,7 +235,7 @@ def test_store__server_without_content_version__works_the_same(version: str, tmp
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 4)
+    monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 4)
 
 
 def test_day__a_new_one_begins__those_before_are_closed_and_read_as_ever(gitea: FakeServer, machine: Machine) -> None:
@@ -263,10 +263,10 @@ def test_delete__killed_on_the_way_and_written_again__names_say_what_there_is(
     """The body is marked first, then the deletion is written."""
     store = machine()
     store.append(DAY, make_block("one"), HEADER, "one")
-    chain = store.log.load(f"holdfast:doc:{DAY}")
-    store.log.mark_deleted(chain)
+    view = store.log.load(f"holdfast:doc:{DAY}")
+    store.log.mark_deleted(view)
     if done == 2:
-        store.log.post(chain, "del", "", "It was deleted.")
+        store.log.post(view, "del", "", "It was deleted.")
     for view in (store, machine()):
         assert view.names() == ([DAY] if done == 1 else [])
         assert (view.read(DAY) is not None) == (done == 1)
@@ -361,11 +361,11 @@ def test_step__another_writer_changed_the_body__the_log_that_was_read_again_has_
     store.write("MEMORY.md", "one\n")
     log = store.log
     # As after a conflict with another writer's body: the log is read from the server, with the new issue.
-    monkeypatch.setattr(log, "show", lambda chain, *_: log._read(chain.title))
+    monkeypatch.setattr(log, "show", lambda view, *_: log._read(view.title))
     with log.writing():
-        chain = log.step(log.load("holdfast:doc:MEMORY.md"))
-    assert [segment.number for segment in chain.segments] == sorted({segment.number for segment in chain.segments})
-    assert len(chain.segments) == 2
+        view = log.step(log.load("holdfast:doc:MEMORY.md"))
+    assert [segment.number for segment in view.segments] == sorted({segment.number for segment in view.segments})
+    assert len(view.segments) == 2
 
 
 @pytest.mark.usefixtures("small")

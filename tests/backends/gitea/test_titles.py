@@ -11,7 +11,7 @@ from tests.support.gitea.fake_server import FakeServer
 from holdfast.errors import Corrupt
 from holdfast.plugin.checks import Outcome
 from holdfast.testing.base import make_block, make_fact
-from holdfast_gitea import folding, marker
+from holdfast_gitea import marker, replay
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
 
@@ -81,7 +81,7 @@ def _two_issues(gitea: FakeServer, store: GiteaBackend) -> tuple[int, int]:
     store.write("MEMORY.md", "one\n")
     first = issue_of(gitea, "doc:MEMORY.md")
     second = gitea.make_issue(REPO, "holdfast:doc:MEMORY.md")
-    ids = [folding.new_id() for _ in range(2)]
+    ids = [replay.new_id() for _ in range(2)]
     for (base, record_id), text in zip(itertools.pairwise(["", *ids]), ("two\n", "three\n"), strict=True):
         gitea.make_comment(REPO, second, marker.frame("x", text, id=record_id, kind="ver", base=base))
     return first, second
@@ -98,7 +98,7 @@ def test_document__in_two_issues_that_do_not_know_of_each_other__corrupt_until_a
                 touch()
             assert f"#{first}" in caught.value.message
             assert f"#{second}" in caught.value.message
-    gitea.make_comment(REPO, second, folding.ACCEPT)
+    gitea.make_comment(REPO, second, replay.ACCEPT)
     assert text_of(machine(), "MEMORY.md") == "one\n"
 
 
@@ -114,7 +114,7 @@ def test_day__in_two_issues__all_blocks_count(gitea: FakeServer, machine: Machin
     store = machine()
     store.append(DAY, make_block("one"), HEADER, "one")
     second = gitea.make_issue(REPO, f"holdfast:doc:{DAY}")
-    body = marker.frame("x", make_block("two"), id=folding.new_id(), kind="blk", block="dHdv")
+    body = marker.frame("x", make_block("two"), id=replay.new_id(), kind="blk", block="dHdv")
     gitea.make_comment(REPO, second, body)
     assert (text_of(machine(), DAY) or "").count("holdfast:block") == 2
 
@@ -143,7 +143,7 @@ def test_facts__their_issue_deleted_and_that_accepted__they_begin_anew_and_the_n
     store = machine(patience_s=1.0)
     store.add_fact(make_fact(1), 100)
     gitea.delete_issue(REPO, issue_of(gitea, "facts"))
-    gitea.make_comment(REPO, issue_of(gitea, "store"), folding.ACCEPT)
+    gitea.make_comment(REPO, issue_of(gitea, "store"), replay.ACCEPT)
     for view in (store, machine()):
         assert view.count_facts() == 0
     store.add_fact(make_fact(2), 100)

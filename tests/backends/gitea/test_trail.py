@@ -30,7 +30,7 @@ from holdfast.plugin import discovery
 from holdfast_app.outbox.forge import Forge
 from holdfast_cli import main
 from holdfast_gitea import marker, trail
-from holdfast_gitea.references import quiet, target_of
+from holdfast_gitea.trail.references import quiet, target_of
 
 REPO = "acme/shop"
 WORK, WORK2 = f"{REPO}#1", f"{REPO}#2"
