@@ -74,7 +74,6 @@ def _own(log: Log) -> Iterator[Check]:
 
 def inspect(log: Log) -> Iterator[Check]:
     """Read the whole store and report edited, deleted and late records. Changes nothing."""
-    log.fresh = True
     log.index.refresh(whole=True)
     try:
         log.index.check_members()

@@ -39,7 +39,6 @@ def compact(log: Log, facts: Facts) -> None:
             _document(log, title)
         elif title == FACTS:
             _facts(log, facts)
-    log.kept.forget()
     log.index.refresh()
     stay = [entry for entry in log.index.titles().get(TO_REMOVE, ()) if not _removed(log, entry.number)]
     if stay:

@@ -58,13 +58,8 @@ class Documents:
         title = _title(name)
         check_text(text, name, MOST_OF_DOCUMENT)
         with self._log.writing():
-            recent = self._log.recent(title)
-            if recent is not None:
-                state = state_of(recent)
-                if expected not in (None, state.revision) or state.text == text:
-                    recent = None  # nothing would be written, which takes a look at the log as it is now
             for _ in range(TRIES):
-                view, recent = recent or self._log.load(title), None
+                view = self._log.load(title)
                 state = state_of(view)
                 if expected not in (None, state.revision):
                     raise Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
@@ -82,11 +77,8 @@ class Documents:
             raise ValueError(f"the block does not hold its marker line {block_marker(block_id)!r}")
         record_id = ""
         with self._log.writing():
-            recent = self._log.recent(title)
-            if recent is not None and block_id in state_of(recent).blocks:
-                recent = None  # it may have been deleted since
             for _ in range(TRIES):
-                view, recent = recent or self._log.load(title), None
+                view = self._log.load(title)
                 state = state_of(view)
                 if block_id in state.blocks:
                     return state.revision

@@ -23,7 +23,6 @@ from holdfast_gitea.place import Place
 from holdfast_gitea.replay import BLOCK, NEXT, OPERATIONS, VERSION, Replay, Segment
 from holdfast_gitea.wire.client import Repo
 from holdfast_gitea.wire.faults import Closed, level
-from holdfast_gitea.wire.kept import Kept
 from holdfast_gitea.wire.models import Comments
 
 logger = logging.getLogger(__name__)
@@ -32,8 +31,6 @@ logger = logging.getLogger(__name__)
 TRIES: Final = 20
 #: Seconds before a log is read again in which a record seems to be missing.
 _LAG_S: Final = 0.3
-#: How long a log that was read is new enough to write to it.
-RECENT_S: Final = 2.0
 #: Overruled records that a version names. More than a few at once would take as many machines.
 _MOST_OVERRULED: Final = 20
 
@@ -45,16 +42,12 @@ class Log:
         self.repo = repo
         self.authors = authors
         self.index = index
-        self.kept = Kept(place.state, repo)
-        #: Whether everything is read from the server, without what this machine keeps.
-        self.fresh = False
         self._place = place
         self._told: set[str] = set()  # late records already reported
         self._settled = 0  # the comment by which a user accepted that earlier facts are gone
         self._noted = False
         self._missed: set[str | int] = set()  # records or issues already searched for twice
         self._shared: dict[str, LogView] = {}  # logs read inside :meth:`sharing`
-        self._recent: tuple[str, float, LogView] | None = None  # the log that was read last, and when (monotonic)
 
     def reading(self) -> AbstractContextManager[object]:
         """Keeps the other threads of this process out."""
@@ -72,19 +65,15 @@ class Log:
         finally:
             self.index.held = False
             self._shared.clear()
-            self.keep()
-
-    def keep(self) -> None:
-        """Save the index, unless another process is writing, because that process saves its own."""
-        with suppress(Unavailable), self._place.writing(timeout_s=0):
-            self.index.save()
+            with suppress(Unavailable), self._place.writing(timeout_s=0):  # another process saves its own
+                self.index.save()
 
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Keeps other threads and the other processes of this machine out; machines settle it by the replay."""
         with self._place.writing() as outermost:
+            self._shared.clear()
             try:
-                self._shared.clear()
                 yield
             finally:
                 if outermost:
@@ -98,42 +87,27 @@ class Log:
 
         Raises: Unsupported for records of a newer holdfast.
         """
-        if title not in self._shared:
-            view = self._read(title)
-            if not self.index.held:
-                self._recent = (title, time.monotonic(), view)
-                if self.index.is_new:  # on a machine that only reads, nothing else would keep it
-                    self.keep()
-                return view
-            self._shared[title] = view
-        return self._shared[title]
-
-    def recent(self, title: str) -> LogView | None:
-        """The log as the last call read it moments ago, None if that was another log. A caller that writes may start
-        with it, because :meth:`post` shows later arrivals. Any other caller must :meth:`load` the log. Not
-        for a full log: another machine may have gone on in a new issue, and this one would make one more."""
-        last, self._recent = self._recent, None
-        if last is None or last[0] != title or time.monotonic() - last[1] > RECENT_S or last[2].is_full:
-            return None
-        return last[2]
-
-    def _read(self, title: str) -> LogView:
+        if title in self._shared:
+            return self._shared[title]
         for whole in (False, True):
             if whole:
                 self.index.refresh(whole=True)
             try:
-                entries = self.index.segments(title)
-                if title != AUTHORS:
-                    self.index.check_members()
-                view = self.load_from(title, entries)
-                if self.kept.used and view.seems_damaged:
-                    view = self.load_from(title, self.index.segments(title), fresh=True)
-                if not self._lags(view):
-                    return view
-                return self.load_from(title, self.index.segments(title), fresh=True)
+                view = self._load(title)
+                if self._lags(view):
+                    view = self._load(title)
             except NotFound:
                 continue  # an issue was deleted: ask which there are
+            if self.index.held:
+                self._shared[title] = view
+            return view
         raise Unavailable(f"The issues of {shown(title)} change faster than they can be read.", next_step="Try again.")
+
+    def _load(self, title: str) -> LogView:
+        entries = self.index.segments(title)
+        if title != AUTHORS:
+            self.index.check_members()
+        return self.load_from(title, entries)
 
     def _lags(self, view: LogView) -> bool:
         """Whether a record that seems to be gone may only be late to show, so that the log must be read again. Raises:
@@ -164,15 +138,14 @@ class Log:
             time.sleep(_LAG_S)
         return bool(new)
 
-    def load_from(self, title: str, entries: Sequence[Entry], *, fresh: bool = False) -> LogView:
-        """The log in these issues, and in those that continue it; ``fresh`` reads all of it from the server."""
+    def load_from(self, title: str, entries: Sequence[Entry]) -> LogView:
+        """The log in these issues, and in those that continue it."""
         if title == FACTS and not entries:
             entries = self._check_facts()
         segments: list[Segment] = []
         waiting = numbers(entries)
         while waiting:
-            kept = title == FACTS and not segments  # the newest issue of the facts
-            segment = self._segment(waiting.pop(), title, kept=kept, fresh=fresh or self.fresh)
+            segment = self._segment(waiting.pop(), title)
             segments.insert(0, segment)
             if replay.starts_whole(segment):
                 break
@@ -183,7 +156,7 @@ class Log:
             self.index.refresh()
             newer = self.index.segments(title)
             if numbers(newer) != numbers(entries):
-                return self.load_from(title, newer, fresh=fresh)
+                return self.load_from(title, newer)
         return view
 
     def _check_facts(self) -> Sequence[Entry]:
@@ -238,10 +211,10 @@ class Log:
         except (StorageError, Refused) as error:
             logger.log(level(error), "issue #%d was not changed: %s", store.number, error)
 
-    def _segment(self, number: int, title: str, *, kept: bool, fresh: bool) -> Segment:
-        """The issue as it is now; ``kept`` for one whose comments this machine keeps."""
+    def _segment(self, number: int, title: str) -> Segment:
+        """The issue as it is now."""
         try:
-            listed = self.kept.comments(number, fresh=fresh) if kept else self.repo.comments(number)
+            listed = self.repo.comments(number)
         except NotFound:
             self.index.gone(number)
             raise
@@ -299,7 +272,6 @@ class Log:
         Costs a POST and a list of new comments. A log without an issue gets one first.
         """
         self._shared.pop(view.title, None)
-        self._recent = None
         self.check_own()
         base = view.replay.head  # the caller's last seen record, even if another issue is found now
         if view.active is None:
@@ -392,8 +364,8 @@ class Log:
                     seen = {r.id for r in view.replay.accepted if r.comment < record.comment}
                     if entry is None or entry.deleted or (entry.head and entry.head not in seen):
                         # Another writer was here: based on this record, or without seeing it.
-                        return self._read(view.title)
-            return self._read(view.title)
+                        return self.load(view.title)
+            return self.load(view.title)
         except (StorageError, Refused) as error:
             logger.log(level(error), "the copy in issue #%d was not made: %s", record.segment, error)
         return view

@@ -69,11 +69,6 @@ class LogView:
         """Issues in which the log continues and that the server does not show."""
         return frozenset(self.replay.sealed.values()) - {segment.number for segment in self.segments}
 
-    @property
-    def seems_damaged(self) -> bool:
-        """Whether records or issues seem to be missing, or one to be too many."""
-        return bool(self.lost or self.absent or self.replay.gaps or self.replay.forks)
-
     def check(self) -> None:
         """Raises: Corrupt when comments were deleted, or their markers."""
         if self.lost:

@@ -304,10 +304,10 @@ def test_flush__in_a_store_that_is_known__costs_what_the_documentation_says(
         return len(gitea.requests)
 
     cost()
-    assert cost() == 7
+    assert cost() == 8
     cost(work_open=True, handoff=HANDOFF)
-    assert cost(work_open=True, handoff={**HANDOFF, "next_action": "test it again"}) == 11
-    assert cost() == 12
+    assert cost(work_open=True, handoff={**HANDOFF, "next_action": "test it again"}) == 13
+    assert cost() == 14
 
 
 def test_token__of_a_store_in_use__is_in_no_file(gitea: FakeServer, filled: GiteaBackend, tmp_path: Path) -> None:

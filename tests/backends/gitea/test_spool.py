@@ -34,7 +34,7 @@ class Away:
     """A project whose store is behind a proxy that can take the server away."""
 
     def __init__(self, project: Path, gitea: FakeServer, proxy: FaultProxy) -> None:
-        self.project, self.fake_server, self.proxy = project, gitea, proxy
+        self.project, self.gitea, self.proxy = project, gitea, proxy
         self.state = project / ".holdfast" / "state"
         self.settings(spool=True)
 
@@ -81,12 +81,12 @@ class Away:
             text=True,
             timeout=60,
             check=False,
-            env={**os.environ, "HOLDFAST_GITEA_TOKEN": self.fake_server.token},
+            env={**os.environ, "HOLDFAST_GITEA_TOKEN": self.gitea.token},
         )
 
     def hook(self, event: str, native: str = "now", **fields: object) -> Answered:
         client = Client(self.project, native=native)
-        return client.send(client.payload(event, **fields), HOLDFAST_GITEA_TOKEN=self.fake_server.token)
+        return client.send(client.payload(event, **fields), HOLDFAST_GITEA_TOKEN=self.gitea.token)
 
 
 @pytest.fixture
@@ -232,13 +232,13 @@ def test_compaction__server_answers_in_nine_seconds__is_refused_in_time_by_name_
     client.hook("UserPromptSubmit", prompt="Remember the port 8443")
     client.say("user", "Remember the port 8443")
     began = time.monotonic()
-    answered = client.send(event, "--deadline", "13", HOLDFAST_GITEA_TOKEN=away.fake_server.token)
+    answered = client.send(event, "--deadline", "13", HOLDFAST_GITEA_TOKEN=away.gitea.token)
     assert answered.code == 2
     assert away.proxy.url in answered.stderr
     assert "something hangs" not in answered.stderr
     assert time.monotonic() - began < 20
     away.settings(spool=True)
-    answered = client.send(event, "--deadline", "13", HOLDFAST_GITEA_TOKEN=away.fake_server.token)
+    answered = client.send(event, "--deadline", "13", HOLDFAST_GITEA_TOKEN=away.gitea.token)
     assert answered.code == 0
     assert len(away.waiting()) == 1
 

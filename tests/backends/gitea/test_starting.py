@@ -26,7 +26,7 @@ class Away:
     """A project whose store is behind a proxy, with one flush in it."""
 
     def __init__(self, project: Path, gitea: FakeServer, proxy: FaultProxy) -> None:
-        self.project, self.fake_server, self.proxy = project, gitea, proxy
+        self.project, self.gitea, self.proxy = project, gitea, proxy
         settings = f'[storage]\nbackend = "gitea"\nserver = "{proxy.url}"\nrepository = "{REPO}"\n'
         (project / "holdfast.toml").write_text(settings)
         trusted(project)
@@ -41,13 +41,13 @@ class Away:
 
     def start(self, native: str = "now") -> Answered:
         client = Client(self.project, native=native)
-        token = self.fake_server.token
+        token = self.gitea.token
         return client.send(client.payload("SessionStart", source="startup"), HOLDFAST_GITEA_TOKEN=token)
 
     def requests(self, native: str = "now") -> list[str]:
-        self.fake_server.requests.clear()
+        self.gitea.requests.clear()
         assert NEXT in self.start(native).context
-        return [f"{one.method} {one.path.removeprefix('/api/v1')}" for one in self.fake_server.requests]
+        return [f"{one.method} {one.path.removeprefix('/api/v1')}" for one in self.gitea.requests]
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_start__the_server_does_not_answer__says_so_within_three_seconds_with_th
 ) -> None:
     assert NEXT in away.start("one").context
     if how == "refused":
-        away.fake_server.down()
+        away.gitea.down()
         away.proxy.__exit__(None, None, None)
     else:
         away.proxy.spoil("GET", "", Fault(name="hangs", reaches=False, answering="nothing", delay_s=30.0), times=99)
@@ -104,7 +104,7 @@ def test_start__the_server_does_not_answer__says_so_within_three_seconds_with_th
 
 def test_start__the_server_does_not_answer_and_there_is_no_last_brief__says_that(away: Away) -> None:
     shutil.rmtree(away.state / "derived", ignore_errors=True)
-    away.fake_server.down()
+    away.gitea.down()
     context = away.start("two").context
     assert "Do not assume that it is empty" in context
     assert NEXT not in context
@@ -117,16 +117,17 @@ def test_start__after_a_purge__the_last_brief_is_gone(away: Away) -> None:
     with Holdfast.open(away.project) as memory:
         memory.purge(session="before")
     assert not kept.exists()
-    away.fake_server.down()
+    away.gitea.down()
     assert NEXT not in away.start("two").context
 
 
 def test_start__the_settings_name_another_store__its_last_brief_is_not_given(away: Away) -> None:
+    away.gitea.make_repo("agent/other")
     away.start("one")
     settings = away.project / "holdfast.toml"
     settings.write_text(settings.read_text().replace(REPO, "agent/other"))
     trusted(away.project)
-    away.fake_server.down()
+    away.gitea.down()
     context = away.start("two").context
     assert "Do not assume that it is empty" in context
     assert NEXT not in context
@@ -145,7 +146,7 @@ def test_start__the_store_is_public__the_first_start_says_so_and_the_second_does
 
 def test_compaction__the_server_is_slow__is_refused_in_time_and_names_the_server(away: Away) -> None:
     client = Client(away.project)
-    token = away.fake_server.token
+    token = away.gitea.token
     env = {"HOLDFAST_GITEA_TOKEN": token}
     client.say("What is next?", "The migration.")
     for method in ("GET", "POST", "PATCH"):
