@@ -154,8 +154,7 @@ class Facts:
         view, first = self._log.post(view, SNAPSHOT, parts[0], note, language="json", root=1, parts=len(parts))
         for part in parts[1:]:
             if view.accepts(first):
-                # A list would fetch all earlier parts again.
-                view, _ = self._log.post(view, SNAPSHOT, part, note, language="json", relist=False, of=first)
+                view, _ = self._log.post(view, SNAPSHOT, part, note, language="json", of=first)
         return view
 
 

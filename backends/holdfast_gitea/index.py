@@ -21,8 +21,7 @@ from holdfast.errors import Corrupt, Unavailable, Unsupported
 from holdfast.fs import durable, safeopen
 from holdfast.text import untrusted
 from holdfast_gitea import marker
-from holdfast_gitea.authors import Authors, too_long
-from holdfast_gitea.members import Member, member_of, row_of
+from holdfast_gitea.authors import Authors, Member, member_of, row_of, too_long
 from holdfast_gitea.replay import new_id, number
 from holdfast_gitea.wire.client import MARGIN, Repo
 from holdfast_gitea.wire.faults import Closed
@@ -121,7 +120,7 @@ class Index:
         asked = time.monotonic()
         if self.held and self._asked and not whole and asked - self._asked < FRESH_S:
             return
-        listed, at = self._repo.issues_at(since=None if whole or since is None else since - MARGIN)
+        listed, at = self._repo.issues(since=None if whole or since is None else since - MARGIN)
         self._check_repository(listed)
         if self._learn(listed, whole=whole):
             self.refresh(whole=True)

@@ -17,10 +17,10 @@ from attrs import evolve
 
 from holdfast.errors import BadValue, Corrupt, NotFound, Refused, StorageError, Unavailable
 from holdfast_gitea import index, marker
+from holdfast_gitea.authors import NEVER, THIS, Member, Span, members_in, text_of
 from holdfast_gitea.index import AUTHORS, STORE, Entry
 from holdfast_gitea.log import TRIES, Log
 from holdfast_gitea.log_view import RESTORE, LogView
-from holdfast_gitea.members import NEVER, THIS, Member, Span, members_in, text_of
 from holdfast_gitea.replay import VERSION
 from holdfast_gitea.wire import models
 from holdfast_gitea.wire.faults import Absent, Closed, garbled

@@ -261,10 +261,9 @@ class Log:
         record_id: str = "",
         *,
         language: str = "markdown",
-        relist: bool = True,
         **fields: str | int,
     ) -> tuple[LogView, str]:
-        """Add a record and read it back, along with any records that arrived in between, or without ``relist`` alone.
+        """Add a record and read it back, along with any records that arrived in between.
 
         Returns the updated log and the record's id. Check with the log whether it accepts the record. Pass
         ``record_id`` to repeat a record that reached an old issue too late.
@@ -283,9 +282,8 @@ class Log:
         body = marker.frame(note, text, language=language, id=record_id, kind=kind, base=base, over=over, **fields)
         segment = next(s for s in view.segments if s.number == number)
         listed = Comments(values=segment.comments, total=len(segment.comments), at=segment.at)
-        posted = self.repo.post(number, body, record_id, listed, relist=relist, counts=self.authors.counts)
-        comments = (*posted.listed.values, posted.comment)
-        merged = segment.merged(*self.authors.split(comments, number, inviting=view.title == AUTHORS))
+        posted, newer = self.repo.post(number, body, record_id, listed, counts=self.authors.counts)
+        merged = segment.merged(*self.authors.split((*newer.values, posted), number, inviting=view.title == AUTHORS))
         segments = tuple(merged if s.number == number else s for s in view.segments)
         view = evolve(view, segments=segments, replay=self._replay(view.title, segments))
         self._remember(view)

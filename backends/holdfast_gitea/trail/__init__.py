@@ -198,11 +198,10 @@ class GiteaTrail(Forge):
         plugin's settings. Raises: ConfigError without a token."""
         from holdfast_gitea.wire.client import Gitea
         from holdfast_gitea.wire.faults import Closed
-        from holdfast_gitea.wire.token import find
-        from holdfast_gitea.wire.transport import check_server
+        from holdfast_gitea.wire.transport import check_server, find_token
 
         check_server(self._server, "plugins.gitea_trail.server", insecure_http=self._insecure_http)
-        token = find(server=self._server, setting="plugins.gitea_trail.server", root=self._root)
+        token = find_token(server=self._server, setting="plugins.gitea_trail.server", root=self._root)
         with Gitea(
             self._server, token, timeout_s=self._timeout_s, patience_s=PATIENCE_S, insecure_http=self._insecure_http
         ) as gitea:

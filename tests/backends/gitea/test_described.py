@@ -190,8 +190,6 @@ def test_client__what_it_sends_and_reads__passes_the_validator(gitea: FakeServer
     with Gitea(prism.url, gitea.token) as server:
         assert server.server_version() == "1.26.3"
         repo = server.repo(REPO)
-        listed = call(gitea.url, "GET", f"{R}/labels", token=gitea.token).json
-        assert [one.id for one in repo.labels()] == [one["id"] for one in listed]
         issue = repo.create_issue("title", "body")
         record = "0" * 32
         body = marker.frame("a note", "text", id=record)
@@ -201,7 +199,7 @@ def test_client__what_it_sends_and_reads__passes_the_validator(gitea: FakeServer
         repo.edit_issue(issue.number, state="closed")
         now = datetime.now(UTC)
         assert repo.activity(now - timedelta(minutes=5), now + timedelta(minutes=5))
-        assert [one.number for one in repo.issues(kind="all", since=now - timedelta(minutes=5))]
+        assert [one.number for one in repo.issues(kind="all", since=now - timedelta(minutes=5))[0]]
         assert repo.issue(999) is None
         made = repo.create_comment(issue.number, "to go")
         repo.delete_comment(made.id)

@@ -495,7 +495,7 @@ def command(gitea: FakeServer, project: Path, monkeypatch: pytest.MonkeyPatch, c
 
 def test_command__invite_list_and_revoke__says_who_may_write(gitea: FakeServer, of: Of, command: Any) -> None:
     ana = of("ana")
-    assert command("invite", "ana") == (0, "✓ the records of ana (id 3) count from now on\n")
+    assert command("invite", "ana") == (0, "the records of ana (id 3) count from now on\n")
     ana.write("MEMORY.md", "one\n")
     code, said = command("invite")
     assert (code, said.count("\n")) == (0, 2)

@@ -120,7 +120,7 @@ def test_facts__the_list_of_issues_lacks_theirs__nothing_suggests_to_accept(
         issues(gitea)[number] = hidden
 
     if how == "for a moment":
-        after(reader, "issues_at", 1, show)
+        after(reader, "issues", 1, show)
         assert reader.count_facts() == 1
     else:
         # the list lags and a single issue does not

@@ -243,7 +243,7 @@ def test_client__publishing_twice__leaves_one_comment_that_reads_as_it_was_writt
         listed = repo.comments(issue.number)
         assert (len(listed.values), listed.total, listed.values[0].body) == (1, 1, body)
         assert repo.issue(99999999) is None
-        assert issue.number in [one.number for one in repo.issues(since=issue.created_at)]
+        assert issue.number in [one.number for one in repo.issues(since=issue.created_at)[0]]
 
 
 # --- the trail -------------------------------------------------------------------------------------------------------

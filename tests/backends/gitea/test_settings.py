@@ -11,7 +11,7 @@ import holdfast_gitea
 from holdfast.config.values import StorageConfig
 from holdfast.errors import ConfigError
 from holdfast_gitea.backend import GiteaBackend, from_options
-from holdfast_gitea.wire import token
+from holdfast_gitea.wire.transport import find_token
 
 REPO = "agent/memory"
 
@@ -50,7 +50,7 @@ def test_token__several_places__the_own_variable_first_and_none_is_an_error(monk
     monkeypatch.setattr("holdfast_keys.secrets.has_keyring", lambda: False)
 
     def find(env: dict[str, str]) -> str:
-        return token.find(env, server="https://git.example.org/", setting="storage.server")
+        return find_token(env, server="https://git.example.org/", setting="storage.server")
 
     assert find({"HOLDFAST_GITEA_TOKEN": "own", "HOLDFAST_GITEA_KEY": "other", "GITEA_TOKEN": "usual"}) == "own"
     assert find({"HOLDFAST_GITEA_KEY": "other", "GITEA_TOKEN": "usual"}) == "other"
