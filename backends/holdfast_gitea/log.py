@@ -110,25 +110,11 @@ class Log:
         return self.load_from(title, entries)
 
     def _lags(self, view: LogView) -> bool:
-        """Whether a record that seems to be gone may only be late to show, so that the log must be read again. Raises:
-        Unavailable when the server has it and does not list it."""
-        if view.lost is not None and self.repo.comment(view.lost.comment) is not None:
-            found = {one.id for segment in view.segments for one in (*segment.comments, *segment.foreign)}
-            if view.lost.comment in found:
-                return False  # it is there, and holds no record any more
-            again = self.repo.comments(view.lost.segment)
-            if any(one.id == view.lost.comment for one in again.values):
-                return True
-            body = self.repo.comment(view.lost.comment)
-            if body is not None and marker.fields(body.body) is not None:
-                raise Unavailable(
-                    f"The server's list of {shown(view.title)} lacks a comment that the server has.",
-                    next_step="Its database is behind. Try again.",
-                )
-            return False
-        # A deleted issue that the server still shows looks like a second beginning of the log.
+        """Whether a record or issue that seems to be gone may only be late to show, so that the log must be read again.
+        A deleted issue that the server still shows looks like a second beginning of the log."""
         records = (*view.replay.gaps, *view.replay.forks)
-        return self._is_new({*(record.id for record in records), *view.absent})
+        lost = {view.lost.record} if view.lost else set()
+        return self._is_new({*(record.id for record in records), *view.absent, *lost})
 
     def _is_new(self, seeming: set[str | int]) -> bool:
         """Whether any of these seems to be missing for the first time in this process. Gives the server time."""

@@ -16,10 +16,10 @@ from holdfast.text.plain import one_line
 from holdfast_app.outbox.forge import Activity
 from holdfast_gitea import marker
 from holdfast_gitea.wire import models, pages
-from holdfast_gitea.wire.client import Repo, since_of, stamp
+from holdfast_gitea.wire.client import Repo
 from holdfast_gitea.wire.faults import Absent, Closed, garbled
 from holdfast_gitea.wire.models import Comment, Event, Issue, Review
-from holdfast_gitea.wire.pages import PAGE, PAGES
+from holdfast_gitea.wire.pages import PAGE, PAGES, since_of, stamp
 
 #: Issues and pull requests whose timeline is read, the newest first. Of others only the list's events are shown.
 MOST_DETAILED: Final = 50

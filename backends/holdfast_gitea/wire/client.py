@@ -12,7 +12,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Final, Literal, Self, TypeVar
 
@@ -21,7 +21,7 @@ from holdfast_gitea import marker
 from holdfast_gitea.wire import models, pages
 from holdfast_gitea.wire.faults import Absent, Closed, Passing, TooLong, garbled
 from holdfast_gitea.wire.models import Comment, Comments, Issue
-from holdfast_gitea.wire.pages import PAGE, PAGES
+from holdfast_gitea.wire.pages import PAGE, PAGES, since_of, stamp
 from holdfast_gitea.wire.transport import MAX_ANSWER_BYTES, Answer, Transport
 
 logger = logging.getLogger(__name__)
@@ -442,13 +442,3 @@ def _first(listed: Comments, record_id: str, counts: Callable[[Comment], bool] =
         if is_it and counts(comment):
             return comment
     return None
-
-
-def since_of(moment: datetime | None) -> dict[str, str | int]:
-    """The parameter for a list of what changed at or after ``moment``."""
-    return {"since": stamp(moment)} if moment else {}
-
-
-def stamp(moment: datetime) -> str:
-    """``moment`` as the server takes it."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

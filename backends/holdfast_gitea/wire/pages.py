@@ -7,7 +7,7 @@ writes is skipped unread. The server sends its number, author and address before
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
@@ -97,3 +97,13 @@ def _split(
     first, count = (number - 1) * size // sizes[0], size // sizes[0]
     for place in range(first + 1, first + count + 1):
         yield from _rows(get, path, place, sizes, params)
+
+
+def since_of(moment: datetime | None) -> dict[str, str | int]:
+    """The parameter for a list of what changed at or after ``moment``."""
+    return {"since": stamp(moment)} if moment else {}
+
+
+def stamp(moment: datetime) -> str:
+    """``moment`` as the server takes it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
