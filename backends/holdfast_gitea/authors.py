@@ -5,21 +5,27 @@ the users named in ``[storage] authors``, which a project's own file cannot set 
 users whom these have invited (:mod:`holdfast_gitea.invitations`). A signature would need one more secret on each
 machine, and the server already proves who wrote a comment.
 
+Users who joined by invitation are stored as one line of JSON each. A span that begins or ends with the comment that
+says so is stored with -1, because that comment's id is not known before it is written. Later versions of the list hold
+its id.
+
 Logins can change hands. An invitation names an account by its id, and this machine remembers each name's id.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
-from typing import Final
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
 from urllib.parse import quote
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from holdfast.errors import ConfigError, Corrupt, Refused
+from holdfast.text import untrusted
 from holdfast_gitea import marker
-from holdfast_gitea.folding import is_accept
-from holdfast_gitea.members import Member
+from holdfast_gitea.replay import is_accept
 from holdfast_gitea.wire.client import Repo
 from holdfast_gitea.wire.faults import Absent, Closed
 from holdfast_gitea.wire.models import Comment, Issue
@@ -29,6 +35,49 @@ NEXT_STEP: Final = (
     "If that user is yours, run `holdfast gitea invite USER` or name it in `[storage] authors`; otherwise remove its "
     "access to the repository."
 )
+
+
+#: Used instead of the list's comment id.
+THIS: Final = -1
+#: Used instead of that comment's time.
+NEVER: Final = datetime.min.replace(tzinfo=UTC)
+
+
+@frozen(kw_only=True)
+class Span:
+    """When a user's records counted: comments after ``since`` and before ``until`` (0: still), with their times."""
+
+    since: int
+    since_at: datetime
+    until: int = 0
+    until_at: datetime | None = None
+
+
+@frozen(kw_only=True)
+class Member:
+    """A user who joined by an invitation of the user ``by``.
+
+    ``left``: the invitation was revoked, and the records from before still count. ``out``: they were taken over in
+    addition, so that nothing this user can edit is read any more.
+    """
+
+    id: int
+    login: str
+    by: str
+    state: Literal["joined", "left", "out"]
+    spans: tuple[Span, ...]
+
+    def counts(self, one: Comment | Issue) -> bool:
+        """Whether the comment or issue was made while the invitation was in force."""
+        if isinstance(one, Comment):
+            return any(span.since < one.id and (not span.until or one.id < span.until) for span in self.spans)
+        span = self.spans[-1]
+        return self.state != "out" and span.since_at <= one.created_at <= (span.until_at or one.created_at)
+
+    def edited_since(self, one: Comment) -> bool:
+        """Whether the text was changed after the invitation ended. Its author could still do that on the server."""
+        ended = self.spans[-1].until_at
+        return ended is not None and one.was_edited and one.updated_at >= ended
 
 
 def too_long(url: str) -> Corrupt:
@@ -183,3 +232,44 @@ class Authors:
         if self.own_id and one.author_id:
             return one.author_id == self.own_id
         return bool(one.author) and one.author.casefold() == self.own
+
+
+def text_of(members: Iterable[Member]) -> str:
+    """The list as a record holds it, by id."""
+    return "\n".join(json.dumps(row_of(one), ensure_ascii=False) for one in sorted(members, key=lambda one: one.id))
+
+
+def members_in(text: str, comment: int, at: datetime) -> tuple[Member, ...]:
+    """The list in a record; ``comment`` is its comment and ``at`` the comment's time. Raises: ValueError, KeyError,
+    TypeError or AttributeError for anything else."""
+    return tuple(member_of(untrusted.from_json(line), comment, at) for line in text.split("\n") if line)
+
+
+def row_of(one: Member) -> dict[str, Any]:
+    """A member as JSON data."""
+    spans = [[s.since, _text(s.since_at), s.until, _text(s.until_at)] for s in one.spans]
+    return {"id": one.id, "login": one.login, "by": one.by, "state": one.state, "spans": spans}
+
+
+def member_of(row: Mapping[str, Any], comment: int = 0, at: datetime = NEVER) -> Member:
+    """The inverse of :func:`row_of`. Raises: as :func:`members_in`."""
+
+    def spot(number: object, moment: str) -> tuple[int, datetime | None]:
+        if type(number) is not int or not isinstance(moment, str):
+            raise TypeError("spans")
+        if number == THIS:
+            return comment, at
+        return number, datetime.fromisoformat(moment).astimezone(UTC) if moment else None
+
+    spans: list[Span] = []
+    for since, since_at, until, until_at in row["spans"]:
+        (first, first_at), (last, last_at) = spot(since, since_at), spot(until, until_at)
+        spans.append(Span(since=first, since_at=first_at or NEVER, until=last, until_at=last_at))
+    state: Literal["joined", "left", "out"] = row["state"]
+    if state not in ("joined", "left", "out") or type(row["id"]) is not int or not spans:
+        raise ValueError("not a member")
+    return Member(id=row["id"], login=str(row["login"]), by=str(row["by"]), state=state, spans=tuple(spans))
+
+
+def _text(at: datetime | None) -> str:
+    return at.isoformat() if at else ""

@@ -11,12 +11,11 @@ from holdfast.config.keyless import check_table
 from holdfast.errors import ConfigError
 from holdfast.storage import Capability, ComposedBackend, check_name
 from holdfast_gitea import invitations
-from holdfast_gitea.authors import Authors
+from holdfast_gitea.authors import Authors, Member
 from holdfast_gitea.documents import Documents
 from holdfast_gitea.facts import Facts
 from holdfast_gitea.index import Index
 from holdfast_gitea.log import Log
-from holdfast_gitea.members import Member
 from holdfast_gitea.place import Place
 from holdfast_gitea.wire.client import Gitea
 
@@ -35,8 +34,7 @@ def from_options(
     root: str | os.PathLike[str], path: str, options: Mapping[str, object], env: Mapping[str, str] | None = None
 ) -> GiteaBackend:
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
-    from holdfast_gitea.wire.token import find
-    from holdfast_gitea.wire.transport import check_server
+    from holdfast_gitea.wire.transport import check_server, find_token
 
     check_table("storage", options, "gitea")
     given: dict[str, Any] = {key: options[key] for key in _KINDS if key in options}
@@ -53,7 +51,7 @@ def from_options(
             next_step='Write it like authors = ["ana", "memory-bot"].',
         )
     check_server(given["server"], insecure_http=given.get("insecure_http", False))
-    token = find(env, server=given["server"], setting="storage.server", root=root)
+    token = find_token(env, server=given["server"], setting="storage.server", root=root)
     return GiteaBackend(root, token=token, path=path, **given)
 
 

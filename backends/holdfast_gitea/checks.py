@@ -10,12 +10,12 @@ from holdfast.plugin.checks import Check, Outcome
 from holdfast_gitea import invitations
 from holdfast_gitea.authors import NEXT_STEP
 from holdfast_gitea.backend import GiteaBackend
-from holdfast_gitea.chain import Chain, shown
 from holdfast_gitea.compaction import TO_REMOVE
 from holdfast_gitea.documents import TITLE as DOCUMENT
 from holdfast_gitea.facts import TITLE as FACTS
-from holdfast_gitea.folding import ACCEPT, VERSION, is_accept
 from holdfast_gitea.log import Log
+from holdfast_gitea.log_view import LogView, shown
+from holdfast_gitea.replay import ACCEPT, VERSION, is_accept
 from holdfast_gitea.wire.faults import Closed
 from holdfast_gitea.wire.models import Comment, Issue
 
@@ -74,7 +74,6 @@ def _own(log: Log) -> Iterator[Check]:
 
 def inspect(log: Log) -> Iterator[Check]:
     """Read the whole store and report edited, deleted and late records. Changes nothing."""
-    log.fresh = True
     log.index.refresh(whole=True)
     try:
         log.index.check_members()
@@ -104,38 +103,38 @@ def inspect(log: Log) -> Iterator[Check]:
 
 def _log(log: Log, title: str) -> Iterator[Check]:
     try:
-        chain = log.load(title)
+        view = log.load(title)
     except HoldfastError as error:
         yield _fail(error)
         return
-    yield from _of_others(log, title, chain)
+    yield from _of_others(log, title, view)
     try:
-        chain.check()
+        view.check()
     except HoldfastError as error:
         yield _fail(error)
         return
-    for record in chain.folded.accepted:
-        if record.intact and record.was_edited and not chain.approves(record):
+    for record in view.replay.accepted:
+        if record.intact and record.was_edited and not view.approves(record):
             message = f"{shown(title)}: {record.url} was edited on the server, and its checksum fits the new text."
             yield _warn(message, "The server shows the edit history. Users with write access can do this.")
         if not record.intact:
-            approved = chain.approves(record)
+            approved = view.approves(record)
             message = f"{shown(title)}: {record.url} was edited manually" + (
                 ", and a user accepted that." if approved else "."
             )
             step = "" if approved else "Restore the earlier version, or accept this one; see docs/gitea.md."
             yield _warn(message, step)
-    late = [record.url for record in chain.folded.late if record.kind == VERSION]
+    late = [record.url for record in view.replay.late if record.kind == VERSION]
     if late:  # routine, because its writer was notified
         shown_late = ", ".join(late[:3]) + (", ..." if late[3:] else "")
         message = f"{shown(title)}: {len(late)} versions came later than another and do not count ({shown_late})"
         yield Check(name=_NAME, outcome=Outcome.OK, message=message)
 
 
-def _of_others(log: Log, title: str, chain: Chain) -> Iterator[Check]:
+def _of_others(log: Log, title: str, view: LogView) -> Iterator[Check]:
     """What users wrote into a log whose records do not count."""
     found: dict[tuple[str, str], list[Comment]] = {}
-    for comment in (one for segment in chain.segments for one in segment.foreign):
+    for comment in (one for segment in view.segments for one in segment.foreign):
         kind = "unread" if comment.unread else "accept" if is_accept(comment) else "record"
         found.setdefault((kind, comment.author), []).append(comment)
     for (kind, author), comments in found.items():

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from holdfast_cli.args import add_json, examples
-from holdfast_cli.problem import UsageError
-from holdfast_cli.terminal import Term
+from holdfast.errors import ConfigError, HoldfastError
+from holdfast.text.plain import printable
 
 if TYPE_CHECKING:
+    from holdfast_gitea.authors import Member
     from holdfast_gitea.backend import GiteaBackend
-    from holdfast_gitea.members import Member
 
 #: The help section that lists the command, and its line there.
 HEADING = "Manage"
 SUMMARY = "manage a store on a Gitea server: invite users whose records count, revoke, list"
+_STATES = {"joined": "joined", "left": "revoking", "out": "revoked"}
+
+
+class UsageError(HoldfastError):
+    """The command line cannot be understood."""
+
+    exit_code = 2
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -23,17 +31,15 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("user", metavar="USER", nargs="?", help="a login on the server (default: list who may write)")
     parser.add_argument("--revoke", action="store_true", help="end that user's invitation")
     parser.add_argument("--id", metavar="N", type=int, default=0, help="the user's id, if the token may not ask for it")
-    add_json(parser)
-    parser.epilog = examples(
-        "holdfast gitea invite",
-        "holdfast gitea invite ana",
-        "holdfast gitea invite ana --revoke",
+    parser.add_argument("--json", action="store_true", help="print JSON, errors too")
+    parser.epilog = (
+        "examples:\n  holdfast gitea invite\n  holdfast gitea invite ana\n  holdfast gitea invite ana --revoke"
     )
 
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast.errors import ConfigError
+    from holdfast_gitea import invitations
     from holdfast_gitea.backend import GiteaBackend
 
     if args.user is None and (args.revoke or args.id):
@@ -41,7 +47,6 @@ def run(args: Namespace) -> int:
     if args.id < 0 or (args.id and args.revoke):
         message = "--id takes a user's number and excludes --revoke."
         raise UsageError(message, next_step="See `holdfast gitea invite --help`.")
-    out = Term()
     with Holdfast.open(args.root) as memory:
         backend = memory.store.backend
         if not isinstance(backend, GiteaBackend):
@@ -50,49 +55,38 @@ def run(args: Namespace) -> int:
                 next_step='Run this in a project with `[storage] backend = "gitea"`; see docs/gitea.md.',
             )
         if args.user is None:
-            return _list(backend, args, out)
-        return _revoke(backend, args, out) if args.revoke else _invite(backend, args, out)
-
-
-def _invite(backend: GiteaBackend, args: Namespace, out: Term) -> int:
-    from holdfast_gitea import invitations
-
-    one = invitations.invite(backend.log, args.user, args.id)
+            table, lines = _list(backend)
+        elif args.revoke:
+            table, lines = _revoke(backend, args.user)
+        else:
+            one = invitations.invite(backend.log, args.user, args.id)
+            table, lines = {"user": _row(one)}, [f"the records of {one.login} (id {one.id}) count from now on"]
     if args.json:
-        out.json({"ok": True, "user": _row(one)})
-    else:
-        out.say(f"{out.mark('ok')} the records of {out.plain(one.login)} (id {one.id}) count from now on")
+        lines = [json.dumps({"ok": True, **table}, indent=2)]
+    sys.stdout.write("\n".join(map(printable, lines)) + "\n")
     return 0
 
 
-def _revoke(backend: GiteaBackend, args: Namespace, out: Term) -> int:
-    one, count = backend.revoke(args.user)
-    if args.json:
-        out.json({"ok": True, "user": _row(one), "taken_over": count})
-        return 0
-    out.say(f"{out.mark('ok')} further records of {out.plain(one.login)} do not count; earlier ones still do")
+def _revoke(backend: GiteaBackend, login: str) -> tuple[dict[str, object], list[str]]:
+    one, count = backend.revoke(login)
+    lines = [f"further records of {one.login} do not count; earlier ones still do"]
     if count:
-        things = "document or log of facts" if count == 1 else "documents and logs of facts"
-        out.say(f"  {count} {things} with them now {'is' if count == 1 else 'are'} in issues of the token's user")
-    return 0
+        lines.append(f"documents and logs of facts with them that are now in issues of the token's user: {count}")
+    return {"user": _row(one), "taken_over": count}, lines
 
 
-def _list(backend: GiteaBackend, args: Namespace, out: Term) -> int:
+def _list(backend: GiteaBackend) -> tuple[dict[str, object], list[str]]:
     from holdfast_gitea import invitations
 
     members = invitations.listed(backend.log)
     writers = invitations.writers(backend.log)
-    if args.json:
-        rows = [{"login": login, "because": why} for login, why in writers]
-        out.json({"ok": True, "writers": rows, "invited": [_row(one) for one in members]})
-        return 0
-    table = [(out.mark_cell("ok"), login, why) for login, why in writers]
+    rows = [{"login": login, "because": why} for login, why in writers]
+    lines = [f"{login}: {why}" for login, why in writers]
     for one in members:
         if one.state != "joined":
             state = "revoked" if one.state == "out" else "interrupted while revoking; run it again"
-            table.append((out.mark_cell("dot"), one.login, state))
-    out.say(out.table(table))
-    return 0
+            lines.append(f"{one.login}: {state}")
+    return {"writers": rows, "invited": [_row(one) for one in members]}, lines
 
 
 def _row(one: Member) -> dict[str, object]:
@@ -102,7 +96,7 @@ def _row(one: Member) -> dict[str, object]:
         "login": one.login,
         "id": one.id,
         "by": one.by,
-        "state": {"joined": "joined", "left": "revoking", "out": "revoked"}[one.state],
+        "state": _STATES[one.state],
         "since": last.since_at.isoformat(),
         "until": until,
     }

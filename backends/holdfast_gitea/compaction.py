@@ -11,14 +11,14 @@ from typing import Final
 
 from holdfast.errors import Unavailable
 from holdfast_gitea import index, marker
-from holdfast_gitea.chain import Chain, shown
 from holdfast_gitea.documents import COPY, state_of
 from holdfast_gitea.documents import TITLE as DOCUMENT
 from holdfast_gitea.facts import TITLE as FACTS
 from holdfast_gitea.facts import Facts
-from holdfast_gitea.folding import DELETED, NEXT, SNAPSHOT, VERSION, new_id, starts_whole
 from holdfast_gitea.index import PREFIX, STORE, Entry
 from holdfast_gitea.log import TRIES, Log
+from holdfast_gitea.log_view import LogView, shown
+from holdfast_gitea.replay import DELETED, NEXT, SNAPSHOT, VERSION, new_id, starts_whole
 from holdfast_gitea.wire.faults import Closed
 
 logger = logging.getLogger(__name__)
@@ -39,7 +39,6 @@ def compact(log: Log, facts: Facts) -> None:
             _document(log, title)
         elif title == FACTS:
             _facts(log, facts)
-    log.kept.forget()
     log.index.refresh()
     stay = [entry for entry in log.index.titles().get(TO_REMOVE, ()) if not _removed(log, entry.number)]
     if stay:
@@ -64,39 +63,39 @@ def take_over(log: Log, facts: Facts, user_id: int) -> int:
             _renew_store(log, entries[0])
             count += 1
         elif title.startswith(DOCUMENT) or title == FACTS:
-            chain = log.load(title)
-            used = {segment.number for segment in chain.segments}
-            if not (theirs & used or any(one.author == user_id for one in chain.folded.accepted)):
+            view = log.load(title)
+            used = {segment.number for segment in view.segments}
+            if not (theirs & used or any(one.author == user_id for one in view.replay.accepted)):
                 continue
             count += 1
             if title == FACTS:
-                _fresh_facts(log, facts, chain)
+                _fresh_facts(log, facts, view)
             else:
-                _fresh_document(log, chain)
+                _fresh_document(log, view)
     return count
 
 
-def _fresh_document(log: Log, chain: Chain) -> None:
+def _fresh_document(log: Log, view: LogView) -> None:
     for _ in range(TRIES):
-        text = state_of(chain).text
+        text = state_of(view).text
         if text is None:
             return  # deleted, so there is nothing to read
-        chain = log.step(chain)
-        if state_of(chain).text == text and chain.folded.accepted[-1].kind == NEXT:
-            chain, record_id = log.post(chain, VERSION, text, "The document, taken over.", root=1)
-            if _is_fresh(chain):
-                log.show(chain, record_id, text, COPY)
+        view = log.step(view)
+        if state_of(view).text == text and view.replay.accepted[-1].kind == NEXT:
+            view, record_id = log.post(view, VERSION, text, "The document, taken over.", root=1)
+            if _is_fresh(view):
+                log.show(view, record_id, text, COPY)
                 return
-        chain = log.load(chain.title)
-    raise _busy(chain.title)
+        view = log.load(view.title)
+    raise _busy(view.title)
 
 
-def _fresh_facts(log: Log, facts: Facts, chain: Chain) -> None:
+def _fresh_facts(log: Log, facts: Facts, view: LogView) -> None:
     for _ in range(TRIES):
-        chain = facts.snapshot(log.step(chain))
-        if _is_fresh(chain):
+        view = facts.snapshot(log.step(view))
+        if _is_fresh(view):
             return
-        chain = log.load(FACTS)
+        view = log.load(FACTS)
     raise _busy(FACTS)
 
 
@@ -111,51 +110,51 @@ def _renew_store(log: Log, entry: Entry) -> None:
 
 def _document(log: Log, title: str) -> None:
     for _ in range(TRIES):
-        chain = log.load(title)
-        text = state_of(chain).text
-        if not _has_past(chain):
-            return _remove_older(log, chain)
-        chain = log.step(chain)
-        if state_of(chain).text != text or chain.folded.accepted[-1].kind != NEXT:
+        view = log.load(title)
+        text = state_of(view).text
+        if not _has_past(view):
+            return _remove_older(log, view)
+        view = log.step(view)
+        if state_of(view).text != text or view.replay.accepted[-1].kind != NEXT:
             continue  # another writer came first
         if text is None:
-            return _remove_older(log, chain, all_of_them=True)
-        chain, record_id = log.post(chain, VERSION, text, "The document, without its past.", root=1)
-        if _is_fresh(chain):
-            log.show(chain, record_id, text, COPY)
-            return _remove_older(log, chain, all_of_them=True)
+            return _remove_older(log, view, all_of_them=True)
+        view, record_id = log.post(view, VERSION, text, "The document, without its past.", root=1)
+        if _is_fresh(view):
+            log.show(view, record_id, text, COPY)
+            return _remove_older(log, view, all_of_them=True)
     raise _busy(title)
 
 
 def _facts(log: Log, facts: Facts) -> None:
     for _ in range(TRIES):
-        chain = log.load(FACTS)
-        if all(record.kind == SNAPSHOT for record in chain.folded.accepted) and not chain.folded.late:
-            return _remove_older(log, chain)
-        chain = facts.snapshot(log.step(chain))
-        if _is_fresh(chain):
-            return _remove_older(log, chain, all_of_them=True)
+        view = log.load(FACTS)
+        if all(record.kind == SNAPSHOT for record in view.replay.accepted) and not view.replay.late:
+            return _remove_older(log, view)
+        view = facts.snapshot(log.step(view))
+        if _is_fresh(view):
+            return _remove_older(log, view, all_of_them=True)
     raise _busy(FACTS)
 
 
-def _has_past(chain: Chain) -> bool:
+def _has_past(view: LogView) -> bool:
     """Whether the log holds text that is no longer in the document."""
-    kinds = [record.kind for record in chain.folded.accepted if record.kind != NEXT]
-    return DELETED in kinds or VERSION in kinds[1:] or any(record.size for record in chain.folded.late)
+    kinds = [record.kind for record in view.replay.accepted if record.kind != NEXT]
+    return DELETED in kinds or VERSION in kinds[1:] or any(record.size for record in view.replay.late)
 
 
-def _is_fresh(chain: Chain) -> bool:
+def _is_fresh(view: LogView) -> bool:
     """Whether the newest issue needs none before it. Another machine may have been the first to write to it."""
-    return any(starts_whole(segment) for segment in chain.segments if segment.number == chain.active)
+    return any(starts_whole(segment) for segment in view.segments if segment.number == view.active)
 
 
-def _remove_older(log: Log, chain: Chain, *, all_of_them: bool = False) -> None:
+def _remove_older(log: Log, view: LogView, *, all_of_them: bool = False) -> None:
     """Remove the log's issues that are no longer read; with ``all_of_them`` all but the newest."""
-    active = chain.active
+    active = view.active
     if active is None:
         return
-    needed = {active} if all_of_them else {segment.number for segment in chain.segments}
-    for entry in log.index.known(chain.title):
+    needed = {active} if all_of_them else {segment.number for segment in view.segments}
+    for entry in log.index.known(view.title):
         if entry.number < active and entry.number not in needed and not _removed(log, entry.number):
             _empty(log, entry, active)
 

@@ -10,10 +10,10 @@ from attrs import frozen
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unavailable
 from holdfast.storage import ABSENT, Document, block_marker, check_name, sha256
-from holdfast_gitea.chain import Chain
-from holdfast_gitea.folding import BLOCK, DELETED, VERSION, number
 from holdfast_gitea.index import PREFIX, Entry, decoded, encoded
 from holdfast_gitea.log import TRIES, Log
+from holdfast_gitea.log_view import LogView
+from holdfast_gitea.replay import BLOCK, DELETED, VERSION, number
 
 TITLE: Final = PREFIX + "doc:"
 #: Bytes of UTF-8. A proxy in front of the server often accepts at most 1 MB, and JSON escapes add to the length.
@@ -58,20 +58,15 @@ class Documents:
         title = _title(name)
         check_text(text, name, MOST_OF_DOCUMENT)
         with self._log.writing():
-            recent = self._log.recent(title)
-            if recent is not None:
-                state = state_of(recent)
-                if expected not in (None, state.revision) or state.text == text:
-                    recent = None  # nothing would be written, which takes a look at the log as it is now
             for _ in range(TRIES):
-                chain, recent = recent or self._log.load(title), None
-                state = state_of(chain)
+                view = self._log.load(title)
+                state = state_of(view)
                 if expected not in (None, state.revision):
                     raise Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
                 if state.text == text:
                     return state.revision
                 with suppress(NotFound):  # the issue was removed meanwhile, see :mod:`holdfast_gitea.compaction`
-                    if self._version(chain, state, name, text):
+                    if self._version(view, state, name, text):
                         return sha256(text)
         raise _overtaken(name)
 
@@ -82,12 +77,9 @@ class Documents:
             raise ValueError(f"the block does not hold its marker line {block_marker(block_id)!r}")
         record_id = ""
         with self._log.writing():
-            recent = self._log.recent(title)
-            if recent is not None and block_id in state_of(recent).blocks:
-                recent = None  # it may have been deleted since
             for _ in range(TRIES):
-                chain, recent = recent or self._log.load(title), None
-                state = state_of(chain)
+                view = self._log.load(title)
+                state = state_of(view)
                 if block_id in state.blocks:
                     return state.revision
                 if len((state.text or "").encode()) + len(block.encode()) > MOST_OF_DOCUMENT:
@@ -96,31 +88,31 @@ class Documents:
                 size = len(top.encode()) or ""
                 note = "A block was added."
                 try:
-                    chain = self._log.room(chain)
-                    chain, record_id = self._log.post(
-                        chain, BLOCK, top + block, note, record_id, block=encoded(block_id), top=size
+                    view = self._log.room(view)
+                    view, record_id = self._log.post(
+                        view, BLOCK, top + block, note, record_id, block=encoded(block_id), top=size
                     )
                 except NotFound:
                     continue  # the issue was removed meanwhile, see :mod:`holdfast_gitea.compaction`
-                if chain.accepts(record_id):
+                if view.accepts(record_id):
                     if state.text is None:
                         self._log.unmark(title)
                         self._close_past(name)
-                    return state_of(chain).revision
+                    return state_of(view).revision
         raise _overtaken(name)
 
     def delete(self, name: str) -> None:
         title = _title(name)
         with self._log.writing():
             for _ in range(TRIES):
-                chain = self._log.load(title)
-                if state_of(chain).text is None:
+                view = self._log.load(title)
+                if state_of(view).text is None:
                     raise NotFound(
                         f"There is no document {name!r}.", next_step="List the documents with `holdfast show`."
                     )
-                self._log.mark_deleted(chain)
-                chain, record_id = self._log.post(chain, DELETED, "", "It was deleted.")
-                if chain.accepts(record_id):
+                self._log.mark_deleted(view)
+                view, record_id = self._log.post(view, DELETED, "", "It was deleted.")
+                if view.accepts(record_id):
                     return
         raise _overtaken(name)
 
@@ -158,17 +150,17 @@ class Documents:
             known = self._looked[title] = (key, there)
         return known[1]
 
-    def _version(self, chain: Chain, state: State, name: str, text: str) -> bool:
+    def _version(self, view: LogView, state: State, name: str, text: str) -> bool:
         """Write a new version; whether it is accepted."""
-        full = chain.is_full
-        chain = self._log.room(chain)
-        if full and state_of(chain) != state:
+        full = view.is_full
+        view = self._log.room(view)
+        if full and state_of(view) != state:
             return False  # another writer was faster while this one made room
         note = "This is the document now." if state.text is None else "A new version."
-        chain, record_id = self._log.post(chain, VERSION, text, note, root=1 if full else "")
-        if not chain.accepts(record_id):
+        view, record_id = self._log.post(view, VERSION, text, note, root=1 if full else "")
+        if not view.accepts(record_id):
             return False
-        return self._log.show(chain, record_id, text, COPY).accepts(record_id)
+        return self._log.show(view, record_id, text, COPY).accepts(record_id)
 
     def _close_past(self, name: str) -> None:
         """Close the issues of earlier days when a new day begins. This is for people, and nothing else reads it."""
@@ -184,10 +176,10 @@ class Documents:
                         self._log.close(entry.number)
 
 
-def state_of(chain: Chain) -> State:
+def state_of(view: LogView) -> State:
     """The document in a log. Raises: Corrupt when its records were edited or deleted manually."""
-    chain.check()
-    accepted = chain.folded.accepted
+    view.check()
+    accepted = view.replay.accepted
     start = max((place for place, r in enumerate(accepted) if r.kind in (VERSION, DELETED)), default=0)
     there = False
     pieces: list[str] = []
@@ -195,9 +187,9 @@ def state_of(chain: Chain) -> State:
     for record in accepted[start:]:
         added: list[str] = []
         if record.kind == VERSION:
-            there, added = True, [chain.check_text(record)]
+            there, added = True, [view.check_text(record)]
         elif record.kind == BLOCK:
-            top, block = _parts(chain.check_text(record), number(record.fields.get("top", "")))
+            top, block = _parts(view.check_text(record), number(record.fields.get("top", "")))
             if decoded(record.fields.get("block", "")) in blocks:
                 continue  # two machines sent it at once
             last = pieces[-1] if pieces else top

@@ -1,4 +1,4 @@
-"""Facts as a log of operations. Every reader that folds the log gets the same facts, so no writer has to be first."""
+"""Facts as a log of operations. Every reader that replays the log gets the same facts, so no writer has to be first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from holdfast.errors import Corrupt, StorageError, Unavailable
 from holdfast.facts import factrules
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
-from holdfast_gitea.chain import Chain
 from holdfast_gitea.documents import MOST_OF_BLOCK, check_text
 from holdfast_gitea.facttable import (
     Change,
@@ -27,9 +26,10 @@ from holdfast_gitea.facttable import (
     line_of_fact,
     operations_in,
 )
-from holdfast_gitea.folding import OPERATIONS, SNAPSHOT, number
 from holdfast_gitea.index import FACTS
 from holdfast_gitea.log import TRIES, Log
+from holdfast_gitea.log_view import LogView
+from holdfast_gitea.replay import OPERATIONS, SNAPSHOT, number
 
 TITLE: Final = FACTS
 #: Bytes of one part of a snapshot.
@@ -97,17 +97,17 @@ class Facts:
         with self._log.reading():
             if self._batch and self._batch.table is not None:
                 return self._batch.table
-            return folded(self._log.load(TITLE))[0]
+            return replayed(self._log.load(TITLE))[0]
 
     def _do(self, operation: Operation) -> Outcome:
         line = line_of(operation)
         check_text(line, "a fact", MOST_OF_BLOCK)
         with self._log.writing():
-            chain = None
+            view = None
             table = self._batch.table if self._batch else None
             if table is None:
-                chain = self._log.load(TITLE)
-                table = folded(chain)[0]
+                view = self._log.load(TITLE)
+                table = replayed(view)[0]
                 if self._batch:
                     self._batch.table = table
             before = table.get(operation.id) if isinstance(operation, Change) else None
@@ -118,45 +118,44 @@ class Facts:
                 self._batch.operations.append(operation)
                 return outcome
             # Its outcome depends on its position among other writers' operations, so it is read from the log.
-            found = self._write(line, chain)[0]
+            found = self._write(line, view)[0]
             if isinstance(found, StorageError):
                 raise found
             return found
 
-    def _write(self, lines: str, chain: Chain | None = None) -> Sequence[Outcome]:
+    def _write(self, lines: str, view: LogView | None = None) -> Sequence[Outcome]:
         """Write operations as one record; what each of them came to."""
         count = lines.count("\n") + 1
         note = "An operation on the facts." if count == 1 else f"{count} operations on the facts."
         record_id = ""
         for _ in range(TRIES):
-            chain = self._room(chain or self._log.load(TITLE))
-            if not chain.accepts(record_id):
-                chain, record_id = self._log.post(chain, OPERATIONS, lines, note, record_id=record_id, language="json")
-            if chain.accepts(record_id):
-                return folded(chain)[1][record_id]
-            chain = None  # the issue was full, so retry with the new one
+            view = self._room(view or self._log.load(TITLE))
+            if not view.accepts(record_id):
+                view, record_id = self._log.post(view, OPERATIONS, lines, note, record_id=record_id, language="json")
+            if view.accepts(record_id):
+                return replayed(view)[1][record_id]
+            view = None  # the issue was full, so retry with the new one
         raise Unavailable("Too many processes write the facts at once.", next_step="Try again.")
 
-    def _room(self, chain: Chain) -> Chain:
+    def _room(self, view: LogView) -> LogView:
         """The log with room for a record. A new issue starts with all current facts, so readers do not need the old
         issue."""
-        if not chain.is_full:
-            return chain
-        chain = self._log.room(chain)
-        return self.snapshot(chain)
+        if not view.is_full:
+            return view
+        view = self._log.room(view)
+        return self.snapshot(view)
 
-    def snapshot(self, chain: Chain) -> Chain:
+    def snapshot(self, view: LogView) -> LogView:
         """Put all facts into the log's current issue, which is new. If another process writes to it first, the older
         issues remain in use."""
-        table = folded(chain)[0]
+        table = replayed(view)[0]
         parts = _packed([line_of_fact(fact) for fact in table], _PART) or [""]
         note = f"All {len(table)} facts."
-        chain, first = self._log.post(chain, SNAPSHOT, parts[0], note, language="json", root=1, parts=len(parts))
+        view, first = self._log.post(view, SNAPSHOT, parts[0], note, language="json", root=1, parts=len(parts))
         for part in parts[1:]:
-            if chain.accepts(first):
-                # A list would fetch all earlier parts again.
-                chain, _ = self._log.post(chain, SNAPSHOT, part, note, language="json", relist=False, of=first)
-        return chain
+            if view.accepts(first):
+                view, _ = self._log.post(view, SNAPSHOT, part, note, language="json", of=first)
+        return view
 
 
 @attrs.define
@@ -167,18 +166,18 @@ class _Batch:
     operations: list[Operation] = attrs.field(factory=list)
 
 
-def folded(chain: Chain) -> tuple[FactTable, dict[str, list[Outcome]]]:
+def replayed(view: LogView) -> tuple[FactTable, dict[str, list[Outcome]]]:
     """The facts that a log holds, and what each operation of each record came to. Raises: Corrupt."""
-    chain.check()
+    view.check()
     table = FactTable()
     outcomes: dict[str, list[Outcome]] = {}
     parts: dict[str, list[str]] = {}
-    for record in chain.folded.accepted:
+    for record in view.replay.accepted:
         if record.kind == SNAPSHOT:
-            parts.setdefault(record.fields.get("of", record.id), []).append(chain.check_text(record))
-    for place, record in enumerate(chain.folded.accepted):
+            parts.setdefault(record.fields.get("of", record.id), []).append(view.check_text(record))
+    for place, record in enumerate(view.replay.accepted):
         if record.kind == OPERATIONS:
-            text = chain.check_text(record)
+            text = view.check_text(record)
             outcomes[record.id] = [_applied(table, one) for one in operations_in(text, record.url)]
         elif place == 0 and record.kind == SNAPSHOT:
             if len(parts[record.id]) < number(record.fields.get("parts", "1")):

@@ -21,9 +21,8 @@ from holdfast.errors import Corrupt, Unavailable, Unsupported
 from holdfast.fs import durable, safeopen
 from holdfast.text import untrusted
 from holdfast_gitea import marker
-from holdfast_gitea.authors import Authors, too_long
-from holdfast_gitea.folding import new_id, number
-from holdfast_gitea.members import Member, member_of, row_of
+from holdfast_gitea.authors import Authors, Member, member_of, row_of, too_long
+from holdfast_gitea.replay import new_id, number
 from holdfast_gitea.wire.client import MARGIN, Repo
 from holdfast_gitea.wire.faults import Closed
 from holdfast_gitea.wire.models import Issue
@@ -40,9 +39,7 @@ FACTS: Final = PREFIX + "facts"
 #: Title of the issue that lists the invited users.
 AUTHORS: Final = PREFIX + "authors"
 #: How long this process relies on its list of issues before checking for new ones. Known issues are always queried.
-FRESH_S: Final = 60.0
-#: How long an answer is fresh enough for reads that share one view.
-HELD_S: Final = 15.0
+FRESH_S: Final = 15.0
 #: Delay before the whole list is read again, because deleted issues do not appear among the changed issues.
 WHOLE: Final = timedelta(days=1)
 _FORMAT: Final = 3
@@ -111,8 +108,6 @@ class Index:
         self._asked = 0.0  # monotonic
         self._loaded = False
         self._changed = False
-        #: Whether the list was rebuilt and is not kept on this machine yet.
-        self.is_new = False
 
     # --- asking
 
@@ -123,9 +118,9 @@ class Index:
         if since is None or self._whole_at is None or since - self._whole_at > WHOLE:
             whole = True
         asked = time.monotonic()
-        if self.held and self._asked and not whole and asked - self._asked < HELD_S:
+        if self.held and self._asked and not whole and asked - self._asked < FRESH_S:
             return
-        listed, at = self._repo.issues_at(since=None if whole or since is None else since - MARGIN)
+        listed, at = self._repo.issues(since=None if whole or since is None else since - MARGIN)
         self._check_repository(listed)
         if self._learn(listed, whole=whole):
             self.refresh(whole=True)
@@ -153,7 +148,7 @@ class Index:
         self._changed = self._changed or whole or entries != self._entries
         self._entries, self._at, self._asked = entries, at, asked
         if whole:
-            self._whole_at, self.is_new = at, bool(entries)  # an empty store leaves nothing on this machine
+            self._whole_at = at
 
     def segments(self, title: str) -> tuple[Entry, ...]:
         """The issues with that title by ascending number. Queries the server unless it has just listed one."""
@@ -276,7 +271,6 @@ class Index:
 
     def save(self) -> None:
         """Keep the copy, if anything changed. It can be done without, so a full disk is only logged."""
-        self.is_new = False
         if self._at is None or self._whole_at is None:
             return
         if not self._changed and self._authors.ids == self._ids:

@@ -17,11 +17,11 @@ from attrs import evolve
 
 from holdfast.errors import BadValue, Corrupt, NotFound, Refused, StorageError, Unavailable
 from holdfast_gitea import index, marker
-from holdfast_gitea.chain import RESTORE, Chain
-from holdfast_gitea.folding import VERSION
+from holdfast_gitea.authors import NEVER, THIS, Member, Span, members_in, text_of
 from holdfast_gitea.index import AUTHORS, STORE, Entry
 from holdfast_gitea.log import TRIES, Log
-from holdfast_gitea.members import NEVER, THIS, Member, Span, members_in, text_of
+from holdfast_gitea.log_view import RESTORE, LogView
+from holdfast_gitea.replay import VERSION
 from holdfast_gitea.wire import models
 from holdfast_gitea.wire.faults import Absent, Closed, garbled
 
@@ -172,21 +172,21 @@ def _account(log: Log, login: str) -> tuple[str, int]:
 def _change(log: Log, user_id: int, change: Callable[[Member | None], Member | None]) -> Member:
     """Write a version of the list with that user changed; ``change`` returns None when it is as it should be."""
     for _ in range(TRIES):
-        chain = log.load(AUTHORS)
+        view = log.load(AUTHORS)
         # When the list was deleted, this machine's copy keeps the spans of those who are on it.
-        known = _invited(chain) if chain.folded.accepted else log.authors.members.values()
+        known = _invited(view) if view.replay.accepted else log.authors.members.values()
         members = {one.id: one for one in known}
         made = change(members.get(user_id))
-        if made is None and chain.folded.accepted:
+        if made is None and view.replay.accepted:
             return members[user_id]
         made = made or members[user_id]
         text = text_of([*(one for one in members.values() if one.id != user_id), made])
-        chain, record_id = log.post(chain, VERSION, text, "Whose records count was changed.", language="json")
-        if not chain.accepts(record_id):
+        view, record_id = log.post(view, VERSION, text, "Whose records count was changed.", language="json")
+        if not view.accepts(record_id):
             continue
-        chain = log.show(chain, record_id, text, _NOTE)
-        if chain.accepts(record_id) and chain.active is not None:
-            _mention(log, chain.active)
+        view = log.show(view, record_id, text, _NOTE)
+        if view.accepts(record_id) and view.active is not None:
+            _mention(log, view.active)
             log.index.refresh()
             return log.authors.members[user_id]
     raise Unavailable("Too many processes change the list of invited users at once.", next_step="Try again.")
@@ -208,14 +208,14 @@ def _mention(log: Log, number: int) -> None:
         logger.warning("issue #%d was not changed: %s", store.number, error)
 
 
-def _invited(chain: Chain) -> Sequence[Member]:
+def _invited(view: LogView) -> Sequence[Member]:
     """The list. Raises: Corrupt when it was changed manually."""
-    chain.check()
-    if not chain.folded.accepted:
+    view.check()
+    if not view.replay.accepted:
         return ()
-    last = chain.folded.accepted[-1]
-    text = chain.check_text(last)
-    if last.was_edited and not chain.approves(last):
+    last = view.replay.accepted[-1]
+    text = view.check_text(last)
+    if last.was_edited and not view.approves(last):
         raise Corrupt(f"The list of invited users was edited manually: {last.url}", next_step=RESTORE)
     try:
         return members_in(text, last.comment, last.edited_at)

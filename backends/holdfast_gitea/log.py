@@ -1,6 +1,6 @@
 """An append-only log on issues, shared by documents and facts.
 
-A log has a title. Its records are comments on the issues with that title, and :mod:`holdfast_gitea.folding` decides
+A log has a title. Its records are comments on the issues with that title, and :mod:`holdfast_gitea.replay` decides
 which of them count. Every call queries the server, so every reader sees the same result.
 """
 
@@ -15,15 +15,14 @@ from typing import Any, Final
 from attrs import evolve
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, StorageError, Unavailable
-from holdfast_gitea import folding, index, marker
+from holdfast_gitea import index, marker, replay
 from holdfast_gitea.authors import Authors
-from holdfast_gitea.chain import Chain, shown
-from holdfast_gitea.folding import BLOCK, NEXT, OPERATIONS, VERSION, Folded, Segment
 from holdfast_gitea.index import AUTHORS, FACTS, STORE, Entry, Index, Tail, encoded, entry_of, numbers
+from holdfast_gitea.log_view import LogView, shown
 from holdfast_gitea.place import Place
+from holdfast_gitea.replay import BLOCK, NEXT, OPERATIONS, VERSION, Replay, Segment
 from holdfast_gitea.wire.client import Repo
 from holdfast_gitea.wire.faults import Closed, level
-from holdfast_gitea.wire.kept import Kept
 from holdfast_gitea.wire.models import Comments
 
 logger = logging.getLogger(__name__)
@@ -32,8 +31,6 @@ logger = logging.getLogger(__name__)
 TRIES: Final = 20
 #: Seconds before a log is read again in which a record seems to be missing.
 _LAG_S: Final = 0.3
-#: How long a log that was read is new enough to write to it.
-RECENT_S: Final = 2.0
 #: Overruled records that a version names. More than a few at once would take as many machines.
 _MOST_OVERRULED: Final = 20
 
@@ -45,16 +42,12 @@ class Log:
         self.repo = repo
         self.authors = authors
         self.index = index
-        self.kept = Kept(place.state, repo)
-        #: Whether everything is read from the server, without what this machine keeps.
-        self.fresh = False
         self._place = place
         self._told: set[str] = set()  # late records already reported
         self._settled = 0  # the comment by which a user accepted that earlier facts are gone
         self._noted = False
         self._missed: set[str | int] = set()  # records or issues already searched for twice
-        self._shared: dict[str, Chain] = {}  # logs read inside :meth:`sharing`
-        self._recent: tuple[str, float, Chain] | None = None  # the log that was read last, and when (monotonic)
+        self._shared: dict[str, LogView] = {}  # logs read inside :meth:`sharing`
 
     def reading(self) -> AbstractContextManager[object]:
         """Keeps the other threads of this process out."""
@@ -72,19 +65,15 @@ class Log:
         finally:
             self.index.held = False
             self._shared.clear()
-            self.keep()
-
-    def keep(self) -> None:
-        """Save the index, unless another process is writing, because that process saves its own."""
-        with suppress(Unavailable), self._place.writing(timeout_s=0):
-            self.index.save()
+            with suppress(Unavailable), self._place.writing(timeout_s=0):  # another process saves its own
+                self.index.save()
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Keeps other threads and the other processes of this machine out; machines settle it by the folding."""
+        """Keeps other threads and the other processes of this machine out; machines settle it by the replay."""
         with self._place.writing() as outermost:
+            self._shared.clear()
             try:
-                self._shared.clear()
                 yield
             finally:
                 if outermost:
@@ -93,68 +82,39 @@ class Log:
 
     # --- reading
 
-    def load(self, title: str) -> Chain:
+    def load(self, title: str) -> LogView:
         """The log as it is now, from its last root on. One request for each issue, mostly one in all.
 
         Raises: Unsupported for records of a newer holdfast.
         """
-        if title not in self._shared:
-            chain = self._read(title)
-            if not self.index.held:
-                self._recent = (title, time.monotonic(), chain)
-                if self.index.is_new:  # on a machine that only reads, nothing else would keep it
-                    self.keep()
-                return chain
-            self._shared[title] = chain
-        return self._shared[title]
-
-    def recent(self, title: str) -> Chain | None:
-        """The log as the last call read it moments ago, None if that was another log. A caller that writes may start
-        with it, because :meth:`post` shows later arrivals. Any other caller must :meth:`load` the log. Not
-        for a full log: another machine may have gone on in a new issue, and this one would make one more."""
-        last, self._recent = self._recent, None
-        if last is None or last[0] != title or time.monotonic() - last[1] > RECENT_S or last[2].is_full:
-            return None
-        return last[2]
-
-    def _read(self, title: str) -> Chain:
+        if title in self._shared:
+            return self._shared[title]
         for whole in (False, True):
             if whole:
                 self.index.refresh(whole=True)
             try:
-                entries = self.index.segments(title)
-                if title != AUTHORS:
-                    self.index.check_members()
-                chain = self.load_from(title, entries)
-                if self.kept.used and chain.seems_damaged:
-                    chain = self.load_from(title, self.index.segments(title), fresh=True)
-                if not self._lags(chain):
-                    return chain
-                return self.load_from(title, self.index.segments(title), fresh=True)
+                view = self._load(title)
+                if self._lags(view):
+                    view = self._load(title)
             except NotFound:
                 continue  # an issue was deleted: ask which there are
+            if self.index.held:
+                self._shared[title] = view
+            return view
         raise Unavailable(f"The issues of {shown(title)} change faster than they can be read.", next_step="Try again.")
 
-    def _lags(self, chain: Chain) -> bool:
-        """Whether a record that seems to be gone may only be late to show, so that the log must be read again. Raises:
-        Unavailable when the server has it and does not list it."""
-        if chain.lost is not None and self.repo.comment(chain.lost.comment) is not None:
-            found = {one.id for segment in chain.segments for one in (*segment.comments, *segment.foreign)}
-            if chain.lost.comment in found:
-                return False  # it is there, and holds no record any more
-            again = self.repo.comments(chain.lost.segment)
-            if any(one.id == chain.lost.comment for one in again.values):
-                return True
-            body = self.repo.comment(chain.lost.comment)
-            if body is not None and marker.fields(body.body) is not None:
-                raise Unavailable(
-                    f"The server's list of {shown(chain.title)} lacks a comment that the server has.",
-                    next_step="Its database is behind. Try again.",
-                )
-            return False
-        # A deleted issue that the server still shows looks like a second beginning of the log.
-        records = (*chain.folded.gaps, *chain.folded.forks)
-        return self._is_new({*(record.id for record in records), *chain.absent})
+    def _load(self, title: str) -> LogView:
+        entries = self.index.segments(title)
+        if title != AUTHORS:
+            self.index.check_members()
+        return self.load_from(title, entries)
+
+    def _lags(self, view: LogView) -> bool:
+        """Whether a record or issue that seems to be gone may only be late to show, so that the log must be read again.
+        A deleted issue that the server still shows looks like a second beginning of the log."""
+        records = (*view.replay.gaps, *view.replay.forks)
+        lost = {view.lost.record} if view.lost else set()
+        return self._is_new({*(record.id for record in records), *view.absent, *lost})
 
     def _is_new(self, seeming: set[str | int]) -> bool:
         """Whether any of these seems to be missing for the first time in this process. Gives the server time."""
@@ -164,27 +124,26 @@ class Log:
             time.sleep(_LAG_S)
         return bool(new)
 
-    def load_from(self, title: str, entries: Sequence[Entry], *, fresh: bool = False) -> Chain:
-        """The log in these issues, and in those that continue it; ``fresh`` reads all of it from the server."""
+    def load_from(self, title: str, entries: Sequence[Entry]) -> LogView:
+        """The log in these issues, and in those that continue it."""
         if title == FACTS and not entries:
             entries = self._check_facts()
         segments: list[Segment] = []
         waiting = numbers(entries)
         while waiting:
-            kept = title == FACTS and not segments  # the newest issue of the facts
-            segment = self._segment(waiting.pop(), title, kept=kept, fresh=fresh or self.fresh)
+            segment = self._segment(waiting.pop(), title)
             segments.insert(0, segment)
-            if folding.starts_whole(segment):
+            if replay.starts_whole(segment):
                 break
-        chain = self._chain(title, segments, entries)
+        view = self._view(title, segments, entries)
         there = {s.number for s in segments} | set(waiting)
-        if any(number not in there for number in chain.folded.sealed.values()):
+        if any(number not in there for number in view.replay.sealed.values()):
             # It continues in an issue that another writer has created meanwhile.
             self.index.refresh()
             newer = self.index.segments(title)
             if numbers(newer) != numbers(entries):
-                return self.load_from(title, newer, fresh=fresh)
-        return chain
+                return self.load_from(title, newer)
+        return view
 
     def _check_facts(self) -> Sequence[Entry]:
         """The facts' issues, after the list showed none. Raises: Corrupt when there were facts and their issue is gone,
@@ -199,7 +158,7 @@ class Log:
             if self.index.known(FACTS):
                 return self.index.known(FACTS)
         comments, _ = self.authors.split(self.repo.comments(store.number).values, store.number)
-        self._settled = max((c.id for c in comments if folding.is_accept(c) and c.id > store.settled), default=0)
+        self._settled = max((c.id for c in comments if replay.is_accept(c) and c.id > store.settled), default=0)
         if not self._settled:
             issue = self.repo.issue(number)
             if issue is not None and (entry := entry_of(issue)) is not None and entry.title == FACTS:
@@ -210,7 +169,7 @@ class Log:
             raise Corrupt(
                 f"The facts issue, #{number}, is gone from the server.",
                 next_step="Restore the server's database from a copy. To go on without these facts, add the comment "
-                f"`{folding.ACCEPT}` to issue #{store.number}.",
+                f"`{replay.ACCEPT}` to issue #{store.number}.",
             )
         self.index.set_tail(FACTS, None)
         self._noted = False
@@ -238,19 +197,19 @@ class Log:
         except (StorageError, Refused) as error:
             logger.log(level(error), "issue #%d was not changed: %s", store.number, error)
 
-    def _segment(self, number: int, title: str, *, kept: bool, fresh: bool) -> Segment:
-        """The issue as it is now; ``kept`` for one whose comments this machine keeps."""
+    def _segment(self, number: int, title: str) -> Segment:
+        """The issue as it is now."""
         try:
-            listed = self.kept.comments(number, fresh=fresh) if kept else self.repo.comments(number)
+            listed = self.repo.comments(number)
         except NotFound:
             self.index.gone(number)
             raise
         comments, foreign = self.authors.split(listed.values, number, inviting=title == AUTHORS)
         return Segment(number=number, comments=comments, at=listed.at, foreign=foreign)
 
-    def _chain(self, title: str, segments: Sequence[Segment], entries: Sequence[Entry]) -> Chain:
-        folded = self._fold(title, segments)
-        for record in folded.late:
+    def _view(self, title: str, segments: Sequence[Segment], entries: Sequence[Entry]) -> LogView:
+        replayed = self._replay(title, segments)
+        for record in replayed.late:
             if record.id not in self._told:
                 self._told.add(record.id)
                 logger.info("%s: another writer was faster than %s, which stays", shown(title), record.url)
@@ -258,68 +217,65 @@ class Log:
         there = {segment.number for segment in segments}
         copies = [Tail(e.head, e.head_comment, e.number) for e in entries if e.head]
         for tail in (*copies, self.index.tail(title)):
-            if tail is None or tail.segment not in there or tail.record in folded.known:
+            if tail is None or tail.segment not in there or tail.record in replayed.known:
                 continue
-            if folded.foreign.get(tail.record) == tail.comment:
+            if replayed.foreign.get(tail.record) == tail.comment:
                 continue  # its author counted when it was written
-            if not folded.is_approved(tail.segment, tail.comment):
+            if not replayed.is_approved(tail.segment, tail.comment):
                 lost = tail
-        chain = Chain(title=title, segments=tuple(segments), folded=folded, lost=lost)
+        view = LogView(title=title, segments=tuple(segments), replay=replayed, lost=lost)
         if not lost:
-            self._remember(chain)
-        return chain
+            self._remember(view)
+        return view
 
-    def _fold(self, title: str, segments: Sequence[Segment]) -> Folded:
+    def _replay(self, title: str, segments: Sequence[Segment]) -> Replay:
         heads = {entry.head for entry in self.index.known(title) if entry.head and entry.version is not None}
-        return folding.fold(segments, heads)
+        return replay.replay(segments, heads)
 
-    def _remember(self, chain: Chain) -> None:
-        last = chain.folded.accepted[-1] if chain.folded.accepted else None
-        self.index.set_tail(chain.title, Tail(last.id, last.comment, last.segment) if last else None)
+    def _remember(self, view: LogView) -> None:
+        last = view.replay.accepted[-1] if view.replay.accepted else None
+        self.index.set_tail(view.title, Tail(last.id, last.comment, last.segment) if last else None)
 
     # --- writing (the caller holds this machine's lock)
 
     def post(
         self,
-        chain: Chain,
+        view: LogView,
         kind: str,
         text: str,
         note: str,
         record_id: str = "",
         *,
         language: str = "markdown",
-        relist: bool = True,
         **fields: str | int,
-    ) -> tuple[Chain, str]:
-        """Add a record and read it back, along with any records that arrived in between, or without ``relist`` alone.
+    ) -> tuple[LogView, str]:
+        """Add a record and read it back, along with any records that arrived in between.
 
         Returns the updated log and the record's id. Check with the log whether it accepts the record. Pass
         ``record_id`` to repeat a record that reached an old issue too late.
 
         Costs a POST and a list of new comments. A log without an issue gets one first.
         """
-        self._shared.pop(chain.title, None)
-        self._recent = None
+        self._shared.pop(view.title, None)
         self.check_own()
-        base = chain.folded.head  # the caller's last seen record, even if another issue is found now
-        if chain.active is None:
-            chain = self._begin(chain.title)
-        number = chain.active
+        base = view.replay.head  # the caller's last seen record, even if another issue is found now
+        if view.active is None:
+            view = self._begin(view.title)
+        number = view.active
         assert number is not None
-        record_id = record_id or folding.new_id()
-        over = "_".join(sorted(chain.folded.overruled)[:_MOST_OVERRULED]) if kind == VERSION else ""
+        record_id = record_id or replay.new_id()
+        over = "_".join(sorted(view.replay.overruled)[:_MOST_OVERRULED]) if kind == VERSION else ""
         body = marker.frame(note, text, language=language, id=record_id, kind=kind, base=base, over=over, **fields)
-        segment = next(s for s in chain.segments if s.number == number)
+        segment = next(s for s in view.segments if s.number == number)
         listed = Comments(values=segment.comments, total=len(segment.comments), at=segment.at)
-        posted = self.repo.post(number, body, record_id, listed, relist=relist, counts=self.authors.counts)
-        comments = (*posted.listed.values, posted.comment)
-        merged = segment.merged(*self.authors.split(comments, number, inviting=chain.title == AUTHORS))
-        segments = tuple(merged if s.number == number else s for s in chain.segments)
-        chain = evolve(chain, segments=segments, folded=self._fold(chain.title, segments))
-        self._remember(chain)
-        if chain.title == FACTS:
+        posted, newer = self.repo.post(number, body, record_id, listed, counts=self.authors.counts)
+        merged = segment.merged(*self.authors.split((*newer.values, posted), number, inviting=view.title == AUTHORS))
+        segments = tuple(merged if s.number == number else s for s in view.segments)
+        view = evolve(view, segments=segments, replay=self._replay(view.title, segments))
+        self._remember(view)
+        if view.title == FACTS:
             self._note_facts(number)
-        return chain, record_id
+        return view, record_id
 
     def check_own(self) -> None:
         """Raises: Refused while other machines would not read what this one writes."""
@@ -329,85 +285,85 @@ class Log:
             self.index.refresh(whole=True)  # the invitation may be new
             self.index.check_own()
 
-    def room(self, chain: Chain) -> Chain:
+    def room(self, view: LogView) -> LogView:
         """The log with room for a record, in a new issue when the current one is full. Raises: Unavailable."""
         for _ in range(TRIES):
-            if not chain.is_full:
-                return chain
-            chain = self.step(chain)
-        raise Unavailable(f"Too many processes write {shown(chain.title)} at once.", next_step="Try again.")
+            if not view.is_full:
+                return view
+            view = self.step(view)
+        raise Unavailable(f"Too many processes write {shown(view.title)} at once.", next_step="Try again.")
 
-    def step(self, chain: Chain) -> Chain:
+    def step(self, view: LogView) -> LogView:
         """Continue in a new issue. If another writer was faster, return the log as that writer left it."""
-        old = chain.active
+        old = view.active
         assert old is not None
-        spare = [e for e in self.index.known(chain.title) if e.number > old and not e.comments]
-        number = spare[0].number if spare else self.make(chain.title, _about(chain.title, old))
-        chain, record_id = self.post(chain, NEXT, "", f"This goes on in issue {number}.", to=number)
-        if chain.accepts(record_id) and any(r.kind == VERSION for r in chain.folded.accepted):
+        spare = [e for e in self.index.known(view.title) if e.number > old and not e.comments]
+        number = spare[0].number if spare else self.make(view.title, _about(view.title, old))
+        view, record_id = self.post(view, NEXT, "", f"This goes on in issue {number}.", to=number)
+        if view.accepts(record_id) and any(r.kind == VERSION for r in view.replay.accepted):
             # The guarded body decides here, too, because another writer may be sending a version to the old issue.
-            chain = self.show(chain, record_id, "", f"This goes on in issue {number}.")
-        if not chain.accepts(record_id):
-            return self.load(chain.title)
-        if number in {segment.number for segment in chain.segments}:
-            return self._take_along(chain, old)
-        segments = (*chain.segments, Segment(number=number))
-        chain = evolve(chain, segments=segments, folded=self._fold(chain.title, segments))
-        return self._take_along(chain, old)
+            view = self.show(view, record_id, "", f"This goes on in issue {number}.")
+        if not view.accepts(record_id):
+            return self.load(view.title)
+        if number in {segment.number for segment in view.segments}:
+            return self._take_along(view, old)
+        segments = (*view.segments, Segment(number=number))
+        view = evolve(view, segments=segments, replay=self._replay(view.title, segments))
+        return self._take_along(view, old)
 
-    def _take_along(self, chain: Chain, old: int) -> Chain:
+    def _take_along(self, view: LogView, old: int) -> LogView:
         """Repeat in the new issue the records that reached the old one after the step.
 
         Their writer does the same if it has seen the step. Where comments become visible out of order, it may have
         missed the step and taken its record as accepted.
         """
-        for record in chain.folded.late:
+        for record in view.replay.late:
             if record.segment == old and record.kind in (BLOCK, OPERATIONS) and record.intact:
                 more: dict[str, Any] = {k: value for k, value in record.fields.items() if k in ("block", "top")}
                 note = "This came to the issue before when it was full."
-                chain, _ = self.post(chain, record.kind, record.text or "", note, record_id=record.id, **more)
-        return chain
+                view, _ = self.post(view, record.kind, record.text or "", note, record_id=record.id, **more)
+        return view
 
-    def show(self, chain: Chain, record_id: str, text: str, note: str) -> Chain:
+    def show(self, view: LogView, record_id: str, text: str, note: str) -> LogView:
         """Show ``text`` to people in the issue's body. Returns the updated log.
 
         Where the server guards bodies, this decides between two writers unable to see each other. The second writer
         meets a newer body, and its record no longer counts. Other errors are only logged, because a body is a copy.
         """
-        record = next(r for r in chain.folded.accepted if r.id == record_id)
-        log = encoded(chain.title)
+        record = next(r for r in view.replay.accepted if r.id == record_id)
+        log = encoded(view.title)
         body = marker.frame(note, text, kind="copy", log=log, head=record_id, comment=record.comment)
-        entry = next((e for e in self.index.known(chain.title) if e.number == record.segment), None)
+        entry = next((e for e in self.index.known(view.title) if e.number == record.segment), None)
         try:
             for _ in range(TRIES):
                 version = entry.version if entry else None
                 try:
                     self.index.saw(self.repo.edit_issue(record.segment, body=body, content_version=version))
-                    return chain
+                    return view
                 except Conflict:
                     issue = self.repo.issue(record.segment)
                     entry = entry_of(issue, entry) if issue else None
                     if issue is not None:
                         self.index.saw(issue)
-                    seen = {r.id for r in chain.folded.accepted if r.comment < record.comment}
+                    seen = {r.id for r in view.replay.accepted if r.comment < record.comment}
                     if entry is None or entry.deleted or (entry.head and entry.head not in seen):
                         # Another writer was here: based on this record, or without seeing it.
-                        return self._read(chain.title)
-            return self._read(chain.title)
+                        return self.load(view.title)
+            return self.load(view.title)
         except (StorageError, Refused) as error:
             logger.log(level(error), "the copy in issue #%d was not made: %s", record.segment, error)
-        return chain
+        return view
 
-    def mark_deleted(self, chain: Chain) -> None:
+    def mark_deleted(self, view: LogView) -> None:
         """Mark this log's document as deleted in the list of issues, so that listing names checks it.
 
         Called before the deletion, so every deleted document has the mark. Raises: Unavailable.
         """
-        last = chain.folded.accepted[-1]
-        assert chain.active is not None
-        head = last.id if last.segment == chain.active else ""
-        said = marker.line(kind="copy", log=encoded(chain.title), head=head, comment=last.comment, deleted=1)
-        self._edit_body(chain.active, f"This was deleted.\n\n{said}")
+        last = view.replay.accepted[-1]
+        assert view.active is not None
+        head = last.id if last.segment == view.active else ""
+        said = marker.line(kind="copy", log=encoded(view.title), head=head, comment=last.comment, deleted=1)
+        self._edit_body(view.active, f"This was deleted.\n\n{said}")
 
     def unmark(self, title: str) -> None:
         """Remove the mark from a document that exists again. Without the right to, it stays, and only costs a request.
@@ -427,7 +383,7 @@ class Log:
     def _edit_body(self, number: int, body: str) -> None:
         self.index.saw(self.repo.patiently(lambda: self.repo.edit_issue(number, body=body)))
 
-    def _begin(self, title: str) -> Chain:
+    def _begin(self, title: str) -> LogView:
         """The log with its first issue, created unless another writer has just created it."""
         if not self.index.known(STORE):
             self.make(STORE, index.store_body(index.store_text()))
@@ -438,7 +394,7 @@ class Log:
         entries = self.index.known(title)
         if len(entries) > 1 or entries[0].comments:
             return self.load(title)
-        return self._chain(title, [Segment(number=entries[0].number)], entries)
+        return self._view(title, [Segment(number=entries[0].number)], entries)
 
     def make(self, title: str, body: str) -> int:
         """Create an issue exactly once. After a lost response, look for the issue before creating another."""

@@ -1,4 +1,4 @@
-"""The Gitea backend against every clause of docs/storage-contract.md, on the stand-in server."""
+"""The Gitea backend against every clause of docs/storage-contract.md, on the fake server server."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_packages__of_the_wheel__are_those_that_are_typed_and_held_apart(root: P
     kernel = {"holdfast", "holdfast_memory"}
     assert set(contracts["core imports no plugin and no backend"]["forbidden_modules"]) == names - kernel
     layered = contracts["the application stands on the kernel in layers, and above the plugins"]["layers"]
-    # The command of holdfast_gitea stands on the command line, and the demo on holdfast_gitea.
+    # The trail of holdfast_gitea is a forge of the application.
     assert {name for layer in layered for name in layer.split(" | ")} == names - kernel - {"holdfast_gitea"}
 
 

@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Final, Literal, Self, TypeVar
-
-from attrs import frozen
 
 from holdfast.errors import ConfigError, HoldfastError, NotFound
 from holdfast_gitea import marker
 from holdfast_gitea.wire import models, pages
 from holdfast_gitea.wire.faults import Absent, Closed, Passing, TooLong, garbled
-from holdfast_gitea.wire.models import Comment, Comments, Issue, Label
-from holdfast_gitea.wire.pages import PAGE, PAGES
+from holdfast_gitea.wire.models import Comment, Comments, Issue
+from holdfast_gitea.wire.pages import PAGE, PAGES, since_of, stamp
 from holdfast_gitea.wire.transport import MAX_ANSWER_BYTES, Answer, Transport
 
 logger = logging.getLogger(__name__)
@@ -36,14 +34,6 @@ MARGIN: Final = timedelta(minutes=2)
 #: The kind of comment on the work itself.
 TRAIL: Final = "trail"
 _REPOSITORY: Final = re.compile(r"(?!\.+/)[A-Za-z0-9._-]+/(?!\.+$)[A-Za-z0-9._-]+")
-
-
-@frozen(kw_only=True)
-class Posted:
-    """A comment that was read back, and the list in which it was found, from :data:`MARGIN` before its first try on."""
-
-    comment: Comment
-    listed: Comments
 
 
 class Gitea:
@@ -219,34 +209,18 @@ class Repo:
             return None
 
     def issues(
-        self,
-        *,
-        state: Literal["open", "closed", "all"] = "all",
-        kind: Literal["issues", "pulls", "all"] = "issues",
-        since: datetime | None = None,
-    ) -> list[Issue]:
-        """All issues, by ascending number; with ``since`` those changed at or after that second.
-
-        Labels are not filtered on the server, which ignores an unknown name and sends everything.
-        """
-        return self.issues_at(state=state, kind=kind, since=since)[0]
-
-    def issues_at(
-        self,
-        *,
-        state: Literal["open", "closed", "all"] = "all",
-        kind: Literal["issues", "pulls", "all"] = "issues",
-        since: datetime | None = None,
+        self, *, kind: Literal["issues", "all"] = "issues", since: datetime | None = None
     ) -> tuple[list[Issue], datetime | None]:
-        """The same with the server's time as it began to answer, from which the next list can go on."""
-        params: dict[str, str | int] = {"state": state, **since_of(since)}
+        """All issues, by ascending number; with ``since`` those changed at or after that second. The second value is
+        the server's time as it began to answer, from which the next list can go on."""
+        params: dict[str, str | int] = {"state": "all", **since_of(since)}
         if kind != "all":
             params["type"] = kind
         for _ in range(3):
             found: dict[int, Issue] = {}
             began: datetime | None = None
             for page in range(1, PAGES):
-                answer = pages.page(self, "/issues", page, **params)
+                answer = pages.page(self.get, "/issues", page, **params)
                 began = began or answer.at
                 some = [models.issue(one) for one in answer.rows]
                 found.update((one.number, one) for one in some)
@@ -258,12 +232,9 @@ class Repo:
                 return [found[number] for number in sorted(found)], began
         raise garbled("the list of issues changes faster than it can be read")
 
-    def create_issue(self, title: str, body: str, labels: Sequence[int] = ()) -> Issue:
-        """Make an issue; ``labels`` are ids. Titles are not unique, and cut at 255 characters. A single try."""
-        send: dict[str, object] = {"title": title, "body": body}
-        if labels:
-            send["labels"] = list(labels)
-        made = models.issue(self._once("POST", "/issues", send).data)
+    def create_issue(self, title: str, body: str) -> Issue:
+        """Make an issue. Titles are not unique, and cut at 255 characters. A single try."""
+        made = models.issue(self._once("POST", "/issues", {"title": title, "body": body}).data)
         self._is(made.author, made.author_id)
         return made
 
@@ -316,7 +287,7 @@ class Repo:
     def activity(self, since: datetime, until: datetime) -> list[Comment]:
         """Comments on any issue or pull request, by ascending id, that were made or last edited in the window."""
         # Without a page the server sends everything at once, however much that is.
-        found = pages.everything(self, "/issues/comments", models.comment, **since_of(since), before=stamp(until))
+        found = pages.everything(self.get, "/issues/comments", **since_of(since), before=stamp(until))
         return [one for one in found if not one.unread]
 
     def create_comment(self, number: int, body: str) -> Comment:
@@ -352,8 +323,7 @@ class Repo:
         listed = self.comments(number)
         found = _first(listed, record_id)
         if found is None:
-            posted = self.post(number, body, record_id, listed)
-            listed, found = posted.listed, posted.comment
+            found, listed = self.post(number, body, record_id, listed)
         self._remove_doubles(listed)
         return found
 
@@ -378,21 +348,20 @@ class Repo:
         body: str,
         record_id: str,
         listed: Comments,
-        *,
-        relist: bool = False,
         counts: Callable[[Comment, int], bool] = lambda comment, number: True,
-    ) -> Posted:
+    ) -> tuple[Comment, Comments]:
         """The same for a caller who has just seen in ``listed`` that the record is not there.
 
-        Costs a POST and a GET. With ``relist`` the comment is read back in a new list of the issue, which shows what
-        came in between as well. ``counts`` says of a comment and its issue's number whether its author counts.
+        Costs a POST and a list of the issue from :data:`MARGIN` before the first try on, in which the comment is read
+        back, and which shows what came in between. ``counts`` says of a comment and its issue's number whether its
+        author counts.
         """
         if (marker.fields(body) or {}).get("id") != record_id:
             raise ValueError("the body does not end with the record's marker")
         since = listed.at - MARGIN if listed.at else None
         tries = 0
 
-        def attempt() -> Posted:
+        def attempt() -> tuple[Comment, Comments]:
             nonlocal tries
             tries += 1
             now, found = listed, None
@@ -401,24 +370,17 @@ class Repo:
                 found = _first(now, record_id, lambda one: counts(one, number))
             if found is None:
                 made = self.create_comment(number, body)
-                if relist or tries > 1:  # an earlier try may have come through meanwhile, before this one
-                    now = self._comments(number, since)
-                    found = _first(now, record_id, lambda one: counts(one, number))
+                now = self._comments(number, since)  # an earlier try may have come through, before this one
+                found = _first(now, record_id, lambda one: counts(one, number))
                 # The list may come from a lagging replica, so the comment itself is read by its id.
                 found = found or self.comment(made.id)
             if found is None:
                 raise garbled("a comment was accepted and is not there")
             if found.body != body:
                 raise garbled("a comment reads otherwise than it was written")
-            return Posted(comment=found, listed=now)
+            return found, now
 
         return self._transport.patiently(attempt)
-
-    # --- labels
-
-    def labels(self) -> list[Label]:
-        """All labels of the repository, by ascending id."""
-        return pages.everything(self, "/labels", models.label)
 
     # ---
 
@@ -436,7 +398,7 @@ class Repo:
         except TooLong as error:
             if error.total is None:
                 raise
-            found, total, at = pages.comments(self, number, error.total, **since_of(since)), error.total, error.at
+            found, total, at = pages.comments(self.get, number, error.total, **since_of(since)), error.total, error.at
         else:
             found = [models.comment(one) for one in models.many(answer.data)]
             total, at = len(found) if answer.total is None else answer.total, answer.at
@@ -480,13 +442,3 @@ def _first(listed: Comments, record_id: str, counts: Callable[[Comment], bool] =
         if is_it and counts(comment):
             return comment
     return None
-
-
-def since_of(moment: datetime | None) -> dict[str, str | int]:
-    """The parameter for a list of what changed at or after ``moment``."""
-    return {"since": stamp(moment)} if moment else {}
-
-
-def stamp(moment: datetime) -> str:
-    """``moment`` as the server takes it."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

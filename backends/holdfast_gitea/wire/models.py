@@ -54,7 +54,6 @@ class Issue:
     content_version: int | None = None
     is_pull: bool = False
     merged: bool = False
-    is_locked: bool = False
     author_id: int = 0
     repository: int = 0
     unread: bool = False
@@ -153,7 +152,6 @@ def issue(data: object) -> Issue:
         content_version=_optional(table, "content_version", int),
         is_pull=isinstance(pull, Mapping),
         merged=isinstance(pull, Mapping) and pull.get("merged") is True,
-        is_locked=bool(_optional(table, "is_locked", bool)),
         author_id=user_id(table.get("user")),
         repository=user_id(table.get("repository")),
         unread=table.get("unread") is True,

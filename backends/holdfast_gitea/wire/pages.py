@@ -7,8 +7,8 @@ writes is skipped unread. The server sends its number, author and address before
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
 
@@ -17,10 +17,10 @@ from holdfast_gitea.wire.faults import TooLong, garbled
 from holdfast_gitea.wire.transport import MAX_ANSWER_BYTES
 
 if TYPE_CHECKING:
-    from holdfast_gitea.wire.client import Repo
-    from holdfast_gitea.wire.models import Comment, Label
+    from holdfast_gitea.wire.models import Comment
+    from holdfast_gitea.wire.transport import Answer
 
-T = TypeVar("T", "Comment", "Label")
+    Get = Callable[..., Answer]
 
 PAGE: Final = 50  # more is never sent
 _FEWER: Final = (10, 1)  # rows of the smaller pages
@@ -38,34 +38,34 @@ class Page:
     at: datetime | None
 
 
-def page(repo: Repo, path: str, number: int, **params: str | int) -> Page:
+def page(get: Get, path: str, number: int, **params: str | int) -> Page:
     """The page with that number, from 1 on, of at most :data:`PAGE` rows. Raises: Unavailable."""
     try:
-        answer = repo.get(path, **params, page=number, limit=PAGE)
+        answer = get(path, **params, page=number, limit=PAGE)
         return Page(rows=models.many(answer.data), total=answer.total, at=answer.at)
     except TooLong as error:
-        return Page(rows=list(_split(repo, path, number, _FEWER, params)), total=error.total, at=error.at)
+        return Page(rows=list(_split(get, path, number, _FEWER, params)), total=error.total, at=error.at)
 
 
-def everything(repo: Repo, path: str, read: Callable[[object], T], **params: str | int) -> list[T]:
-    """A whole list whose total the server says, by ascending id. Raises: Unavailable."""
-    found: dict[int, T] = {}
+def everything(get: Get, path: str, **params: str | int) -> list[Comment]:
+    """A whole list of comments whose total the server says, by ascending id. Raises: Unavailable."""
+    found: dict[int, Comment] = {}
     for number in range(1, PAGES):
-        some = page(repo, path, number, **params)
-        found.update((one.id, one) for one in map(read, some.rows))
+        some = page(get, path, number, **params)
+        found.update((one.id, one) for one in map(models.comment, some.rows))
         if not some.rows or len(found) == some.total:
             return [found[one] for one in sorted(found)]
     raise garbled("a list does not end")
 
 
-def comments(repo: Repo, number: int, total: int, **params: str | int) -> list[Comment]:
+def comments(get: Get, number: int, total: int, **params: str | int) -> list[Comment]:
     """All ``total`` comments of an issue whose list, which has no pages, is too long. Raises: Unavailable."""
     found: dict[int, Comment] = {}
     place = empty = 0
     while len(found) < total and empty <= _EMPTY:
         place += 1
         rows = 0
-        for row in _rows(repo, f"/issues/{number}/timeline", place, (PAGE, *_FEWER), params):
+        for row in _rows(get, f"/issues/{number}/timeline", place, (PAGE, *_FEWER), params):
             rows += 1
             if row is not None and row.get("type") == "comment":
                 one = models.comment(row)
@@ -78,22 +78,32 @@ def comments(repo: Repo, number: int, total: int, **params: str | int) -> list[C
     return list(found.values())
 
 
-def _rows(repo: Repo, path: str, number: int, sizes: tuple[int, ...], params: Mapping[str, str | int]) -> Iterator[Any]:
+def _rows(get: Get, path: str, number: int, sizes: tuple[int, ...], params: Mapping[str, str | int]) -> Iterator[Any]:
     """The rows of a page of ``sizes[0]``, in smaller pages if it is too long."""
     size, *_ = sizes
     most = models.MOST_OF_ONE if size == 1 else MAX_ANSWER_BYTES
     try:
-        yield from models.many(repo.get(path, most, **params, page=number, limit=size).data)
+        yield from models.many(get(path, most, **params, page=number, limit=size).data)
     except TooLong as error:
         if size == 1:
             yield models.unread(error.start)
         else:
-            yield from _split(repo, path, number, sizes[1:], params, size)
+            yield from _split(get, path, number, sizes[1:], params, size)
 
 
 def _split(
-    repo: Repo, path: str, number: int, sizes: tuple[int, ...], params: Mapping[str, str | int], size: int = PAGE
+    get: Get, path: str, number: int, sizes: tuple[int, ...], params: Mapping[str, str | int], size: int = PAGE
 ) -> Iterator[Any]:
     first, count = (number - 1) * size // sizes[0], size // sizes[0]
     for place in range(first + 1, first + count + 1):
-        yield from _rows(repo, path, place, sizes, params)
+        yield from _rows(get, path, place, sizes, params)
+
+
+def since_of(moment: datetime | None) -> dict[str, str | int]:
+    """The parameter for a list of what changed at or after ``moment``."""
+    return {"since": stamp(moment)} if moment else {}
+
+
+def stamp(moment: datetime) -> str:
+    """``moment`` as the server takes it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

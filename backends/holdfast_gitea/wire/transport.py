@@ -18,7 +18,7 @@ from attrs import frozen
 from holdfast.errors import ConfigError, PluginLoadFailed, Refused
 from holdfast.text import untrusted
 from holdfast_gitea.wire import faults
-from holdfast_keys import origins
+from holdfast_keys import origins, secrets
 from holdfast_memory import extra
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ T = TypeVar("T")
 MAX_ANSWER_BYTES: Final = 16 << 20
 #: Kept of an answer that is too long: enough for the fields before its text.
 _START: Final = 64 << 10
+#: The name under which tokens are kept.
+_NAME: Final = "gitea"
 _FIRST_PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 5.0
 _TOKEN: Final = re.compile(r"[\x21-\x7e]+")
@@ -214,6 +216,29 @@ def check_server(server: str, what: str = "storage.server", *, insecure_http: bo
     if "?" in server:
         raise ConfigError(f"{what} holds a query.", next_step='Write it like "https://git.example.org".')
     return server.rstrip("/")
+
+
+def find_token(
+    env: Mapping[str, str] | None = None,
+    *,
+    server: str,
+    setting: str,
+    root: str | os.PathLike[str] | None = None,
+) -> str:
+    """The token for ``server``, which ``setting`` names (like ``storage.server``) in the project ``root``.
+
+    Raises: ConfigError when there is none for this server, or when only the project names the server; KeyringUnusable
+    when the keyring is locked.
+    """
+    origin = origins.of(server, "`server`")
+    token = secrets.get(_NAME, env, origin=origin, root=root, settings=(setting,))
+    if not token:
+        raise ConfigError(
+            f"There is no token for the Gitea server {origin}.",
+            next_step=f"Set {secrets.variables(_NAME)[0]}, or keep one in the keyring: "
+            f"{secrets.command(_NAME, origin)}.",
+        )
+    return token
 
 
 def _is_distrust(error: BaseException | None) -> bool:

@@ -36,10 +36,7 @@ FIRST_ACT = 0.8
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--dir", metavar="DIR", type=file_name, help="folder for the demo project (must not exist yet)")
-    parser.add_argument(
-        "--gitea", action="store_true", help="show the trail on a stand-in Gitea server in this process"
-    )
-    parser.epilog = examples("holdfast demo", "holdfast demo --dir try-holdfast", "holdfast demo --gitea")
+    parser.epilog = examples("holdfast demo", "holdfast demo --dir try-holdfast")
 
 
 def run(args: Namespace) -> int:
@@ -57,10 +54,6 @@ def run(args: Namespace) -> int:
     first = int(len(messages) * FIRST_ACT)
     out.say(out.bold("Nothing is dropped until it is durable."))
     out.say(f"A coding session of {len(messages)} messages, in a new project: {folder}")
-    if args.gitea:
-        from holdfast_cli.demo.trail import play
-
-        return play(out, folder, SESSION, (messages[:first], messages[first:]), payload)
     with Holdfast.open(folder) as memory:
         stage = _Acts(out, memory, memory.session(SESSION))
         held = stage.compaction(messages[:first]) and stage.compaction_with_a_broken_store(messages[first:], payload)

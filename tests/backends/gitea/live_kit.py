@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tests.support.gitea.standin import Reply, call
+from tests.support.gitea.plain_client import Reply, call
 
 from holdfast_gitea.backend import GiteaBackend
 

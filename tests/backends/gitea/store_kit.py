@@ -1,4 +1,4 @@
-"""A store on a stand-in server for the conformance suite: one server for a process, one repository a folder."""
+"""A store on a fake server server for the conformance suite: one server for a process, one repository a folder."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ import os
 from pathlib import Path
 from typing import Any
 
+from tests.support.gitea.fake_server import FakeServer
+
 from holdfast_gitea.backend import GiteaBackend
-from holdfast_gitea.standin import StandIn
 
 ADDRESS = "gitea.json"
 FACTORY = "tests.backends.gitea.store_kit:open_store"
 
 
 @functools.cache
-def server() -> StandIn:
-    """The stand-in of this process, up until it ends."""
-    standin = StandIn()
-    standin.up()
-    atexit.register(standin.down)
-    return standin
+def server() -> FakeServer:
+    """The fake server of this process, up until it ends."""
+    gitea = FakeServer()
+    gitea.up()
+    atexit.register(gitea.down)
+    return gitea
 
 
 def address(root: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import keyring
 import pytest
 from tests.support import file_keyring
+from tests.support.gitea.fake_server import FakeServer
 from tests.support.recorder import Recorder
 from tests.support.trusting import trusted
 
@@ -16,7 +17,6 @@ from holdfast.errors import ConfigError, HoldfastError
 from holdfast_app.outbox.forge import Forge
 from holdfast_cli import main
 from holdfast_gitea.backend import from_options
-from holdfast_gitea.standin import StandIn
 from holdfast_gitea.wire.client import Gitea
 from holdfast_gitea.wire.faults import Closed, Passing
 from holdfast_keys import secrets
@@ -86,7 +86,7 @@ def test_store__server_that_only_the_project_names__gets_no_token_until_it_is_tr
 ) -> None:
     """The options are handed over as if they were in force: this is the second line of defence."""
     monkeypatch.setenv("GITEA_TOKEN", "t0ken")
-    with StandIn() as server:
+    with FakeServer() as server:
         server.make_repo(REPO)
         options = {"server": server.url, "repository": REPO}
         lines = ["[storage]", 'backend = "gitea"', f'server = "{server.url}"', f'repository = "{REPO}"', ""]

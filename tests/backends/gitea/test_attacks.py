@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.gitea.standin import Reply, call
+from tests.support.gitea.fake_server import FakeServer
+from tests.support.gitea.plain_client import Reply, call
 
 from holdfast.errors import Conflict, Corrupt
 from holdfast.plugin.checks import Outcome
 from holdfast.storage import ABSENT, sha256
 from holdfast.testing.base import make_block, make_fact
-from holdfast_gitea import folding, marker
+from holdfast_gitea import marker, replay
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
-from holdfast_gitea.standin import StandIn
 from holdfast_gitea.wire.faults import Closed
 
 REPO = "agent/memory"
@@ -26,8 +26,8 @@ Machine = Callable[..., GiteaBackend]
 Ask = Callable[..., Reply]
 
 
-def issue_of(standin: StandIn, name: str) -> int:
-    return next(number for number, title in standin.titles(REPO).items() if title == f"holdfast:{name}")
+def issue_of(gitea: FakeServer, name: str) -> int:
+    return next(number for number, title in gitea.titles(REPO).items() if title == f"holdfast:{name}")
 
 
 def text_of(store: GiteaBackend, name: str = "MEMORY.md") -> str | None:
@@ -36,19 +36,19 @@ def text_of(store: GiteaBackend, name: str = "MEMORY.md") -> str | None:
 
 
 def record(kind: str, text: str, **fields: str) -> str:
-    return marker.frame("Hello.", text, id=fields.pop("id", folding.new_id()), kind=kind, **fields)
+    return marker.frame("Hello.", text, id=fields.pop("id", replay.new_id()), kind=kind, **fields)
 
 
 @pytest.fixture
-def mallory(standin: StandIn) -> Ask:
+def mallory(gitea: FakeServer) -> Ask:
     """Requests of a user who may read the repository."""
-    standin.world.repo(REPO).rights["mallory"] = "read"
-    token = standin.make_token("mallory", ("all",))
-    return lambda method, path, body=None: call(standin.url, method, f"/repos/{REPO}{path}", body, token=token)
+    gitea.world.repo(REPO).rights["mallory"] = "read"
+    token = gitea.make_token("mallory", ("all",))
+    return lambda method, path, body=None: call(gitea.url, method, f"/repos/{REPO}{path}", body, token=token)
 
 
 @pytest.fixture
-def filled(standin: StandIn, machine: Machine) -> Iterator[GiteaBackend]:
+def filled(gitea: FakeServer, machine: Machine) -> Iterator[GiteaBackend]:
     store = machine()
     store.write("MEMORY.md", "one\n")
     store.append(DAY, make_block("one"), HEADER, "one")
@@ -72,42 +72,42 @@ def filled(standin: StandIn, machine: Machine) -> Iterator[GiteaBackend]:
 
 @pytest.mark.parametrize("name", ["doc:MEMORY.md", "facts", "store"])
 def test_reader__tries_to_change_an_issue_of_the_store__is_refused_by_the_server(
-    standin: StandIn, filled: GiteaBackend, mallory: Ask, name: str
+    gitea: FakeServer, filled: GiteaBackend, mallory: Ask, name: str
 ) -> None:
-    number = issue_of(standin, name)
+    number = issue_of(gitea, name)
     for body in ({"state": "closed"}, {"title": "Some thoughts"}, {"body": "x"}):
         assert mallory("PATCH", f"/issues/{number}", body).status == 403
     assert mallory("PUT", f"/issues/{number}/lock", {}).status == 403
     assert mallory("DELETE", f"/issues/{number}").status == 403
-    for comment, _ in standin.comments(REPO, number):
+    for comment, _ in gitea.comments(REPO, number):
         assert mallory("PATCH", f"/issues/comments/{comment}", {"body": "x"}).status == 403
         assert mallory("DELETE", f"/issues/comments/{comment}").status == 403
 
 
 @pytest.mark.parametrize("name", ["doc:MEMORY.md", f"doc:{DAY}", "facts", "store"])
 def test_issue__closed_locked_and_relabelled_by_another_user__changes_nothing(
-    standin: StandIn, filled: GiteaBackend, name: str
+    gitea: FakeServer, filled: GiteaBackend, name: str
 ) -> None:
-    number = issue_of(standin, name)
-    standin.close_issue(REPO, number)
-    standin.lock(REPO, number)
-    standin.remove_labels(REPO)
-    standin.edit_issue(REPO, number, title="Some thoughts")
+    number = issue_of(gitea, name)
+    gitea.close_issue(REPO, number)
+    gitea.lock(REPO, number)
+    gitea.remove_labels(REPO)
+    gitea.edit_issue(REPO, number, title="Some thoughts")
 
 
-def test_reactions__of_a_reader__change_nothing(standin: StandIn, filled: GiteaBackend, mallory: Ask) -> None:
-    for number in standin.titles(REPO):
+def test_reactions__of_a_reader__change_nothing(gitea: FakeServer, filled: GiteaBackend, mallory: Ask) -> None:
+    for number in gitea.titles(REPO):
         assert mallory("POST", f"/issues/{number}/reactions", {"content": "eyes"}).status == 201
-        for comment, _ in standin.comments(REPO, number):
+        for comment, _ in gitea.comments(REPO, number):
             assert mallory("POST", f"/issues/comments/{comment}/reactions", {"content": "+1"}).status == 201
 
 
 def test_comment__that_quotes_a_whole_record__the_owners_own_counts(
-    standin: StandIn, filled: GiteaBackend, mallory: Ask
+    gitea: FakeServer, filled: GiteaBackend, mallory: Ask
 ) -> None:
     """Same id, same checksum; and the id with another text."""
-    for number in list(standin.titles(REPO)):
-        for body in standin.bodies(REPO, number):
+    for number in list(gitea.titles(REPO)):
+        for body in gitea.bodies(REPO, number):
             assert mallory("POST", f"/issues/{number}/comments", {"body": body}).status == 201
             framed = marker.framed(body)
             assert framed is not None
@@ -117,53 +117,53 @@ def test_comment__that_quotes_a_whole_record__the_owners_own_counts(
 
 
 def test_comment__with_the_id_of_a_write_that_is_to_be_repeated__the_write_is_not_taken_for_done(
-    standin: StandIn, filled: GiteaBackend, mallory: Ask
+    gitea: FakeServer, filled: GiteaBackend, mallory: Ask
 ) -> None:
     """A writer looks for its own id before it repeats a request. Others can write any id."""
-    number = issue_of(standin, f"doc:{DAY}")
-    record_id = folding.new_id()
+    number = issue_of(gitea, f"doc:{DAY}")
+    record_id = replay.new_id()
     mallory("POST", f"/issues/{number}/comments", {"body": record("blk", "evil\n", id=record_id, block="ZXZpbA")})
-    chain = filled.log.load(f"holdfast:doc:{DAY}")
+    view = filled.log.load(f"holdfast:doc:{DAY}")
     with filled.log.writing():
-        chain, _ = filled.log.post(chain, "blk", make_block("one"), "x", record_id=record_id, block="b25l")
-    assert chain.accepts(record_id)
+        view, _ = filled.log.post(view, "blk", make_block("one"), "x", record_id=record_id, block="b25l")
+    assert view.accepts(record_id)
 
 
 @pytest.mark.parametrize("base", ["f" * 32, "0" * 32, ""])
 @pytest.mark.parametrize("kind", ["ver", "del", "snap", "next", "ops", "blk"])
 def test_record__of_a_reader_with_a_base_that_does_not_exist__changes_nothing(
-    standin: StandIn, filled: GiteaBackend, mallory: Ask, base: str, kind: str
+    gitea: FakeServer, filled: GiteaBackend, mallory: Ask, base: str, kind: str
 ) -> None:
-    for number in list(standin.titles(REPO)):
+    for number in list(gitea.titles(REPO)):
         fields = {"root": "1", "to": "1", "block": "ZXZpbA", "over": "f" * 32, "base": base}
         mallory("POST", f"/issues/{number}/comments", {"body": record(kind, "evil\n", **fields)})
 
 
 @pytest.mark.parametrize("size", [65_000, 1_000_000])
 def test_comment__huge__is_not_read_into_memory_and_writing_goes_on(
-    standin: StandIn, filled: GiteaBackend, mallory: Ask, size: int
+    gitea: FakeServer, filled: GiteaBackend, mallory: Ask, size: int
 ) -> None:
-    for number in list(standin.titles(REPO)):
+    for number in list(gitea.titles(REPO)):
         mallory("POST", f"/issues/{number}/comments", {"body": "x" * size})
         mallory("POST", f"/issues/{number}/comments", {"body": record("ver", "evil\n" * (size // 5))})
 
 
 def test_log__with_a_thousand_records_of_a_reader__is_read_as_quickly_and_told_in_one_line(
-    standin: StandIn, filled: GiteaBackend, machine: Machine
+    gitea: FakeServer, filled: GiteaBackend, machine: Machine
 ) -> None:
-    number = issue_of(standin, "doc:MEMORY.md")
+    number = issue_of(gitea, "doc:MEMORY.md")
     fresh = machine()
     begun = time.process_time()
     assert text_of(fresh) == "one\n"
     before = time.process_time() - begun
     for _ in range(1000):
-        standin.make_comment(REPO, number, record("ver", "evil\n", base="f" * 32), poster="mallory")
+        gitea.make_comment(REPO, number, record("ver", "evil\n", base="f" * 32), poster="mallory")
     view = machine()
-    standin.requests.clear()
+    gitea.requests.clear()
     begun = time.process_time()
     assert text_of(view) == "one\n"
     assert time.process_time() - begun < before + 1.0
-    assert len(standin.requests) <= 4  # issues, comments, and whose token it is
+    assert len(gitea.requests) <= 4  # issues, comments, and whose token it is
     told = [check for check in inspect(machine().log) if "mallory" in check.message]
     assert [("1000 records" in check.message, len(check.message) < 600) for check in told] == [(True, True)]
 
@@ -171,40 +171,40 @@ def test_log__with_a_thousand_records_of_a_reader__is_read_as_quickly_and_told_i
 @pytest.mark.parametrize("pull", [True, False])
 @pytest.mark.parametrize("title", ["store", "facts", "authors", "doc:MEMORY.md", f"doc:{DAY}"])
 def test_issue__of_a_reader_with_a_lower_number_than_the_owners__is_not_read(
-    standin: StandIn, machine: Machine, title: str, pull: bool
+    gitea: FakeServer, machine: Machine, title: str, pull: bool
 ) -> None:
-    early = standin.make_issue(REPO, f"holdfast:{title}", "A template.", poster="mallory", pull=pull)
-    standin.make_comment(REPO, early, record("ver", "evil\n"), poster="mallory")
+    early = gitea.make_issue(REPO, f"holdfast:{title}", "A template.", poster="mallory", pull=pull)
+    gitea.make_comment(REPO, early, record("ver", "evil\n"), poster="mallory")
     store = machine()
     assert store.names() == []
     assert store.write("MEMORY.md", "one\n", ABSENT) == sha256("one\n")
     store.append(DAY, make_block("one"), HEADER, "one")
     store.add_fact(make_fact(1), 100)
-    late = standin.make_issue(REPO, f"holdfast:{title}", poster="mallory", pull=pull)
-    standin.make_comment(REPO, late, record("ver", "evil\n"), poster="mallory")
+    late = gitea.make_issue(REPO, f"holdfast:{title}", poster="mallory", pull=pull)
+    gitea.make_comment(REPO, late, record("ver", "evil\n"), poster="mallory")
     for view in (store, machine()):
         assert text_of(view) == "one\n"
         assert view.names() == ["MEMORY.md", DAY]
         assert view.count_facts() == 1
-    assert standin.bodies(REPO, early) == standin.bodies(REPO, early)[:1]
+    assert gitea.bodies(REPO, early) == gitea.bodies(REPO, early)[:1]
 
 
 def test_pull_request__made_by_the_owner_with_a_title_of_the_store__is_not_part_of_it(
-    standin: StandIn, machine: Machine
+    gitea: FakeServer, machine: Machine
 ) -> None:
-    standin.make_issue(REPO, "holdfast:doc:MEMORY.md", pull=True)
+    gitea.make_issue(REPO, "holdfast:doc:MEMORY.md", pull=True)
     store = machine()
     store.write("MEMORY.md", "one\n")
     assert text_of(machine()) == "one\n"
-    assert standin.bodies(REPO, 1) == []
+    assert gitea.bodies(REPO, 1) == []
 
 
 def test_repository__with_a_template_and_a_description_like_a_store__is_empty(
-    standin: StandIn, machine: Machine
+    gitea: FakeServer, machine: Machine
 ) -> None:
     """Templates become the text of a person's own issue; a description is no issue at all."""
     template = marker.frame("x", "evil\n", kind="copy", log="aG9sZGZhc3Q6ZG9jOk1FTU9SWS5tZA", head="f" * 32, comment=1)
-    standin.make_issue(REPO, "A bug", template, poster="mallory")
+    gitea.make_issue(REPO, "A bug", template, poster="mallory")
     store = machine()
     assert store.names() == []
     assert text_of(store) is None
@@ -212,41 +212,41 @@ def test_repository__with_a_template_and_a_description_like_a_store__is_empty(
     assert text_of(machine()) == "one\n"
 
 
-def test_writer__edits_a_record_and_its_checksum__doctor_names_the_comment(standin: StandIn, machine: Machine) -> None:
+def test_writer__edits_a_record_and_its_checksum__doctor_names_the_comment(gitea: FakeServer, machine: Machine) -> None:
     """Users with write access are trusted with the texts, but their edit does not go unnoticed."""
     store = machine()
     store.write("MEMORY.md", "one\n")
-    number = issue_of(standin, "doc:MEMORY.md")
-    comment, body = standin.comments(REPO, number)[0]
+    number = issue_of(gitea, "doc:MEMORY.md")
+    comment, body = gitea.comments(REPO, number)[0]
     more = {k: v for k, v in (marker.fields(body) or {}).items() if k not in ("sha256", "n")}
     assert not [check for check in inspect(machine().log) if "checksum" in check.message]
-    standin.skew(60)
-    standin.edit_comment(REPO, comment, marker.frame("x", "other\n", **more))
+    gitea.skew(60)
+    gitea.edit_comment(REPO, comment, marker.frame("x", "other\n", **more))
     [check] = [check for check in inspect(machine().log) if "checksum" in check.message]
     assert check.outcome is Outcome.WARN
     assert f"#issuecomment-{comment}" in check.message
 
 
 def test_writer__edits_a_comment_of_the_owner_into_an_acceptance__is_not_accepted(
-    standin: StandIn, machine: Machine
+    gitea: FakeServer, machine: Machine
 ) -> None:
     store = machine(patience_s=1.0)
     store.append(DAY, make_block("one", "- step one"), HEADER, "one")
-    number = issue_of(standin, f"doc:{DAY}")
-    comment, body = standin.comments(REPO, number)[0]
-    note = standin.make_comment(REPO, number, "What a day.")
-    standin.edit_comment(REPO, comment, body.replace("- step", "- evil step"))
-    standin.skew(60)
-    standin.edit_comment(REPO, note, folding.ACCEPT)
+    number = issue_of(gitea, f"doc:{DAY}")
+    comment, body = gitea.comments(REPO, number)[0]
+    note = gitea.make_comment(REPO, number, "What a day.")
+    gitea.edit_comment(REPO, comment, body.replace("- step", "- evil step"))
+    gitea.skew(60)
+    gitea.edit_comment(REPO, note, replay.ACCEPT)
     for view in (store, machine()):
         with pytest.raises(Corrupt, match="edited"):
             view.read(DAY)
 
 
-def test_repository__renamed__is_named_and_nothing_is_sent_there(standin: StandIn, machine: Machine) -> None:
+def test_repository__renamed__is_named_and_nothing_is_sent_there(gitea: FakeServer, machine: Machine) -> None:
     store = machine(patience_s=1.0)
     store.write("MEMORY.md", "one\n")
-    standin.rename(REPO, "elsewhere")
+    gitea.rename(REPO, "elsewhere")
     for view in (store, machine(patience_s=1.0)):
         with pytest.raises(Closed, match="renamed to agent/elsewhere"):
             view.read("MEMORY.md")
@@ -255,18 +255,19 @@ def test_repository__renamed__is_named_and_nothing_is_sent_there(standin: StandI
 
 
 def test_repository__another_one_takes_its_name__is_an_error_and_never_an_empty_memory(
-    standin: StandIn, machine: Machine
+    gitea: FakeServer, machine: Machine
 ) -> None:
     """Who gives up a login, or transfers a repository, frees its address for others."""
     store = machine(patience_s=1.0)
     store.write("MEMORY.md", "one\n")
-    store.log.keep()
+    with store.reading():
+        pass  # saves the index
     folder = Path(store.log._place.root)
-    standin.delete_repo(REPO)
-    standin.make_repo(REPO)
-    standin.make_issue(REPO, "Hello")
+    gitea.delete_repo(REPO)
+    gitea.make_repo(REPO)
+    gitea.make_issue(REPO, "Hello")
     store.log.index._asked = 0.0
-    again = GiteaBackend(folder, server=standin.url, repository=REPO, token=standin.token, patience_s=1.0)
+    again = GiteaBackend(folder, server=gitea.url, repository=REPO, token=gitea.token, patience_s=1.0)
     for view in (store, again):
         with pytest.raises(Closed, match="Another repository") as caught:
             view.read("MEMORY.md")

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.support.gitea.fake_server import FakeServer
 
 from holdfast.errors import ConfigError
 from holdfast.plugin.checks import Outcome
 from holdfast.testing.base import make_block, make_fact
-from holdfast_gitea import folding, marker
+from holdfast_gitea import marker, replay
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
-from holdfast_gitea.standin import StandIn
 
 REPO = "agent/memory"
 TEAM = "team/memory"
@@ -22,8 +22,8 @@ HEADER = "# Daily Memory: 2026-03-01\n"
 Machine = Callable[..., GiteaBackend]
 
 
-def issue_of(standin: StandIn, name: str, repo: str = REPO) -> int:
-    return next(number for number, title in standin.titles(repo).items() if title == f"holdfast:{name}")
+def issue_of(gitea: FakeServer, name: str, repo: str = REPO) -> int:
+    return next(number for number, title in gitea.titles(repo).items() if title == f"holdfast:{name}")
 
 
 def text_of(store: GiteaBackend, name: str) -> str | None:
@@ -32,23 +32,23 @@ def text_of(store: GiteaBackend, name: str) -> str | None:
 
 
 def record(kind: str, text: str, **fields: str) -> str:
-    return marker.frame("Hello.", text, id=fields.pop("id", folding.new_id()), kind=kind, **fields)
+    return marker.frame("Hello.", text, id=fields.pop("id", replay.new_id()), kind=kind, **fields)
 
 
-def head_of(standin: StandIn, number: int, repo: str = REPO) -> str:
-    fields = marker.fields(standin.bodies(repo, number)[-1])
+def head_of(gitea: FakeServer, number: int, repo: str = REPO) -> str:
+    fields = marker.fields(gitea.bodies(repo, number)[-1])
     assert fields is not None
     return fields["id"]
 
 
-def test_version__from_a_reader_of_the_repository__is_not_folded_and_doctor_shows_it(
-    standin: StandIn, machine: Machine
+def test_version__from_a_reader_of_the_repository__is_not_replayed_and_doctor_shows_it(
+    gitea: FakeServer, machine: Machine
 ) -> None:
     store = machine()
     store.write("MEMORY.md", "mine\n")
-    number = issue_of(standin, "doc:MEMORY.md")
-    base = head_of(standin, number)
-    standin.make_comment(REPO, number, record("ver", "theirs\n", base=base), poster="mallory")
+    number = issue_of(gitea, "doc:MEMORY.md")
+    base = head_of(gitea, number)
+    gitea.make_comment(REPO, number, record("ver", "theirs\n", base=base), poster="mallory")
     for view in (store, machine()):
         assert text_of(view, "MEMORY.md") == "mine\n"
     store.write("MEMORY.md", "mine again\n")
@@ -71,13 +71,13 @@ def test_version__from_a_reader_of_the_repository__is_not_folded_and_doctor_show
     ],
 )
 def test_document__any_record_of_a_reader__changes_nothing(
-    standin: StandIn, machine: Machine, kind: str, fields: dict[str, str]
+    gitea: FakeServer, machine: Machine, kind: str, fields: dict[str, str]
 ) -> None:
     store = machine()
     store.write("MEMORY.md", "mine\n")
-    number = issue_of(standin, "doc:MEMORY.md")
-    given = {"base": head_of(standin, number), **fields}
-    standin.make_comment(REPO, number, record(kind, "theirs\n", **given), poster="mallory")
+    number = issue_of(gitea, "doc:MEMORY.md")
+    given = {"base": head_of(gitea, number), **fields}
+    gitea.make_comment(REPO, number, record(kind, "theirs\n", **given), poster="mallory")
     for view in (store, machine()):
         assert text_of(view, "MEMORY.md") == "mine\n"
         assert view.names() == ["MEMORY.md"]
@@ -85,13 +85,13 @@ def test_document__any_record_of_a_reader__changes_nothing(
     assert text_of(machine(), "MEMORY.md") == "more\n"
 
 
-def test_accept__by_a_reader__an_edit_stays_corrupt_and_doctor_shows_it(standin: StandIn, machine: Machine) -> None:
+def test_accept__by_a_reader__an_edit_stays_corrupt_and_doctor_shows_it(gitea: FakeServer, machine: Machine) -> None:
     store = machine(patience_s=1.0)
     store.append(DAY, make_block("one", "- step one"), HEADER, "one")
-    number = issue_of(standin, f"doc:{DAY}")
-    comment, body = standin.comments(REPO, number)[0]
-    standin.edit_comment(REPO, comment, body.replace("- step", "- evil step"))
-    standin.make_comment(REPO, number, folding.ACCEPT, poster="mallory")
+    number = issue_of(gitea, f"doc:{DAY}")
+    comment, body = gitea.comments(REPO, number)[0]
+    gitea.edit_comment(REPO, comment, body.replace("- step", "- evil step"))
+    gitea.make_comment(REPO, number, replay.ACCEPT, poster="mallory")
     checks = list(inspect(store.log))
     assert any(check.message.endswith("edited manually.") for check in checks)
     assert any("mallory" in check.message and "accept" in check.message for check in checks)
@@ -108,17 +108,17 @@ def test_accept__by_a_reader__an_edit_stays_corrupt_and_doctor_shows_it(standin:
     ],
 )
 def test_issue__made_by_a_reader__is_not_part_of_the_store(
-    standin: StandIn, machine: Machine, title: str, body: str
+    gitea: FakeServer, machine: Machine, title: str, body: str
 ) -> None:
-    early = standin.make_issue(REPO, title, body, poster="mallory")
+    early = gitea.make_issue(REPO, title, body, poster="mallory")
     store = machine()
     assert store.names() == []
     store.write("MEMORY.md", "mine\n")
     store.add_fact(make_fact(1), 100)
-    late = standin.make_issue(REPO, title, body, poster="mallory")
+    late = gitea.make_issue(REPO, title, body, poster="mallory")
     for number in (early, late):
-        standin.make_comment(REPO, number, record("ver", "theirs\n"), poster="mallory")
-        standin.make_comment(REPO, number, record("ops", '{"op": "del", "id": "fact_00000001"}'), poster="mallory")
+        gitea.make_comment(REPO, number, record("ver", "theirs\n"), poster="mallory")
+        gitea.make_comment(REPO, number, record("ops", '{"op": "del", "id": "fact_00000001"}'), poster="mallory")
     for view in (store, machine()):
         assert view.names() == ["MEMORY.md"]
         assert text_of(view, "MEMORY.md") == "mine\n"
@@ -129,23 +129,23 @@ def test_issue__made_by_a_reader__is_not_part_of_the_store(
     assert any(f"#{late}" in check.message and "mallory" in check.message for check in checks)
 
 
-def test_write__its_own_record_copied_by_a_reader__counts_once(standin: StandIn, machine: Machine) -> None:
+def test_write__its_own_record_copied_by_a_reader__counts_once(gitea: FakeServer, machine: Machine) -> None:
     store = machine()
     store.append(DAY, make_block("one"), HEADER, "one")
-    number = issue_of(standin, f"doc:{DAY}")
-    standin.make_comment(REPO, number, standin.bodies(REPO, number)[0], poster="mallory")
-    standin.delete_comment(REPO, standin.comments(REPO, number)[0][0])
+    number = issue_of(gitea, f"doc:{DAY}")
+    gitea.make_comment(REPO, number, gitea.bodies(REPO, number)[0], poster="mallory")
+    gitea.delete_comment(REPO, gitea.comments(REPO, number)[0][0])
     with pytest.raises(Exception, match="gone from the server"):
         store.read(DAY)
 
 
 def test_authors__another_user_named_in_the_settings__their_records_count(
-    standin: StandIn, tmp_path: Path, machine: Machine
+    gitea: FakeServer, tmp_path: Path, machine: Machine
 ) -> None:
-    token = standin.make_token("ana")
-    standin.world.repo(REPO).rights["ana"] = "write"
+    token = gitea.make_token("ana")
+    gitea.world.repo(REPO).rights["ana"] = "write"
     (tmp_path / "ana").mkdir()
-    options = {"server": standin.url, "repository": REPO, "token": token}
+    options = {"server": gitea.url, "repository": REPO, "token": token}
     ana = GiteaBackend(tmp_path / "ana", authors=("Agent", "ana"), **options)  # type: ignore[arg-type]
     machine().write("MEMORY.md", "one\n")
     assert text_of(ana, "MEMORY.md") == "one\n"
@@ -158,25 +158,25 @@ def test_authors__another_user_named_in_the_settings__their_records_count(
     ana.close()
 
 
-def _on_team(standin: StandIn, tmp_path: Path, name: str, user: str, scopes: tuple[str, ...]) -> GiteaBackend:
+def _on_team(gitea: FakeServer, tmp_path: Path, name: str, user: str, scopes: tuple[str, ...]) -> GiteaBackend:
     (tmp_path / name).mkdir(exist_ok=True)
-    token = standin.make_token(user, scopes)
-    return GiteaBackend(tmp_path / name, server=standin.url, repository=TEAM, token=token, patience_s=1.0)
+    token = gitea.make_token(user, scopes)
+    return GiteaBackend(tmp_path / name, server=gitea.url, repository=TEAM, token=token, patience_s=1.0)
 
 
 @pytest.mark.parametrize("scopes", [("write:issue",), ("write:issue", "read:user")])
 def test_authors__none_named_and_the_repository_of_an_organisation__the_tokens_user_counts_on_a_new_machine(
-    standin: StandIn, tmp_path: Path, scopes: tuple[str, ...]
+    gitea: FakeServer, tmp_path: Path, scopes: tuple[str, ...]
 ) -> None:
     """A token with `write:issue` alone cannot ask whose it is."""
-    standin.make_repo(TEAM, rights={"bot": "write", "eve": "write"})
-    first = _on_team(standin, tmp_path, "one", "bot", scopes)
+    gitea.make_repo(TEAM, rights={"bot": "write", "eve": "write"})
+    first = _on_team(gitea, tmp_path, "one", "bot", scopes)
     first.write("MEMORY.md", "one\n")
-    number = issue_of(standin, "doc:MEMORY.md", TEAM)
-    base = head_of(standin, number, TEAM)
-    standin.make_comment(TEAM, number, record("ver", "evil\n", base=base), poster="eve")
+    number = issue_of(gitea, "doc:MEMORY.md", TEAM)
+    base = head_of(gitea, number, TEAM)
+    gitea.make_comment(TEAM, number, record("ver", "evil\n", base=base), poster="eve")
     for name in ("two", "two"):  # the second time from what the first kept
-        second = _on_team(standin, tmp_path, name, "bot", scopes)
+        second = _on_team(gitea, tmp_path, name, "bot", scopes)
         assert text_of(second, "MEMORY.md") == "one\n"
         second.close()
     assert text_of(first, "MEMORY.md") == "one\n"
@@ -184,28 +184,30 @@ def test_authors__none_named_and_the_repository_of_an_organisation__the_tokens_u
 
 
 def test_authors__nothing_says_whose_the_token_is__an_error_with_the_setting_never_an_empty_memory(
-    standin: StandIn, tmp_path: Path
+    gitea: FakeServer, tmp_path: Path
 ) -> None:
-    standin.make_repo(TEAM, rights={"bot": "write"})
-    first = _on_team(standin, tmp_path, "one", "bot", ("write:issue",))
+    gitea.make_repo(TEAM, rights={"bot": "write"})
+    first = _on_team(gitea, tmp_path, "one", "bot", ("write:issue",))
     first.write("MEMORY.md", "one\n")
     first.close()
-    reader = _on_team(standin, tmp_path, "two", "bot", ("read:issue",))
+    reader = _on_team(gitea, tmp_path, "two", "bot", ("read:issue",))
     with pytest.raises(ConfigError, match="whose records") as caught:
         reader.read("MEMORY.md")
     assert "authors" in caught.value.next_step
     reader.close()
 
 
-def test_authors__the_tokens_user_gets_another_login__its_old_records_count(standin: StandIn, machine: Machine) -> None:
-    standin.make_repo(TEAM, rights={"agent": "write"})
+def test_authors__the_tokens_user_gets_another_login__its_old_records_count(
+    gitea: FakeServer, machine: Machine
+) -> None:
+    gitea.make_repo(TEAM, rights={"agent": "write"})
     folder = Path(machine().log._place.root)
-    options = {"server": standin.url, "repository": TEAM, "token": standin.token}
+    options = {"server": gitea.url, "repository": TEAM, "token": gitea.token}
     with_old = GiteaBackend(folder, **options)
     with_old.write("MEMORY.md", "one\n")
     with_old.close()
-    standin.world.users["agent"].login = "renamed"
-    standin.world.repo(TEAM).rights["renamed"] = "write"
+    gitea.world.users["agent"].login = "renamed"
+    gitea.world.repo(TEAM).rights["renamed"] = "write"
     with_new = GiteaBackend(folder, **options)
     assert text_of(with_new, "MEMORY.md") == "one\n"
     with_new.write("MEMORY.md", "two\n")
@@ -213,14 +215,16 @@ def test_authors__the_tokens_user_gets_another_login__its_old_records_count(stan
     with_new.close()
 
 
-def test_authors__a_counted_record_that_was_built_on_one_of_a_reader__stays(standin: StandIn, machine: Machine) -> None:
+def test_authors__a_counted_record_that_was_built_on_one_of_a_reader__stays(
+    gitea: FakeServer, machine: Machine
+) -> None:
     """A version of holdfast before the rule, or an author whose name was taken from the settings."""
     store = machine()
     store.write("MEMORY.md", "one\n")
-    number = issue_of(standin, "doc:MEMORY.md")
-    theirs = folding.new_id()
-    first = head_of(standin, number)
-    standin.make_comment(REPO, number, record("ver", "two\n", base=first, id=theirs), poster="ana")
-    standin.make_comment(REPO, number, record("ver", "three\n", base=theirs))
+    number = issue_of(gitea, "doc:MEMORY.md")
+    theirs = replay.new_id()
+    first = head_of(gitea, number)
+    gitea.make_comment(REPO, number, record("ver", "two\n", base=first, id=theirs), poster="ana")
+    gitea.make_comment(REPO, number, record("ver", "three\n", base=theirs))
     assert text_of(machine(), "MEMORY.md") == "three\n"
     assert text_of(machine(authors=("ana",)), "MEMORY.md") == "three\n"

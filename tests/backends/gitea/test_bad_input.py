@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from attrs import evolve
+from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, FaultProxy
-from tests.support.gitea.standin import StandIn
 
 from holdfast import Holdfast, Payload
 from holdfast.config.values import Config, StorageConfig
@@ -49,14 +49,14 @@ WRITES: dict[str, Call] = {
 
 
 @pytest.fixture
-def gitea() -> Iterator[StandIn]:
-    with StandIn() as running:
+def gitea() -> Iterator[FakeServer]:
+    with FakeServer() as running:
         running.make_repo(REPO)
         yield running
 
 
 @pytest.fixture
-def opened(gitea: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+def opened(gitea: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     """``opened(machine, token=, server=)``: the store as that machine opens it."""
     monkeypatch.setattr(transport, "_FIRST_PAUSE_S", 0.01)
     made: list[GiteaBackend] = []
@@ -74,7 +74,7 @@ def opened(gitea: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 @pytest.fixture
-def filled(gitea: StandIn, opened: Open) -> GiteaBackend:
+def filled(gitea: FakeServer, opened: Open) -> GiteaBackend:
     """A store with a document, a day and a fact."""
     store = opened()
     store.write("MEMORY.md", "one\n")
@@ -88,45 +88,45 @@ def everything(store: StorageBackend) -> tuple[dict[str, str], list[Any]]:
     return texts, list(store.facts())
 
 
-def contents(gitea: StandIn) -> dict[int, tuple[str, list[str]]]:
+def contents(gitea: FakeServer) -> dict[int, tuple[str, list[str]]]:
     """All that is on the server."""
     return {n: (gitea.body(REPO, n), gitea.bodies(REPO, n)) for n in gitea.titles(REPO)}
 
 
-def issue_of(gitea: StandIn, title: str) -> int:
+def issue_of(gitea: FakeServer, title: str) -> int:
     return next(number for number, found in gitea.titles(REPO).items() if found == f"holdfast:{title}")
 
 
 # --- a server that says no -------------------------------------------------------------------------------------------
 
 
-def unknown_token(gitea: StandIn) -> str:
+def unknown_token(gitea: FakeServer) -> str:
     return "f" * 40
 
 
-def token_without_scope(gitea: StandIn) -> str:
+def token_without_scope(gitea: FakeServer) -> str:
     return gitea.make_token("agent", ["read:user"])
 
 
-def reading_token(gitea: StandIn) -> str:
+def reading_token(gitea: FakeServer) -> str:
     return gitea.make_token("agent", ["read:issue"])
 
 
-def strangers_token(gitea: StandIn) -> str:
+def strangers_token(gitea: FakeServer) -> str:
     return gitea.make_token("stranger")
 
 
-def archived(gitea: StandIn) -> str:
+def archived(gitea: FakeServer) -> str:
     gitea.archive(REPO)
     return gitea.token
 
 
-def renamed(gitea: StandIn) -> str:
+def renamed(gitea: FakeServer) -> str:
     gitea.rename(REPO, "mind")
     return gitea.token
 
 
-def deleted(gitea: StandIn) -> str:
+def deleted(gitea: FakeServer) -> str:
     gitea.delete_repo(REPO)
     return gitea.token
 
@@ -145,7 +145,7 @@ CLOSED_TO_WRITES = [(reading_token, Closed, "lacks a scope"), (archived, Closed,
 @pytest.mark.parametrize(("spoil", "error", "said"), CLOSED_TO_ALL, ids=lambda value: getattr(value, "__name__", ""))
 @pytest.mark.parametrize("machine", ["this", "new"])
 def test_store__closed_by_the_server__every_call_says_why_and_none_says_empty(
-    machine: str, spoil: Callable[[StandIn], str], error: type[StorageError], said: str, gitea: StandIn,
+    machine: str, spoil: Callable[[FakeServer], str], error: type[StorageError], said: str, gitea: FakeServer,
     filled: GiteaBackend, opened: Open,
 ) -> None:  # fmt: skip
     """On the machine that knows the store, and on one that never saw it."""
@@ -162,7 +162,7 @@ def test_store__closed_by_the_server__every_call_says_why_and_none_says_empty(
 @pytest.mark.req("R142")
 @pytest.mark.parametrize(("spoil", "error", "said"), CLOSED_TO_WRITES, ids=lambda value: getattr(value, "__name__", ""))
 def test_store__closed_to_writes__is_read_and_every_write_says_why(
-    spoil: Callable[[StandIn], str], error: type[StorageError], said: str, gitea: StandIn, filled: GiteaBackend,
+    spoil: Callable[[FakeServer], str], error: type[StorageError], said: str, gitea: FakeServer, filled: GiteaBackend,
     opened: Open,
 ) -> None:  # fmt: skip
     before, there = everything(filled), contents(gitea)
@@ -175,11 +175,11 @@ def test_store__closed_to_writes__is_read_and_every_write_says_why(
     assert {n: comments for n, (_, comments) in contents(gitea).items()} == {n: c for n, (_, c) in there.items()}
 
 
-def store_token(gitea: StandIn, spoil: Callable[[StandIn], str]) -> str:
+def store_token(gitea: FakeServer, spoil: Callable[[FakeServer], str]) -> str:
     return reading_token(gitea) if spoil is reading_token else gitea.token
 
 
-def test_store__issues_locked__who_may_not_write_is_told(gitea: StandIn, filled: GiteaBackend, opened: Open) -> None:
+def test_store__issues_locked__who_may_not_write_is_told(gitea: FakeServer, filled: GiteaBackend, opened: Open) -> None:
     gitea.world.repo(REPO).private = False
     guest = opened("guest", token=gitea.make_token("guest"))
     invitations.invite(filled.log, "guest", gitea.world.user("guest").id)
@@ -195,7 +195,7 @@ def test_store__issues_locked__who_may_not_write_is_told(gitea: StandIn, filled:
 
 @pytest.mark.parametrize("status", [200, 404, 502])
 def test_store__page_of_a_proxy_instead_of_the_server__every_call_fails_and_none_says_empty(
-    status: int, gitea: StandIn, filled: GiteaBackend, opened: Open
+    status: int, gitea: FakeServer, filled: GiteaBackend, opened: Open
 ) -> None:
     there = contents(gitea)
     with FaultProxy(gitea.url) as proxy:
@@ -213,7 +213,7 @@ def test_store__page_of_a_proxy_instead_of_the_server__every_call_fails_and_none
 
 
 def test_issue__title_and_body_changed_by_hand__its_document_is_not_another_ones(
-    gitea: StandIn, filled: GiteaBackend, opened: Open
+    gitea: FakeServer, filled: GiteaBackend, opened: Open
 ) -> None:
     gitea.edit_issue(REPO, issue_of(gitea, "doc:MEMORY.md"), title="Some thoughts", body="Some thoughts")
     assert opened("new").names() == [DAY]
@@ -223,7 +223,7 @@ def test_issue__title_and_body_changed_by_hand__its_document_is_not_another_ones
 
 
 def test_day__two_thousand_comments_of_people_in_its_issue__is_read_and_goes_on(
-    gitea: StandIn, filled: GiteaBackend, opened: Open
+    gitea: FakeServer, filled: GiteaBackend, opened: Open
 ) -> None:
     number = issue_of(gitea, f"doc:{DAY}")
     for n in range(2000):
@@ -250,7 +250,7 @@ HANDOFF = {"active_task": "Ship it", "branch": "main", "blocker": "none", "next_
 
 
 @pytest.fixture
-def memory(gitea: StandIn, project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Holdfast]:
+def memory(gitea: FakeServer, project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Holdfast]:
     """A project whose whole memory is on the server."""
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
     options = {"server": gitea.url, "repository": REPO, "patience_s": 0.2}
@@ -262,7 +262,7 @@ def memory(gitea: StandIn, project: Path, monkeypatch: pytest.MonkeyPatch) -> It
 @pytest.mark.req("R142", "R149")
 @pytest.mark.parametrize("spoil", [archived, deleted, renamed, None], ids=lambda v: getattr(v, "__name__", "down"))
 def test_flush__server_says_no__refused_and_unsafe_until_it_works(
-    spoil: Callable[[StandIn], str] | None, gitea: StandIn, memory: Holdfast
+    spoil: Callable[[FakeServer], str] | None, gitea: FakeServer, memory: Holdfast
 ) -> None:
     payload = Payload(**PAYLOAD)
     session = memory.session("s")
@@ -291,7 +291,9 @@ def test_flush__server_says_no__refused_and_unsafe_until_it_works(
     assert len(blocks) == 2
 
 
-def test_flush__in_a_store_that_is_known__costs_what_the_documentation_says(gitea: StandIn, memory: Holdfast) -> None:
+def test_flush__in_a_store_that_is_known__costs_what_the_documentation_says(
+    gitea: FakeServer, memory: Holdfast
+) -> None:
     """docs/gitea.md has the most that a flush costs without curated memory."""
     session = memory.session("s")
 
@@ -302,13 +304,13 @@ def test_flush__in_a_store_that_is_known__costs_what_the_documentation_says(gite
         return len(gitea.requests)
 
     cost()
-    assert cost() == 7
+    assert cost() == 8
     cost(work_open=True, handoff=HANDOFF)
-    assert cost(work_open=True, handoff={**HANDOFF, "next_action": "test it again"}) == 11
-    assert cost() == 12
+    assert cost(work_open=True, handoff={**HANDOFF, "next_action": "test it again"}) == 13
+    assert cost() == 14
 
 
-def test_token__of_a_store_in_use__is_in_no_file(gitea: StandIn, filled: GiteaBackend, tmp_path: Path) -> None:
+def test_token__of_a_store_in_use__is_in_no_file(gitea: FakeServer, filled: GiteaBackend, tmp_path: Path) -> None:
     found = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert found
     assert [path for path in found if gitea.token.encode() in path.read_bytes()] == []

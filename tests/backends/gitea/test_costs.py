@@ -11,27 +11,27 @@ from pathlib import Path
 
 import pytest
 from tests.backends.gitea.test_starting import Away
+from tests.support.gitea.fake_server import FakeServer
+from tests.support.gitea.fake_server.server import Seen
 from tests.support.gitea.faults import FaultProxy
 
 from holdfast import Holdfast
-from holdfast_gitea.standin import StandIn
-from holdfast_gitea.standin.server import Seen
 
 REPO = "agent/memory"
 
 
 @pytest.fixture
-def away(project: Path, standin: StandIn, monkeypatch: pytest.MonkeyPatch) -> Iterator[Away]:
-    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", standin.token)
-    with FaultProxy(standin.url) as proxy:
-        yield Away(project, standin, proxy)
+def away(project: Path, gitea: FakeServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Away]:
+    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
+    with FaultProxy(gitea.url) as proxy:
+        yield Away(project, gitea, proxy)
 
 
 def run(away: Away, *words: str) -> list[Seen]:
     """The requests of a command."""
-    away.standin.requests.clear()
+    away.gitea.requests.clear()
     subprocess.run([sys.executable, "-m", "holdfast", *words], cwd=away.project, check=True, capture_output=True)
-    return list(away.standin.requests)
+    return list(away.gitea.requests)
 
 
 def kinds(requests: list[Seen]) -> str:
@@ -46,10 +46,10 @@ def remember(away: Away, count: int) -> None:
 
 
 def test_flush__of_a_new_project_and_of_one_that_is_known__makes_the_stated_requests(away: Away) -> None:
-    for wanted in (14, 10, 10):
-        away.standin.requests.clear()
+    for wanted in (16, 12, 12):
+        away.gitea.requests.clear()
         away.flush()
-        asked = [f"{one.method} {one.path}" for one in away.standin.requests]
+        asked = [f"{one.method} {one.path}" for one in away.gitea.requests]
         assert len(asked) == wanted, asked
         # both records are read back by the backend, and both documents by the flush
         assert Counter(one.split()[0] for one in asked)["POST"] in (2, 5)
@@ -71,19 +71,3 @@ def test_prompt_and_remember__few_facts__make_the_stated_requests(away: Away) ->
         assert kinds(run(away, "facts", "list")) == "GET:issues GET:comments"
     asked = run(away, "remember", "The port is 8443")
     assert kinds(asked) == "GET:issues GET:comments GET:comments POST:comments GET:comments"
-
-
-def test_prompt_and_remember__many_facts__make_one_request_more_and_move_little(away: Away, standin: StandIn) -> None:
-    remember(away, 200)
-    standin.skew(600)
-    number = max(standin.world.repo(REPO).issues)
-    shutil.rmtree(away.state / "derived")
-    cold = run(away, "prompt")
-    assert kinds(cold) == "GET:issues GET:comments"
-    for words in (("prompt",), ("facts", "list")):
-        warm = run(away, *words)
-        assert kinds(warm) == f"GET:issues GET:{number} GET:comments"
-        assert sum(one.size for one in warm) < sum(one.size for one in cold) / 10
-    asked = run(away, "remember", "The port is 8443")
-    assert kinds(asked) == f"GET:issues {f'GET:{number} GET:comments ' * 2}POST:comments GET:comments"
-    assert sum(one.size for one in asked) < sum(one.size for one in cold) / 5

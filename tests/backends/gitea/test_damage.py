@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.support.gitea.fake_server import FakeServer
 
 from holdfast import Holdfast
 from holdfast.config.values import Config, StorageConfig
@@ -14,10 +15,9 @@ from holdfast.errors import Corrupt, Refused, Unsupported
 from holdfast.plugin.checks import Outcome
 from holdfast.storage import ABSENT
 from holdfast.testing.base import make_block, make_fact
-from holdfast_gitea import folding, marker
+from holdfast_gitea import marker, replay
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import checks
-from holdfast_gitea.standin import StandIn
 
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"
@@ -35,8 +35,8 @@ def store(machine: Callable[[], GiteaBackend]) -> GiteaBackend:
     return machine()
 
 
-def issue_of(standin: StandIn, name: str) -> int:
-    return next(number for number, title in standin.titles(REPO).items() if title == f"holdfast:{name}")
+def issue_of(gitea: FakeServer, name: str) -> int:
+    return next(number for number, title in gitea.titles(REPO).items() if title == f"holdfast:{name}")
 
 
 def text_of(store: GiteaBackend, name: str) -> str:
@@ -52,21 +52,21 @@ def three_blocks(store: GiteaBackend) -> None:
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_block__edited__corrupt_until_accepted_then_read_as_it_is(
-    standin: StandIn, store: GiteaBackend, machine: Callable[[], GiteaBackend], place: int
+    gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend], place: int
 ) -> None:
     three_blocks(store)
-    number = issue_of(standin, f"doc:{DAY}")
-    comment, body = standin.comments(REPO, number)[place]
-    standin.edit_comment(REPO, comment, body.replace("- step", "- the step"))
-    before = standin.bodies(REPO, number)
+    number = issue_of(gitea, f"doc:{DAY}")
+    comment, body = gitea.comments(REPO, number)[place]
+    gitea.edit_comment(REPO, comment, body.replace("- step", "- the step"))
+    before = gitea.bodies(REPO, number)
     for view in (store, machine()):
         for touch in (lambda v=view: v.read(DAY), lambda v=view: v.append(DAY, make_block("four"), HEADER, "four")):
             with pytest.raises(Corrupt, match="edited manually") as caught:
                 touch()
             assert f"issuecomment-{comment}" in caught.value.message
-            assert folding.ACCEPT in caught.value.next_step
-    assert standin.bodies(REPO, number) == before
-    standin.make_comment(REPO, number, "Holdfast: accept\n")
+            assert replay.ACCEPT in caught.value.next_step
+    assert gitea.bodies(REPO, number) == before
+    gitea.make_comment(REPO, number, "Holdfast: accept\n")
     store.append(DAY, make_block("four"), HEADER, "four")
     for view in (store, machine()):
         text = text_of(view, DAY)
@@ -74,26 +74,26 @@ def test_block__edited__corrupt_until_accepted_then_read_as_it_is(
         assert [line[-9:-4] for line in text.split("\n") if "block id" in line] == ["d=one", "d=two", "three", "=four"]
 
 
-def test_block__edited_after_the_state_was_accepted__corrupt_again(standin: StandIn, store: GiteaBackend) -> None:
+def test_block__edited_after_the_state_was_accepted__corrupt_again(gitea: FakeServer, store: GiteaBackend) -> None:
     three_blocks(store)
-    number = issue_of(standin, f"doc:{DAY}")
-    standin.make_comment(REPO, number, folding.ACCEPT)
+    number = issue_of(gitea, f"doc:{DAY}")
+    gitea.make_comment(REPO, number, replay.ACCEPT)
     store.append(DAY, make_block("four", "- step four"), HEADER, "four")
-    comment, body = standin.comments(REPO, number)[-1]
-    standin.edit_comment(REPO, comment, body.replace("- step", "- the step"))
+    comment, body = gitea.comments(REPO, number)[-1]
+    gitea.edit_comment(REPO, comment, body.replace("- step", "- the step"))
     with pytest.raises(Corrupt):
         store.read(DAY)
 
 
-def test_block__edited_again_after_it_was_accepted__corrupt_again(standin: StandIn, store: GiteaBackend) -> None:
+def test_block__edited_again_after_it_was_accepted__corrupt_again(gitea: FakeServer, store: GiteaBackend) -> None:
     three_blocks(store)
-    number = issue_of(standin, f"doc:{DAY}")
-    comment, body = standin.comments(REPO, number)[0]
-    standin.edit_comment(REPO, comment, body.replace("- step", "- the step"))
-    standin.make_comment(REPO, number, folding.ACCEPT)
+    number = issue_of(gitea, f"doc:{DAY}")
+    comment, body = gitea.comments(REPO, number)[0]
+    gitea.edit_comment(REPO, comment, body.replace("- step", "- the step"))
+    gitea.make_comment(REPO, number, replay.ACCEPT)
     assert "- the step" in text_of(store, DAY)
-    standin.skew(5)
-    standin.edit_comment(REPO, comment, body.replace("- step", "- no step"))
+    gitea.skew(5)
+    gitea.edit_comment(REPO, comment, body.replace("- step", "- no step"))
     with pytest.raises(Corrupt):
         store.read(DAY)
 
@@ -101,44 +101,44 @@ def test_block__edited_again_after_it_was_accepted__corrupt_again(standin: Stand
 @pytest.mark.parametrize("how", ["deleted", "marker removed"])
 @pytest.mark.parametrize("place", [0, 1])
 def test_block__gone_from_the_middle__corrupt_for_every_machine_until_accepted(
-    standin: StandIn, store: GiteaBackend, machine: Callable[[], GiteaBackend], place: int, how: str
+    gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend], place: int, how: str
 ) -> None:
     three_blocks(store)
-    number = issue_of(standin, f"doc:{DAY}")
-    comment, body = standin.comments(REPO, number)[place]
+    number = issue_of(gitea, f"doc:{DAY}")
+    comment, body = gitea.comments(REPO, number)[place]
     if how == "deleted":
-        standin.delete_comment(REPO, comment)
+        gitea.delete_comment(REPO, comment)
     else:
-        standin.edit_comment(REPO, comment, body.rsplit("\n", 1)[0])
+        gitea.edit_comment(REPO, comment, body.rsplit("\n", 1)[0])
     for view in (store, machine()):
         with pytest.raises(Corrupt, match="gone from the server") as caught:
             view.read(DAY)
         assert "accept" not in caught.value.next_step  # a server that lags may show it later
         assert "Try again" in caught.value.next_step
-    standin.make_comment(REPO, number, folding.ACCEPT)
+    gitea.make_comment(REPO, number, replay.ACCEPT)
     assert text_of(machine(), DAY).count("- step") == 2
 
 
-def test_block__last_one_deleted__missed_by_the_machine_that_saw_it(standin: StandIn, store: GiteaBackend) -> None:
+def test_block__last_one_deleted__missed_by_the_machine_that_saw_it(gitea: FakeServer, store: GiteaBackend) -> None:
     three_blocks(store)
-    number = issue_of(standin, f"doc:{DAY}")
-    standin.delete_comment(REPO, standin.comments(REPO, number)[-1][0])
+    number = issue_of(gitea, f"doc:{DAY}")
+    gitea.delete_comment(REPO, gitea.comments(REPO, number)[-1][0])
     for touch in (lambda: store.read(DAY), lambda: store.append(DAY, make_block("four"), HEADER, "four")):
         with pytest.raises(Corrupt, match="newest entry"):
             touch()
-    standin.make_comment(REPO, number, folding.ACCEPT)
+    gitea.make_comment(REPO, number, replay.ACCEPT)
     store.append(DAY, make_block("four", "- step four"), HEADER, "four")
     assert text_of(store, DAY).count("- step") == 3
 
 
 def test_version__newest_one_deleted__never_an_older_one_in_its_place(
-    standin: StandIn, store: GiteaBackend, machine: Callable[[], GiteaBackend]
+    gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend]
 ) -> None:
     """The copy in the body tells a machine that has never seen it."""
     store.write("MEMORY.md", "one\n")
     revision = store.write("MEMORY.md", "two\n")
-    number = issue_of(standin, "doc:MEMORY.md")
-    standin.delete_comment(REPO, standin.comments(REPO, number)[-1][0])
+    number = issue_of(gitea, "doc:MEMORY.md")
+    gitea.delete_comment(REPO, gitea.comments(REPO, number)[-1][0])
     for view in (store, machine()):
         for touch in (
             lambda v=view: v.read("MEMORY.md"),
@@ -148,84 +148,84 @@ def test_version__newest_one_deleted__never_an_older_one_in_its_place(
         ):
             with pytest.raises(Corrupt):
                 touch()
-    standin.make_comment(REPO, number, folding.ACCEPT)
+    gitea.make_comment(REPO, number, replay.ACCEPT)
     assert text_of(machine(), "MEMORY.md") == "one\n"
 
 
-def test_version__one_that_was_replaced_is_edited__the_document_reads(standin: StandIn, store: GiteaBackend) -> None:
+def test_version__one_that_was_replaced_is_edited__the_document_reads(gitea: FakeServer, store: GiteaBackend) -> None:
     store.write("MEMORY.md", "one\n")
     store.write("MEMORY.md", "two\n")
-    number = issue_of(standin, "doc:MEMORY.md")
-    comment, body = standin.comments(REPO, number)[0]
-    standin.edit_comment(REPO, comment, body.replace("one", "eins"))
+    number = issue_of(gitea, "doc:MEMORY.md")
+    comment, body = gitea.comments(REPO, number)[0]
+    gitea.edit_comment(REPO, comment, body.replace("one", "eins"))
     assert text_of(store, "MEMORY.md") == "two\n"
 
 
-def test_version__saved_again_by_a_browser__is_intact(standin: StandIn, store: GiteaBackend) -> None:
+def test_version__saved_again_by_a_browser__is_intact(gitea: FakeServer, store: GiteaBackend) -> None:
     """A form sends CRLF, whatever was in it."""
     store.write("MEMORY.md", "one\n\n- two\n")
-    number = issue_of(standin, "doc:MEMORY.md")
-    comment, body = standin.comments(REPO, number)[0]
-    standin.edit_comment(REPO, comment, body.replace("\n", "\r\n") + "\r\n")
+    number = issue_of(gitea, "doc:MEMORY.md")
+    comment, body = gitea.comments(REPO, number)[0]
+    gitea.edit_comment(REPO, comment, body.replace("\n", "\r\n") + "\r\n")
     assert text_of(store, "MEMORY.md") == "one\n\n- two\n"
 
 
-def test_version__fence_removed__corrupt_even_when_accepted(standin: StandIn, store: GiteaBackend) -> None:
+def test_version__fence_removed__corrupt_even_when_accepted(gitea: FakeServer, store: GiteaBackend) -> None:
     """There is nothing left that could be taken for the text."""
     store.write("MEMORY.md", "one\n")
-    number = issue_of(standin, "doc:MEMORY.md")
-    comment, body = standin.comments(REPO, number)[0]
-    standin.edit_comment(REPO, comment, body.replace("```", ""))
-    standin.make_comment(REPO, number, folding.ACCEPT)
+    number = issue_of(gitea, "doc:MEMORY.md")
+    comment, body = gitea.comments(REPO, number)[0]
+    gitea.edit_comment(REPO, comment, body.replace("```", ""))
+    gitea.make_comment(REPO, number, replay.ACCEPT)
     with pytest.raises(Corrupt):
         store.read("MEMORY.md")
 
 
-def test_copy__edited_by_a_person__means_nothing_and_is_replaced(standin: StandIn, store: GiteaBackend) -> None:
+def test_copy__edited_by_a_person__means_nothing_and_is_replaced(gitea: FakeServer, store: GiteaBackend) -> None:
     revision = store.write("MEMORY.md", "one\n")
-    number = issue_of(standin, "doc:MEMORY.md")
-    standin.edit_issue(REPO, number, body="my own words")
+    number = issue_of(gitea, "doc:MEMORY.md")
+    gitea.edit_issue(REPO, number, body="my own words")
     assert text_of(store, "MEMORY.md") == "one\n"
     store.write("MEMORY.md", "two\n", revision)
-    assert "two" in standin.body(REPO, number)
+    assert "two" in gitea.body(REPO, number)
 
 
 def test_fact__edited_or_deleted__corrupt_until_accepted(
-    standin: StandIn, store: GiteaBackend, machine: Callable[[], GiteaBackend]
+    gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend]
 ) -> None:
     for n in range(3):
         store.add_fact(make_fact(n), 10)
-    number = issue_of(standin, "facts")
-    comment, body = standin.comments(REPO, number)[1]
-    standin.edit_comment(REPO, comment, body.replace("step 1", "stage 1"))
+    number = issue_of(gitea, "facts")
+    comment, body = gitea.comments(REPO, number)[1]
+    gitea.edit_comment(REPO, comment, body.replace("step 1", "stage 1"))
     with pytest.raises(Corrupt, match="edited"):
         store.count_facts()
-    standin.make_comment(REPO, number, folding.ACCEPT)
+    gitea.make_comment(REPO, number, replay.ACCEPT)
     assert [fact.content[-7:] for fact in machine().facts()] == [" step 0", "stage 1", " step 2"]
     store.add_fact(make_fact(3), 10)
-    standin.delete_comment(REPO, standin.comments(REPO, number)[-1][0])
+    gitea.delete_comment(REPO, gitea.comments(REPO, number)[-1][0])
     with pytest.raises(Corrupt, match="newest entry"):
         store.count_facts()
 
 
 @pytest.mark.parametrize("line", ["{}", "null", "[1]", '{"op": "put"}', '{"op": "set", "id": 3}', '{"op": "fly"}', "{"])
-def test_fact__accepted_and_still_no_operation__corrupt(standin: StandIn, store: GiteaBackend, line: str) -> None:
+def test_fact__accepted_and_still_no_operation__corrupt(gitea: FakeServer, store: GiteaBackend, line: str) -> None:
     store.add_fact(make_fact(1), 10)
-    number = issue_of(standin, "facts")
-    comment, body = standin.comments(REPO, number)[0]
+    number = issue_of(gitea, "facts")
+    comment, body = gitea.comments(REPO, number)[0]
     head, _, rest = body.partition("```json\n")
-    standin.edit_comment(REPO, comment, f"{head}```json\n{line}\n```\n{rest.rsplit(chr(10), 1)[1]}")
-    standin.make_comment(REPO, number, folding.ACCEPT)
+    gitea.edit_comment(REPO, comment, f"{head}```json\n{line}\n```\n{rest.rsplit(chr(10), 1)[1]}")
+    gitea.make_comment(REPO, number, replay.ACCEPT)
     with pytest.raises(Corrupt, match="cannot be read"):
         list(store.facts())
 
 
 def test_issue__deleted__is_a_document_deleted(
-    standin: StandIn, store: GiteaBackend, machine: Callable[[], GiteaBackend]
+    gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend]
 ) -> None:
     """Whoever may delete an issue has decided."""
     three_blocks(store)
-    standin.delete_issue(REPO, issue_of(standin, f"doc:{DAY}"))
+    gitea.delete_issue(REPO, issue_of(gitea, f"doc:{DAY}"))
     for view in (store, machine()):
         assert view.read(DAY) is None
         assert view.names() == []
@@ -234,112 +234,112 @@ def test_issue__deleted__is_a_document_deleted(
 
 
 def test_issue__newer_part_deleted__corrupt_and_not_the_older_part(
-    standin: StandIn, store: GiteaBackend, machine: Callable[[], GiteaBackend], monkeypatch: pytest.MonkeyPatch
+    gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 2)
+    monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 2)
     three_blocks(store)
-    standin.delete_issue(REPO, max(standin.titles(REPO)))
+    gitea.delete_issue(REPO, max(gitea.titles(REPO)))
     for view in (store, machine()):
         with pytest.raises(Corrupt, match="gone from the server"):
             view.read(DAY)
 
 
-def test_issue__closed_locked_and_labels_removed__reads_and_writes(standin: StandIn, store: GiteaBackend) -> None:
+def test_issue__closed_locked_and_labels_removed__reads_and_writes(gitea: FakeServer, store: GiteaBackend) -> None:
     three_blocks(store)
-    number = issue_of(standin, f"doc:{DAY}")
-    standin.close_issue(REPO, number)
-    standin.lock(REPO, number)
-    standin.remove_labels(REPO)
+    number = issue_of(gitea, f"doc:{DAY}")
+    gitea.close_issue(REPO, number)
+    gitea.lock(REPO, number)
+    gitea.remove_labels(REPO)
     store.append(DAY, make_block("four"), HEADER, "four")
     assert store.names() == [DAY]
     assert text_of(store, DAY).endswith(make_block("four"))
 
 
-def test_names__issues_that_people_made__are_no_documents(standin: StandIn, store: GiteaBackend) -> None:
+def test_names__issues_that_people_made__are_no_documents(gitea: FakeServer, store: GiteaBackend) -> None:
     three_blocks(store)
     for title in ("holdfast:doc:../../x.md", "holdfast:doc:", "holdfast:doc:state/x", "holdfast:docs", "Holdfast", "x"):
-        number = standin.make_issue(REPO, title)
-        standin.make_comment(REPO, number, "text")
-    standin.make_issue(REPO, "holdfast:doc:pull.md", pull=True)
+        number = gitea.make_issue(REPO, title)
+        gitea.make_comment(REPO, number, "text")
+    gitea.make_issue(REPO, "holdfast:doc:pull.md", pull=True)
     assert store.names() == [DAY]
 
 
-def test_names__damaged_document_that_is_marked_as_deleted__is_listed(standin: StandIn, store: GiteaBackend) -> None:
+def test_names__damaged_document_that_is_marked_as_deleted__is_listed(gitea: FakeServer, store: GiteaBackend) -> None:
     store.write("MEMORY.md", "one\n")
     store.log.mark_deleted(store.log.load("holdfast:doc:MEMORY.md"))
     store.write("USER.md", "one\n")
-    number = issue_of(standin, "doc:MEMORY.md")
-    comment, body = standin.comments(REPO, number)[0]
-    standin.edit_comment(REPO, comment, body.replace("one", "eins"))
+    number = issue_of(gitea, "doc:MEMORY.md")
+    comment, body = gitea.comments(REPO, number)[0]
+    gitea.edit_comment(REPO, comment, body.replace("one", "eins"))
     assert store.names() == ["MEMORY.md", "USER.md"]
     with pytest.raises(Corrupt):
         store.read("MEMORY.md")
 
 
-def test_issue__comments_of_people_between__are_nothing(standin: StandIn, store: GiteaBackend) -> None:
+def test_issue__comments_of_people_between__are_nothing(gitea: FakeServer, store: GiteaBackend) -> None:
     three_blocks(store)
-    number = issue_of(standin, f"doc:{DAY}")
+    number = issue_of(gitea, f"doc:{DAY}")
     before = text_of(store, DAY)
     for body in ("Nice!", "", "<!-- hf:rec -->", "<!-- hf:rec id=x -->\nno", "```\ntext\n```"):
-        standin.make_comment(REPO, number, body or " ")
+        gitea.make_comment(REPO, number, body or " ")
     assert text_of(store, DAY) == before
 
 
-def test_record__of_a_newer_holdfast__unsupported_and_nothing_written(standin: StandIn, store: GiteaBackend) -> None:
+def test_record__of_a_newer_holdfast__unsupported_and_nothing_written(gitea: FakeServer, store: GiteaBackend) -> None:
     store.write("MEMORY.md", "one\n")
-    number = issue_of(standin, "doc:MEMORY.md")
-    standin.make_comment(REPO, number, marker.frame("New.", "x", id="n1", kind="patch"))
-    before = standin.bodies(REPO, number)
+    number = issue_of(gitea, "doc:MEMORY.md")
+    gitea.make_comment(REPO, number, marker.frame("New.", "x", id="n1", kind="patch"))
+    before = gitea.bodies(REPO, number)
     for touch in (lambda: store.read("MEMORY.md"), lambda: store.write("MEMORY.md", "two\n")):
         with pytest.raises(Unsupported, match="does not know"):
             touch()
-    assert standin.bodies(REPO, number) == before
+    assert gitea.bodies(REPO, number) == before
 
 
 @pytest.mark.parametrize("said", [{"schema": 2, "requires": []}, {"schema": 1, "requires": ["locks"]}])
 def test_store__of_a_newer_form__unsupported(
-    standin: StandIn, machine: Callable[[], GiteaBackend], said: dict[str, object]
+    gitea: FakeServer, machine: Callable[[], GiteaBackend], said: dict[str, object]
 ) -> None:
     body = marker.frame("A store.", json.dumps(said), language="json", kind="store")
-    standin.make_issue(REPO, "holdfast:store", body)
+    gitea.make_issue(REPO, "holdfast:store", body)
     store = machine()
     for touch in (lambda: store.read("MEMORY.md"), store.names, lambda: store.write("MEMORY.md", "x", ABSENT)):
         with pytest.raises(Unsupported):
             touch()
-    assert len(standin.titles(REPO)) == 1
+    assert len(gitea.titles(REPO)) == 1
 
 
 @pytest.mark.parametrize(
     "spoilt", [b"", b"{", b"[]", b'{"format": 3}', b'{"format": 9}', b"\xff", b'{"format": 1, "x": 1}']
 )
 def test_index__file_of_no_use__made_anew(
-    standin: StandIn, store: GiteaBackend, machine: Callable[[], GiteaBackend], tmp_path: Path, spoilt: bytes
+    gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend], tmp_path: Path, spoilt: bytes
 ) -> None:
     three_blocks(store)
     path = tmp_path / "machine0" / ".holdfast" / "state" / "gitea-index.json"
     assert b"step" not in path.read_bytes()
     path.write_bytes(spoilt)
-    again = GiteaBackend(tmp_path / "machine0", server=standin.url, repository=REPO, token=standin.token)
+    again = GiteaBackend(tmp_path / "machine0", server=gitea.url, repository=REPO, token=gitea.token)
     assert text_of(again, DAY) == text_of(store, DAY)
     again.append(DAY, make_block("four"), HEADER, "four")
     again.close()
     assert json.loads(path.read_bytes())["format"] == 3
 
 
-def test_index__of_another_repository__is_not_used(standin: StandIn, store: GiteaBackend, tmp_path: Path) -> None:
+def test_index__of_another_repository__is_not_used(gitea: FakeServer, store: GiteaBackend, tmp_path: Path) -> None:
     store.write("MEMORY.md", "one\n")
-    standin.make_repo("agent/other")
-    other = GiteaBackend(tmp_path / "machine0", server=standin.url, repository="agent/other", token=standin.token)
+    gitea.make_repo("agent/other")
+    other = GiteaBackend(tmp_path / "machine0", server=gitea.url, repository="agent/other", token=gitea.token)
     assert other.read("MEMORY.md") is None
     assert other.names() == []
     other.close()
 
 
 def test_doctor__store_that_people_edited__says_what_and_where(
-    standin: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    gitea: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GITEA_TOKEN", standin.token)
-    config = Config(storage=StorageConfig(backend="gitea", options={"server": standin.url, "repository": REPO}))
+    monkeypatch.setenv("GITEA_TOKEN", gitea.token)
+    config = Config(storage=StorageConfig(backend="gitea", options={"server": gitea.url, "repository": REPO}))
     with Holdfast.open(tmp_path, config=config) as memory:
         store = memory.store.backend
         assert isinstance(store, GiteaBackend)
@@ -351,10 +351,10 @@ def test_doctor__store_that_people_edited__says_what_and_where(
         store.write("MEMORY.md", "two\n")
         three_blocks(store)
         for name in ("doc:MEMORY.md", f"doc:{DAY}"):
-            comment, body = standin.comments(REPO, issue_of(standin, name))[0]
-            standin.edit_comment(REPO, comment, body.replace("one", "eins"))
+            comment, body = gitea.comments(REPO, issue_of(gitea, name))[0]
+            gitea.edit_comment(REPO, comment, body.replace("one", "eins"))
         store.add_fact(make_fact(1), 5)
-        standin.delete_comment(REPO, standin.comments(REPO, issue_of(standin, "facts"))[0][0])
+        gitea.delete_comment(REPO, gitea.comments(REPO, issue_of(gitea, "facts"))[0][0])
         found = [check for check in checks(memory) if check.outcome is not Outcome.OK]
     assert sorted(check.outcome for check in found) == [Outcome.FAIL, Outcome.WARN, Outcome.WARN]
     assert all(check.next_step for check in found)
@@ -368,15 +368,15 @@ def test_doctor__another_backend__has_nothing_to_say(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "text"), [("MEMORY.md", "x" * (512 * 1024 + 1)), ("é" * 130 + ".md", "x")])
 def test_write__more_than_an_issue_takes__refused_unsent(
-    standin: StandIn, store: GiteaBackend, name: str, text: str
+    gitea: FakeServer, store: GiteaBackend, name: str, text: str
 ) -> None:
     with pytest.raises(Refused) as caught:
         store.write(name, text)
     assert caught.value.next_step
-    assert standin.requests == []
+    assert gitea.requests == []
 
 
-def test_append__record_or_document_over_the_limit__refused(standin: StandIn, store: GiteaBackend) -> None:
+def test_append__record_or_document_over_the_limit__refused(gitea: FakeServer, store: GiteaBackend) -> None:
     with pytest.raises(Refused, match="64 KiB"):
         store.append(DAY, make_block("one", "x" * (64 << 10)), HEADER, "one")
     store.write(DAY, "x" * (480 << 10))

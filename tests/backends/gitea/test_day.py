@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.gitea.fake_server import FakeServer
 
 from holdfast import Holdfast, Payload
 from holdfast.config.values import Config, PluginConfig
 from holdfast.plugin import discovery
 from holdfast_gitea import trail
-from holdfast_gitea.standin import StandIn
 
 REPO, OTHER = "acme/shop", "acme/tools"
 SCOPES = ("write:issue", "read:repository", "read:user")
@@ -29,8 +29,8 @@ Opened = Callable[..., Holdfast]
 
 
 @pytest.fixture
-def gitea(clock: Any) -> Iterator[StandIn]:
-    with StandIn(clock=lambda: clock().timestamp(), scopes=SCOPES) as running:
+def gitea(clock: Any) -> Iterator[FakeServer]:
+    with FakeServer(clock=lambda: clock().timestamp(), scopes=SCOPES) as running:
         for name in (REPO, OTHER):
             running.make_repo(name, labels=["blocked", "bug"])
         running.make_issue(REPO, "Deliver once", poster="ana")
@@ -41,7 +41,7 @@ def gitea(clock: Any) -> Iterator[StandIn]:
 
 
 @pytest.fixture
-def opened(gitea: StandIn, project: Path, clock: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
+def opened(gitea: FakeServer, project: Path, clock: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Opened]:
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
     monkeypatch.setattr(trail, "PATIENCE_S", 0.5)
     made: list[Holdfast] = []
@@ -71,7 +71,7 @@ def lines(memory: Holdfast, section: str) -> list[str]:
 
 
 def test_morning__a_day_with_every_kind_of_event__is_right_line_by_line(
-    gitea: StandIn, opened: Opened, clock: Any
+    gitea: FakeServer, opened: Opened, clock: Any
 ) -> None:
     memory = opened()
     memory.morning()
@@ -129,7 +129,7 @@ def test_morning__a_day_with_every_kind_of_event__is_right_line_by_line(
 
 
 def test_morning__a_review_is_requested_from_the_operator__waits_until_the_pull_request_ends(
-    gitea: StandIn, opened: Opened
+    gitea: FakeServer, opened: Opened
 ) -> None:
     gitea.happen(REPO, 2, "review_request", "ana", assignee="olga")
     [line] = lines(opened(), "What is needed from you")
@@ -139,7 +139,7 @@ def test_morning__a_review_is_requested_from_the_operator__waits_until_the_pull_
 
 
 def test_morning__four_hundred_comments_on_one_issue__one_line_with_the_count(
-    gitea: StandIn, opened: Opened, clock: Any
+    gitea: FakeServer, opened: Opened, clock: Any
 ) -> None:
     for number in range(400):
         gitea.make_comment(REPO, 1, f"comment {number}", poster="ben" if number % 4 else "cleo")
@@ -160,7 +160,7 @@ def test_morning__four_hundred_comments_on_one_issue__one_line_with_the_count(
     ],
 )
 def test_morning__a_flush_claims_what_the_forge_does_not_have__does_not_fit_together(
-    gitea: StandIn, opened: Opened, change: tuple[str, str, str], says: str
+    gitea: FakeServer, opened: Opened, change: tuple[str, str, str], says: str
 ) -> None:
     memory = opened()
     flushed(memory, change)
@@ -174,13 +174,15 @@ def test_morning__a_flush_claims_what_the_forge_does_not_have__does_not_fit_toge
     assert lines(memory, "What does not fit together") == ["nothing"]
 
 
-def test_morning__a_decision_says_merged_and_it_is_open__does_not_fit_together(gitea: StandIn, opened: Opened) -> None:
+def test_morning__a_decision_says_merged_and_it_is_open__does_not_fit_together(
+    gitea: FakeServer, opened: Opened
+) -> None:
     memory = opened()
     flushed(memory, decisions=["Merged #2 before the release"])
     assert any("#2 is merged, but" in line for line in lines(memory, "What does not fit together"))
 
 
-def test_morning__one_repository_of_two_is_gone__costs_its_own_lines_only(gitea: StandIn, opened: Opened) -> None:
+def test_morning__one_repository_of_two_is_gone__costs_its_own_lines_only(gitea: FakeServer, opened: Opened) -> None:
     gitea.make_comment(REPO, 1, "I saw it, too", poster="ben")
     gitea.delete_repo(OTHER)
     memory = opened()
@@ -191,7 +193,7 @@ def test_morning__one_repository_of_two_is_gone__costs_its_own_lines_only(gitea:
 
 
 def test_morning__the_token_may_not_read_reviews__the_rest_is_there(
-    gitea: StandIn, opened: Opened, monkeypatch: pytest.MonkeyPatch
+    gitea: FakeServer, opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.make_token("agent", ["write:issue"]))
     gitea.review(REPO, 2, "cleo", "APPROVED")
@@ -200,7 +202,7 @@ def test_morning__the_token_may_not_read_reviews__the_rest_is_there(
 
 
 def test_morning__a_day_with_ten_changed_issues__costs_the_stated_number_of_requests(
-    gitea: StandIn, opened: Opened
+    gitea: FakeServer, opened: Opened
 ) -> None:
     for number in range(9):
         gitea.make_issue(REPO, f"New {number}", poster="ben", pull=number < 4)
@@ -216,7 +218,7 @@ GONE = "acme/gone"
 
 
 def test_morning__a_made_up_day__the_whole_report_is_right_line_by_line(
-    gitea: StandIn, opened: Opened, clock: Any
+    gitea: FakeServer, opened: Opened, clock: Any
 ) -> None:
     """Every kind of event in one day, two repositories, a third that is gone, and a flush that claims too much."""
     gitea.make_repo(GONE)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import PAGE, Fault, FaultProxy
 
 from holdfast.errors import StorageError
@@ -13,15 +14,14 @@ from holdfast.plugin.checks import Check, Outcome
 from holdfast.testing.base import make_fact
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import access, inspect
-from holdfast_gitea.standin import StandIn
 
 REPO = "agent/memory"
 Machine = Callable[..., GiteaBackend]
 
 
-def _with(standin: StandIn, tmp_path: Path, *scopes: str, server: str = "") -> GiteaBackend:
-    token = standin.make_token("agent", scopes)
-    return GiteaBackend(tmp_path, server=server or standin.url, repository=REPO, token=token, patience_s=0.5)
+def _with(gitea: FakeServer, tmp_path: Path, *scopes: str, server: str = "") -> GiteaBackend:
+    token = gitea.make_token("agent", scopes)
+    return GiteaBackend(tmp_path, server=server or gitea.url, repository=REPO, token=token, patience_s=0.5)
 
 
 def _messages(store: GiteaBackend, outcome: Outcome) -> list[Check]:
@@ -31,36 +31,36 @@ def _messages(store: GiteaBackend, outcome: Outcome) -> list[Check]:
     return found
 
 
-def test_doctor__the_token_may_only_read__fails_with_the_next_step(standin: StandIn, tmp_path: Path) -> None:
-    found = _messages(_with(standin, tmp_path, "read:issue"), Outcome.FAIL)
+def test_doctor__the_token_may_only_read__fails_with_the_next_step(gitea: FakeServer, tmp_path: Path) -> None:
+    found = _messages(_with(gitea, tmp_path, "read:issue"), Outcome.FAIL)
     assert len(found) == 1
     assert "scope" in found[0].message
     assert "write:issue" in found[0].next_step
-    assert standin.titles(REPO) == {}
+    assert gitea.titles(REPO) == {}
 
 
 @pytest.mark.parametrize("scopes", [("write:issue",), ("write:issue", "read:repository")])
-def test_doctor__a_public_store__warns(standin: StandIn, tmp_path: Path, scopes: tuple[str, ...]) -> None:
-    assert not _messages(_with(standin, tmp_path, *scopes), Outcome.WARN)
-    standin.world.repo(REPO).private = False
-    found = _messages(_with(standin, tmp_path, *scopes), Outcome.WARN)
+def test_doctor__a_public_store__warns(gitea: FakeServer, tmp_path: Path, scopes: tuple[str, ...]) -> None:
+    assert not _messages(_with(gitea, tmp_path, *scopes), Outcome.WARN)
+    gitea.world.repo(REPO).private = False
+    found = _messages(_with(gitea, tmp_path, *scopes), Outcome.WARN)
     assert len(found) == 1
     assert "everyone" in found[0].message
     assert "private" in found[0].next_step
 
 
-def test_doctor__users_who_may_read_a_private_store__are_named(standin: StandIn, tmp_path: Path) -> None:
-    standin.world.user("ana")
-    standin.world.repo(REPO).rights |= {"ana": "read", "bot": "write"}
-    found = _messages(_with(standin, tmp_path, "write:issue", "read:repository"), Outcome.OK)
+def test_doctor__users_who_may_read_a_private_store__are_named(gitea: FakeServer, tmp_path: Path) -> None:
+    gitea.world.user("ana")
+    gitea.world.repo(REPO).rights |= {"ana": "read", "bot": "write"}
+    found = _messages(_with(gitea, tmp_path, "write:issue", "read:repository"), Outcome.OK)
     assert any("ana" in check.message and "bot" in check.message for check in found)
 
 
-def test_server__a_forgotten_path_before_the_interface__says_so(standin: StandIn, tmp_path: Path) -> None:
-    with FaultProxy(standin.url) as proxy:
+def test_server__a_forgotten_path_before_the_interface__says_so(gitea: FakeServer, tmp_path: Path) -> None:
+    with FaultProxy(gitea.url) as proxy:
         page = Fault(name="404 page", reaches=False, answering="page", status=404)
         proxy.spoil("GET", "", page, times=99)
-        store = _with(standin, tmp_path, "write:issue", server=proxy.url)
+        store = _with(gitea, tmp_path, "write:issue", server=proxy.url)
         with pytest.raises(StorageError, match="does not answer as Gitea") as caught:
             store.read("MEMORY.md")
         store.close()
@@ -68,21 +68,21 @@ def test_server__a_forgotten_path_before_the_interface__says_so(standin: StandIn
     assert PAGE
 
 
-def test_prompt__facts_on_a_server__are_read_once(standin: StandIn, machine: Machine, tmp_path: Path) -> None:
+def test_prompt__facts_on_a_server__are_read_once(gitea: FakeServer, machine: Machine, tmp_path: Path) -> None:
 
     from holdfast import Holdfast
     from holdfast.config.values import Config, StorageConfig
 
     store = machine()
     store.add_fact(make_fact(1), 100)
-    options = {"server": standin.url, "repository": REPO}
+    options = {"server": gitea.url, "repository": REPO}
     (tmp_path / "p").mkdir()
     config = Config(storage=StorageConfig(backend="gitea", options=options))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOLDFAST_GITEA_TOKEN", standin.token)
+        patch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
         with Holdfast.open(tmp_path / "p", config=config) as memory:
-            standin.requests.clear()
+            gitea.requests.clear()
             assert "step 1" in memory.prompt()
-    asked = [f"{one.method} {one.path}" for one in standin.requests]
+    asked = [f"{one.method} {one.path}" for one in gitea.requests]
     assert len([one for one in asked if one.endswith("/comments")]) == 1
     assert len(asked) <= 3

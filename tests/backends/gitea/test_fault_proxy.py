@@ -8,28 +8,29 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, SLOW_S, FaultProxy
-from tests.support.gitea.standin import StandIn, call
+from tests.support.gitea.plain_client import call
 
 REPO = "agent/memory"
 COMMENTS = f"/repos/{REPO}/issues/1/comments"
 
 
 @pytest.fixture
-def gitea() -> Iterator[StandIn]:
-    with StandIn() as running:
+def gitea() -> Iterator[FakeServer]:
+    with FakeServer() as running:
         running.make_repo(REPO)
         running.make_issue(REPO, "t")
         yield running
 
 
 @pytest.fixture
-def proxy(gitea: StandIn) -> Iterator[FaultProxy]:
+def proxy(gitea: FakeServer) -> Iterator[FaultProxy]:
     with FaultProxy(gitea.url) as running:
         yield running
 
 
-def post(gitea: StandIn, proxy: FaultProxy, body: str = "b") -> str:
+def post(gitea: FakeServer, proxy: FaultProxy, body: str = "b") -> str:
     """What the client saw: a status, or the name of what broke."""
     try:
         reply = call(proxy.url, "POST", COMMENTS, {"body": body}, token=gitea.token, timeout_s=SLOW_S / 2)
@@ -42,7 +43,7 @@ def post(gitea: StandIn, proxy: FaultProxy, body: str = "b") -> str:
     return str(reply.status)
 
 
-def test_proxy__without_a_rule__passes_everything_on(gitea: StandIn, proxy: FaultProxy) -> None:
+def test_proxy__without_a_rule__passes_everything_on(gitea: FakeServer, proxy: FaultProxy) -> None:
     assert post(gitea, proxy) == "201"
     read = call(proxy.url, "GET", COMMENTS + "?since=2001-01-01T00:00:00Z", token=gitea.token)
     assert ([c["body"] for c in read.json], read.headers["X-Total-Count"]) == (["b"], "1")
@@ -74,7 +75,7 @@ def test_proxy__without_a_rule__passes_everything_on(gitea: StandIn, proxy: Faul
     ],
 )
 def test_fault__each__shows_what_it_says_and_writes_or_not(
-    gitea: StandIn, proxy: FaultProxy, name: str, seen: str, written: bool
+    gitea: FakeServer, proxy: FaultProxy, name: str, seen: str, written: bool
 ) -> None:
     proxy.spoil("POST", "/comments$", FAULTS[name])
     try:
@@ -95,7 +96,7 @@ def test_fault__each__shows_what_it_says_and_writes_or_not(
     ],
 )
 def test_fault__late_write__comes_before_the_request_after_so_many(
-    gitea: StandIn, proxy: FaultProxy, name: str, later: int
+    gitea: FakeServer, proxy: FaultProxy, name: str, later: int
 ) -> None:
     proxy.spoil("POST", "/comments$", FAULTS[name])
     assert post(gitea, proxy, "late") == "504, not JSON"
@@ -104,7 +105,9 @@ def test_fault__late_write__comes_before_the_request_after_so_many(
     assert len(call(proxy.url, "GET", COMMENTS, token=gitea.token).json) == 1
 
 
-def test_fault__late_write_that_nothing_follows__comes_when_the_proxy_heals(gitea: StandIn, proxy: FaultProxy) -> None:
+def test_fault__late_write_that_nothing_follows__comes_when_the_proxy_heals(
+    gitea: FakeServer, proxy: FaultProxy
+) -> None:
     proxy.spoil("POST", "/comments$", FAULTS["504, written three requests later"])
     post(gitea, proxy, "late")
     assert gitea.bodies(REPO, 1) == []
@@ -112,18 +115,18 @@ def test_fault__late_write_that_nothing_follows__comes_when_the_proxy_heals(gite
     assert gitea.bodies(REPO, 1) == ["late"]
 
 
-def test_fault__on_the_nth_request__leaves_the_others_alone(gitea: StandIn, proxy: FaultProxy) -> None:
+def test_fault__on_the_nth_request__leaves_the_others_alone(gitea: FakeServer, proxy: FaultProxy) -> None:
     proxy.spoil("POST", "/comments$", FAULTS["502 before the write"], nth=2, times=2)
     assert [post(gitea, proxy) for _ in range(4)] == ["201", "502, not JSON", "502, not JSON", "201"]
 
 
-def test_fault__with_retry_after__carries_the_header(gitea: StandIn, proxy: FaultProxy) -> None:
+def test_fault__with_retry_after__carries_the_header(gitea: FakeServer, proxy: FaultProxy) -> None:
     proxy.spoil("GET", "/comments$", FAULTS["429 with Retry-After"])
     reply = call(proxy.url, "GET", COMMENTS, token=gitea.token)
     assert (reply.status, reply.headers["Retry-After"]) == (429, "0")
 
 
-def test_fault__slow_answer__comes_in_the_end(gitea: StandIn, proxy: FaultProxy) -> None:
+def test_fault__slow_answer__comes_in_the_end(gitea: FakeServer, proxy: FaultProxy) -> None:
     proxy.spoil("GET", "/comments$", FAULTS["answer slow"])
     start = time.monotonic()
     assert call(proxy.url, "GET", COMMENTS, token=gitea.token).json == []

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 from attrs import frozen
+from tests.support.gitea.fake_server import FakeServer, Flavour
 from tests.support.gitea.faults import FAULTS, SLOW_S, Fault, FaultProxy
-from tests.support.gitea.standin import Flavour, StandIn
 
 from holdfast.errors import NotFound, Unavailable
 from holdfast.storage import StorageBackend
@@ -84,21 +84,21 @@ def everything(store: StorageBackend) -> tuple[dict[str, str], list[Any]]:
 
 
 @pytest.fixture
-def gitea() -> Iterator[StandIn]:
-    with StandIn() as running:
+def gitea() -> Iterator[FakeServer]:
+    with FakeServer() as running:
         running.make_repo(REPO)
         yield running
 
 
 @pytest.fixture
-def proxy(gitea: StandIn) -> Iterator[FaultProxy]:
+def proxy(gitea: FakeServer) -> Iterator[FaultProxy]:
     with FaultProxy(gitea.url) as running:
         yield running
 
 
 @pytest.fixture
 def opened(
-    gitea: StandIn, proxy: FaultProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    gitea: FakeServer, proxy: FaultProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., GiteaBackend]]:
     """``opened(machine, direct=False)``: the store on that machine, behind the proxy unless ``direct``."""
     monkeypatch.setattr(transport, "_FIRST_PAUSE_S", 0.01)
@@ -185,7 +185,7 @@ def test_write__any_fault_at_its_other_requests__is_there_once(
 @pytest.mark.parametrize("version", ["1.25", "forgejo"])
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 def test_write__answer_lost_by_another_kind_of_server__is_there_once(
-    write: Write, version: Flavour, opened: Callable[..., GiteaBackend], gitea: StandIn, proxy: FaultProxy,
+    write: Write, version: Flavour, opened: Callable[..., GiteaBackend], gitea: FakeServer, proxy: FaultProxy,
     model: FileBackend,
 ) -> None:  # fmt: skip
     gitea.world.flavour = version
@@ -195,7 +195,7 @@ def test_write__answer_lost_by_another_kind_of_server__is_there_once(
 @pytest.mark.parametrize("skew_s", [-86_400, -90, 90, 86_400])
 @pytest.mark.parametrize("fault", ["answer lost", "504, written one request later"])
 def test_write__clocks_apart_and_answer_lost__is_there_once(
-    skew_s: float, fault: str, opened: Callable[..., GiteaBackend], gitea: StandIn, proxy: FaultProxy,
+    skew_s: float, fault: str, opened: Callable[..., GiteaBackend], gitea: FakeServer, proxy: FaultProxy,
     model: FileBackend,
 ) -> None:  # fmt: skip
     gitea.skew(skew_s)
@@ -228,7 +228,7 @@ def test_write__given_up_and_done_again_by_a_new_process__is_there_once(
 
 
 def test_write__server_dies_before_it_answers_and_comes_back__is_there_once(
-    opened: Callable[..., GiteaBackend], gitea: StandIn, proxy: FaultProxy, model: FileBackend
+    opened: Callable[..., GiteaBackend], gitea: FakeServer, proxy: FaultProxy, model: FileBackend
 ) -> None:
     store = opened(direct=True, patience_s=0.0)
     append("a")(store)
@@ -257,7 +257,7 @@ GiteaBackend(root, server=server, repository=repo, token=token).append(name, mak
 
 
 def test_write__process_killed_between_write_and_answer__is_there_once(
-    opened: Callable[..., GiteaBackend], gitea: StandIn, proxy: FaultProxy, model: FileBackend, tmp_path: Path
+    opened: Callable[..., GiteaBackend], gitea: FakeServer, proxy: FaultProxy, model: FileBackend, tmp_path: Path
 ) -> None:
     for each in (opened(), model):
         append("a")(each)

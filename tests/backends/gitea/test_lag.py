@@ -6,25 +6,25 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.support.gitea.fake_server import FakeServer
+from tests.support.gitea.fake_server.state import Issue
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.testing.base import make_fact
-from holdfast_gitea import folding
+from holdfast_gitea import replay
 from holdfast_gitea.backend import GiteaBackend
-from holdfast_gitea.standin import StandIn
-from holdfast_gitea.standin.state import Issue
 
 REPO = "agent/memory"
 Machine = Callable[..., GiteaBackend]
 
 
-def issues(standin: StandIn) -> dict[int, Issue]:
-    found: dict[int, Issue] = standin.world.repo(REPO).issues
+def issues(gitea: FakeServer) -> dict[int, Issue]:
+    found: dict[int, Issue] = gitea.world.repo(REPO).issues
     return found
 
 
-def number_of(standin: StandIn, title: str) -> int:
-    return max(number for number, one in issues(standin).items() if one.title == title)
+def number_of(gitea: FakeServer, title: str) -> int:
+    return max(number for number, one in issues(gitea).items() if one.title == title)
 
 
 def after(store: GiteaBackend, name: str, times: int, then: Callable[[], object]) -> None:
@@ -44,33 +44,33 @@ def after(store: GiteaBackend, name: str, times: int, then: Callable[[], object]
     setattr(store.log.repo, name, counted)
 
 
-def begun_again(standin: StandIn, machine: Machine) -> tuple[int, Issue]:
+def begun_again(gitea: FakeServer, machine: Machine) -> tuple[int, Issue]:
     """A document whose issue was deleted and that another machine began again; the deleted issue."""
     first = machine()
     first.write("MEMORY.md", "old\n")
-    number = number_of(standin, "holdfast:doc:MEMORY.md")
-    old = issues(standin)[number]
-    standin.delete_issue(REPO, number)
+    number = number_of(gitea, "holdfast:doc:MEMORY.md")
+    old = issues(gitea)[number]
+    gitea.delete_issue(REPO, number)
     machine().write("MEMORY.md", "new\n")
     return number, old
 
 
-def test_read__a_deleted_issue_still_shows_for_a_moment__is_read_again(standin: StandIn, machine: Machine) -> None:
-    number, old = begun_again(standin, machine)
-    issues(standin)[number] = old
+def test_read__a_deleted_issue_still_shows_for_a_moment__is_read_again(gitea: FakeServer, machine: Machine) -> None:
+    number, old = begun_again(gitea, machine)
+    issues(gitea)[number] = old
     reader = machine()
-    after(reader, "comments", 2, lambda: standin.delete_issue(REPO, number))
+    after(reader, "comments", 2, lambda: gitea.delete_issue(REPO, number))
     document = reader.read("MEMORY.md")
     assert document is not None
     assert document.text == "new\n"
 
 
 def test_read__a_deleted_issue_still_shows_after_a_while__nothing_suggests_to_accept_or_delete(
-    standin: StandIn, machine: Machine
+    gitea: FakeServer, machine: Machine
 ) -> None:
     """Accepting would drop the only versions that there are."""
-    number, old = begun_again(standin, machine)
-    issues(standin)[number] = old
+    number, old = begun_again(gitea, machine)
+    issues(gitea)[number] = old
     with pytest.raises(Corrupt, match="two issues") as caught:
         machine().read("MEMORY.md")
     assert "accept" not in caught.value.next_step.casefold()
@@ -80,17 +80,17 @@ def test_read__a_deleted_issue_still_shows_after_a_while__nothing_suggests_to_ac
 
 @pytest.mark.parametrize("how", ["for a moment", "for longer"])
 def test_read__the_next_issue_of_a_log_does_not_show_yet__is_not_called_gone(
-    standin: StandIn, machine: Machine, monkeypatch: pytest.MonkeyPatch, how: str
+    gitea: FakeServer, machine: Machine, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
-    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 3)
+    monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 3)
     store = machine()
     for number in range(4):
         store.append("memory/2026-03-01.md", block(number), "# Day\n\n", f"b{number}")
-    last = number_of(standin, "holdfast:doc:memory/2026-03-01.md")
-    late = issues(standin).pop(last)
+    last = number_of(gitea, "holdfast:doc:memory/2026-03-01.md")
+    late = issues(gitea).pop(last)
     reader = machine()
     if how == "for a moment":
-        after(reader, "comments", 1, lambda: issues(standin).update({last: late}))
+        after(reader, "comments", 1, lambda: issues(gitea).update({last: late}))
         document = reader.read("memory/2026-03-01.md")
         assert document is not None
         assert "said 3" in document.text
@@ -109,22 +109,22 @@ def block(number: int) -> str:
 
 @pytest.mark.parametrize("how", ["for a moment", "for longer"])
 def test_facts__the_list_of_issues_lacks_theirs__nothing_suggests_to_accept(
-    standin: StandIn, machine: Machine, how: str
+    gitea: FakeServer, machine: Machine, how: str
 ) -> None:
     machine().add_fact(make_fact(1), 10)
-    number = number_of(standin, "holdfast:facts")
-    hidden = issues(standin).pop(number)
+    number = number_of(gitea, "holdfast:facts")
+    hidden = issues(gitea).pop(number)
     reader = machine()
 
     def show() -> None:
-        issues(standin)[number] = hidden
+        issues(gitea)[number] = hidden
 
     if how == "for a moment":
-        after(reader, "issues_at", 1, show)
+        after(reader, "issues", 1, show)
         assert reader.count_facts() == 1
     else:
         # the list lags and a single issue does not
         after(reader, "comments", 1, show)
         with pytest.raises(Unavailable, match="lacks") as caught:
             reader.count_facts()
-        assert folding.ACCEPT not in caught.value.next_step
+        assert replay.ACCEPT not in caught.value.next_step

@@ -1,4 +1,4 @@
-"""The same calls to the stand-in and, where one is given, to a real server: what holds on one holds on the other.
+"""The same calls to the fake server and, where one is given, to a real server: what holds on one holds on the other.
 
 For a real server set HOLDFAST_GITEA_URL (like ``https://git.example.org``), HOLDFAST_GITEA_TOKEN (with the scope
 ``write:issue``, of a user who may write in the repository) and HOLDFAST_GITEA_REPO (``owner/name``, one to litter).
@@ -20,7 +20,8 @@ from urllib.parse import urlsplit
 
 import pytest
 from attrs import frozen
-from tests.support.gitea.standin import Reply, StandIn, call
+from tests.support.gitea.fake_server import FakeServer
+from tests.support.gitea.plain_client import Reply, call
 
 from holdfast import Holdfast, Payload
 from holdfast.config.values import Config, PluginConfig
@@ -28,7 +29,7 @@ from holdfast.plugin import discovery
 from holdfast.text.plain import one_line
 from holdfast_app.outbox.forge import Forge
 from holdfast_gitea import marker
-from holdfast_gitea.references import quiet
+from holdfast_gitea.trail.references import quiet
 from holdfast_gitea.wire.client import Gitea
 
 #: Read at import: the environment of a test has no HOLDFAST_ variables.
@@ -79,7 +80,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
         url, token, repo = LIVE.values()
         yield Server(url=url, token=token, repo=repo, version=_version(url))
         return
-    with StandIn(version=request.param) as gitea:
+    with FakeServer(version=request.param) as gitea:
         gitea.make_repo("agent/memory")
         yield Server(
             url=gitea.url,
@@ -242,7 +243,7 @@ def test_client__publishing_twice__leaves_one_comment_that_reads_as_it_was_writt
         listed = repo.comments(issue.number)
         assert (len(listed.values), listed.total, listed.values[0].body) == (1, 1, body)
         assert repo.issue(99999999) is None
-        assert issue.number in [one.number for one in repo.issues(since=issue.created_at)]
+        assert issue.number in [one.number for one in repo.issues(since=issue.created_at)[0]]
 
 
 # --- the trail -------------------------------------------------------------------------------------------------------
@@ -294,7 +295,7 @@ PIECES = (
 @pytest.mark.parametrize("where", [live])
 @pytest.mark.parametrize("seed", range(4))
 def test_quiet__any_text__makes_no_reference_on_a_real_server(where: str, seed: int) -> None:
-    """The stand-in does not look for references: which texts make one is for a real server to say."""
+    """The fake server does not look for references: which texts make one is for a real server to say."""
     url, token, repo = LIVE.values()
     server = Server(url=url, token=token, repo=repo, version=_version(url))
     target, source = server.issue(), server.issue()

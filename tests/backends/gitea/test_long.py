@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from tests.support.gitea.fake_server import FakeServer
 
 from holdfast.errors import Corrupt
 from holdfast.plugin.checks import Outcome
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
-from holdfast_gitea.standin import StandIn
 
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"
@@ -25,12 +25,12 @@ def text_of(store: GiteaBackend, name: str = "MEMORY.md") -> str | None:
     return document.text if document else None
 
 
-def issue_of(standin: StandIn, name: str) -> int:
-    return next(number for number, title in standin.titles(REPO).items() if title == f"holdfast:{name}")
+def issue_of(gitea: FakeServer, name: str) -> int:
+    return next(number for number, title in gitea.titles(REPO).items() if title == f"holdfast:{name}")
 
 
 @pytest.fixture
-def filled(standin: StandIn, machine: Machine) -> GiteaBackend:
+def filled(gitea: FakeServer, machine: Machine) -> GiteaBackend:
     store = machine()
     store.write("MEMORY.md", "one\n")
     store.append(DAY, make_block("one"), "# Daily\n", "one")
@@ -39,12 +39,12 @@ def filled(standin: StandIn, machine: Machine) -> GiteaBackend:
 
 
 def test_comments__ten_of_seven_mib_by_a_reader__everything_is_read_and_written_and_doctor_names_them(
-    standin: StandIn, filled: GiteaBackend, machine: Machine
+    gitea: FakeServer, filled: GiteaBackend, machine: Machine
 ) -> None:
     for _ in range(10):
-        standin.make_comment(REPO, issue_of(standin, "doc:MEMORY.md"), LONGER, poster="mallory")
+        gitea.make_comment(REPO, issue_of(gitea, "doc:MEMORY.md"), LONGER, poster="mallory")
     for _ in range(4):
-        standin.make_comment(REPO, issue_of(standin, "facts"), LONG, poster="mallory")
+        gitea.make_comment(REPO, issue_of(gitea, "facts"), LONG, poster="mallory")
     assert text_of(filled) == "one\n"
     new = machine()
     new.write("MEMORY.md", "two\n")
@@ -57,27 +57,27 @@ def test_comments__ten_of_seven_mib_by_a_reader__everything_is_read_and_written_
 
 
 def test_comments__of_a_reader_between_records__every_record_around_them_counts(
-    standin: StandIn, filled: GiteaBackend, machine: Machine
+    gitea: FakeServer, filled: GiteaBackend, machine: Machine
 ) -> None:
-    number = issue_of(standin, f"doc:{DAY}")
+    number = issue_of(gitea, f"doc:{DAY}")
     for place in range(60):  # more than a page
         filled.append(DAY, make_block(f"b{place}"), "", f"b{place}")
         if place in (5, 6, 7, 40):
-            standin.make_comment(REPO, number, LONG, poster="mallory")
-            standin.happen(REPO, number, "lock", "mallory")
+            gitea.make_comment(REPO, number, LONG, poster="mallory")
+            gitea.happen(REPO, number, "lock", "mallory")
     text = text_of(machine(), DAY) or ""
     assert all(f"id=b{place} " in text for place in range(60))
 
 
-def test_comment__longer_than_any_answer__is_skipped(standin: StandIn, filled: GiteaBackend, machine: Machine) -> None:
-    standin.make_comment(REPO, issue_of(standin, "doc:MEMORY.md"), LONGER * 3, poster="mallory")
+def test_comment__longer_than_any_answer__is_skipped(gitea: FakeServer, filled: GiteaBackend, machine: Machine) -> None:
+    gitea.make_comment(REPO, issue_of(gitea, "doc:MEMORY.md"), LONGER * 3, poster="mallory")
     assert text_of(machine()) == "one\n"
 
 
 def test_issues__longer_than_an_answer_by_a_reader__the_list_is_read_and_doctor_names_them(
-    standin: StandIn, filled: GiteaBackend, machine: Machine
+    gitea: FakeServer, filled: GiteaBackend, machine: Machine
 ) -> None:
-    made = [standin.make_issue(REPO, f"holdfast:doc:{place}.md", LONG, poster="mallory") for place in range(4)]
+    made = [gitea.make_issue(REPO, f"holdfast:doc:{place}.md", LONG, poster="mallory") for place in range(4)]
     view = machine()
     assert (text_of(view), view.names()) == ("one\n", ["MEMORY.md", DAY])
     view.write("USER.md", "new\n")
@@ -87,11 +87,11 @@ def test_issues__longer_than_an_answer_by_a_reader__the_list_is_read_and_doctor_
 
 
 def test_record__made_too_long_by_a_user_with_write_access__corrupt_never_older_memory(
-    standin: StandIn, filled: GiteaBackend, machine: Machine
+    gitea: FakeServer, filled: GiteaBackend, machine: Machine
 ) -> None:
     filled.write("MEMORY.md", "two\n")
-    number = issue_of(standin, "doc:MEMORY.md")
-    standin.edit_comment(REPO, standin.comments(REPO, number)[-1][0], LONGER * 3)
+    number = issue_of(gitea, "doc:MEMORY.md")
+    gitea.edit_comment(REPO, gitea.comments(REPO, number)[-1][0], LONGER * 3)
     for store in (filled, machine()):
         with pytest.raises(Corrupt, match="longer than anything"):
             store.read("MEMORY.md")

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, FaultProxy
 
 from holdfast.errors import Conflict, Unavailable
@@ -19,7 +20,6 @@ from holdfast_gitea import marker
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
 from holdfast_gitea.facttable import Put, line_of
-from holdfast_gitea.standin import StandIn
 from holdfast_gitea.wire.client import Repo
 from holdfast_gitea.wire.models import Comment
 
@@ -72,7 +72,7 @@ def count_up(store: GiteaBackend, times: int) -> int:
 
 @pytest.mark.req("R142")
 def test_write__three_machines_count_in_one_document__no_count_is_lost(
-    standin: StandIn, machine: Callable[..., GiteaBackend]
+    gitea: FakeServer, machine: Callable[..., GiteaBackend]
 ) -> None:
     stores = [machine() for _ in range(3)]
     beaten = at_once(*(lambda s=s: count_up(s, 6) for s in stores))
@@ -133,30 +133,30 @@ def test_add_fact__three_machines_at_the_limit__equal_ones_once_and_all_agree(
 
 
 def test_write__from_an_older_version__late_kept_and_reported(
-    standin: StandIn, machine: Callable[..., GiteaBackend], caplog: pytest.LogCaptureFixture
+    gitea: FakeServer, machine: Callable[..., GiteaBackend], caplog: pytest.LogCaptureFixture
 ) -> None:
     """What a machine wrote without having seen the newest version never becomes the document."""
     caplog.set_level(logging.INFO)
     store = machine()
     store.write("MEMORY.md", "one\n")
-    number = next(n for n, title in standin.titles(REPO).items() if title.endswith("MEMORY.md"))
-    first = (marker.fields(standin.bodies(REPO, number)[0]) or {})["id"]
+    number = next(n for n, title in gitea.titles(REPO).items() if title.endswith("MEMORY.md"))
+    first = (marker.fields(gitea.bodies(REPO, number)[0]) or {})["id"]
     store.write("MEMORY.md", "two\n")
-    standin.make_comment(REPO, number, marker.frame("Late.", "other\n", id="late", kind="ver", base=first))
+    gitea.make_comment(REPO, number, marker.frame("Late.", "other\n", id="late", kind="ver", base=first))
     assert text_of(store, "MEMORY.md") == "two\n"
     assert "another writer was faster" in caplog.text
     store.write("MEMORY.md", "three\n")
     assert text_of(machine(), "MEMORY.md") == "three\n"
-    assert any("other" in body for body in standin.bodies(REPO, number))
+    assert any("other" in body for body in gitea.bodies(REPO, number))
     (found,) = inspect(store.log)
     assert (found.outcome, "1 versions came later" in found.message) == (Outcome.OK, True)
 
 
 def test_write__comes_through_after_somebody_elses__is_not_the_document(
-    standin: StandIn, machine: Callable[..., GiteaBackend]
+    gitea: FakeServer, machine: Callable[..., GiteaBackend]
 ) -> None:
     """The server answers 504, another machine writes, and only then the first write happens."""
-    with FaultProxy(standin.url) as proxy:
+    with FaultProxy(gitea.url) as proxy:
         slow, quick = machine(proxy.url, patience_s=0.1), machine()
         revision = quick.write("MEMORY.md", "one\n")
         assert slow.read("MEMORY.md") is not None
@@ -171,9 +171,9 @@ def test_write__comes_through_after_somebody_elses__is_not_the_document(
 
 
 def test_append__after_another_machine_went_on_in_a_new_issue__follows(
-    standin: StandIn, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
+    gitea: FakeServer, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 3)
+    monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 3)
     one, two = machine(), machine()
     for n in range(4):
         one.append(DAY, make_block(f"a{n}"), HEADER, f"a{n}")
@@ -182,13 +182,13 @@ def test_append__after_another_machine_went_on_in_a_new_issue__follows(
     text = text_of(machine(), DAY)
     wanted = [f"{who}{n}" for n in range(4) for who in "ab"]
     assert text == HEADER + "".join(make_block(block_id) for block_id in wanted)
-    assert len([title for title in standin.titles(REPO).values() if title.endswith(DAY)]) == 3
+    assert len([title for title in gitea.titles(REPO).values() if title.endswith(DAY)]) == 3
 
 
 def test_step__two_machines_at_once__both_go_on_in_the_same_issue(
-    standin: StandIn, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
+    gitea: FakeServer, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 2)
+    monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 2)
     stores = [machine() for _ in range(3)]
     answers = at_once(*(lambda s=s: count_up(s, 4) for s in stores))
     assert all(isinstance(one, int) for one in answers), answers
@@ -197,11 +197,11 @@ def test_step__two_machines_at_once__both_go_on_in_the_same_issue(
 
 @pytest.mark.req("R096")
 def test_append__step_to_a_new_issue_not_yet_visible__the_block_is_taken_along(
-    standin: StandIn, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
+    gitea: FakeServer, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on a database where a lower id can become visible later: the other machine's block got a yes, and comes after
     the step in the order of ids."""
-    monkeypatch.setattr("holdfast_gitea.chain.MOST_RECORDS", 3)
+    monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 3)
     one, two = machine(), machine()
     for block_id in ("a", "b", "c"):
         one.append(DAY, make_block(block_id), HEADER, block_id)
@@ -219,15 +219,15 @@ def test_append__step_to_a_new_issue_not_yet_visible__the_block_is_taken_along(
 
     def late(repo: Repo, number: int, body: str) -> Comment:
         """The step is written first and shows last."""
-        other = meanwhile.pop(standin.titles(REPO)[number], None) if "kind=next" in body else None
+        other = meanwhile.pop(gitea.titles(REPO)[number], None) if "kind=next" in body else None
         if other is None:
             return create(repo, number, body)
         made = create(repo, number, body)
-        hidden = standin.world.row(standin.world.repo(REPO), made.id)
+        hidden = gitea.world.row(gitea.world.repo(REPO), made.id)
         assert hidden is not None
         hidden.issue.rows.remove(hidden)
-        chain, record_id = other(standin.titles(REPO)[number])
-        assert chain.accepts(record_id)
+        view, record_id = other(gitea.titles(REPO)[number])
+        assert view.accepts(record_id)
         hidden.issue.rows.append(hidden)
         return made
 
@@ -243,10 +243,10 @@ def test_append__step_to_a_new_issue_not_yet_visible__the_block_is_taken_along(
 
 @pytest.mark.parametrize("write", ["write", "append"])
 def test_write__the_document_was_read_and_another_machine_removed_its_issue__goes_to_the_new_one(
-    standin: StandIn, machine: Callable[..., GiteaBackend], write: str
+    gitea: FakeServer, machine: Callable[..., GiteaBackend], write: str
 ) -> None:
     """A write that follows a read does not list the log again."""
-    standin.world.user("agent").admin = True
+    gitea.world.user("agent").admin = True
     store, other = machine(), machine()
     store.write("MEMORY.md", "one\n")
     store.write("MEMORY.md", "two\n")

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.support.gitea.fake_server import FakeServer
+from tests.support.gitea.fake_server.state import Comment
 
 from holdfast.errors import Conflict
 from holdfast.plugin.checks import Outcome
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
-from holdfast_gitea.standin import StandIn
-from holdfast_gitea.standin.state import Comment
 
 REPO = "agent/memory"
 Machine = Callable[..., GiteaBackend]
@@ -23,14 +23,14 @@ def text_of(store: GiteaBackend) -> str | None:
     return document.text if document else None
 
 
-def stalled(standin: StandIn, store: GiteaBackend, meanwhile: Callable[[], object]) -> None:
+def stalled(gitea: FakeServer, store: GiteaBackend, meanwhile: Callable[[], object]) -> None:
     """The next comment of ``store`` gets its id, and becomes visible only after ``meanwhile``."""
     made = store.log.repo.create_comment
 
     def create(number: int, body: str) -> Any:
         store.log.repo.create_comment = made  # type: ignore[method-assign]
         comment = made(number, body)
-        rows: list[Comment] = standin.world.repo(REPO).issues[number].rows
+        rows: list[Comment] = gitea.world.repo(REPO).issues[number].rows
         [hidden] = [row for row in rows if row.id == comment.id]
         rows.remove(hidden)
         meanwhile()
@@ -40,7 +40,7 @@ def stalled(standin: StandIn, store: GiteaBackend, meanwhile: Callable[[], objec
     store.log.repo.create_comment = create  # type: ignore[method-assign]
 
 
-def _two(standin: StandIn, machine: Machine) -> tuple[GiteaBackend, GiteaBackend, str]:
+def _two(gitea: FakeServer, machine: Machine) -> tuple[GiteaBackend, GiteaBackend, str]:
     first, second = machine(), machine()
     revision = first.write("MEMORY.md", "start\n")
     second.read("MEMORY.md")
@@ -48,20 +48,20 @@ def _two(standin: StandIn, machine: Machine) -> tuple[GiteaBackend, GiteaBackend
 
 
 def test_write__another_version_becomes_visible_first__one_is_told_yes_and_it_stays(
-    standin: StandIn, machine: Machine
+    gitea: FakeServer, machine: Machine
 ) -> None:
-    first, second, revision = _two(standin, machine)
-    stalled(standin, first, lambda: second.write("MEMORY.md", "second\n", revision))
+    first, second, revision = _two(gitea, machine)
+    stalled(gitea, first, lambda: second.write("MEMORY.md", "second\n", revision))
     with pytest.raises(Conflict):
         first.write("MEMORY.md", "first\n", revision)
     for view in (first, second, machine()):
         assert text_of(view) == "second\n"
 
 
-def test_write__after_such_a_race__builds_on_the_one_that_was_told_yes(standin: StandIn, machine: Machine) -> None:
-    first, second, revision = _two(standin, machine)
+def test_write__after_such_a_race__builds_on_the_one_that_was_told_yes(gitea: FakeServer, machine: Machine) -> None:
+    first, second, revision = _two(gitea, machine)
     told: list[str] = []
-    stalled(standin, first, lambda: told.append(second.write("MEMORY.md", "second\n", revision)))
+    stalled(gitea, first, lambda: told.append(second.write("MEMORY.md", "second\n", revision)))
     with pytest.raises(Conflict):
         first.write("MEMORY.md", "first\n", revision)
     last = first.write("MEMORY.md", "both\n", told[0])
@@ -73,10 +73,10 @@ def test_write__after_such_a_race__builds_on_the_one_that_was_told_yes(standin: 
 
 
 def test_write__the_slower_machine_dies_before_it_knows__the_acknowledged_version_stays(
-    standin: StandIn, machine: Machine
+    gitea: FakeServer, machine: Machine
 ) -> None:
-    first, second, revision = _two(standin, machine)
-    stalled(standin, first, lambda: second.write("MEMORY.md", "second\n", revision))
+    first, second, revision = _two(gitea, machine)
+    stalled(gitea, first, lambda: second.write("MEMORY.md", "second\n", revision))
 
     def die(*args: object, **more: object) -> None:
         raise KeyboardInterrupt
@@ -91,15 +91,15 @@ def test_write__the_slower_machine_dies_before_it_knows__the_acknowledged_versio
         assert text_of(view) == "third\n"
 
 
-def test_write__another_machine_builds_on_the_slower_one__is_told_no_too(standin: StandIn, machine: Machine) -> None:
-    first, second, revision = _two(standin, machine)
+def test_write__another_machine_builds_on_the_slower_one__is_told_no_too(gitea: FakeServer, machine: Machine) -> None:
+    first, second, revision = _two(gitea, machine)
     third = machine()
     third.read("MEMORY.md")
 
     def between() -> None:
         second.write("MEMORY.md", "second\n", revision)
 
-    stalled(standin, first, between)
+    stalled(gitea, first, between)
     with pytest.raises(Conflict):
         first.write("MEMORY.md", "first\n", revision)
     with pytest.raises(Conflict):
@@ -108,19 +108,19 @@ def test_write__another_machine_builds_on_the_slower_one__is_told_no_too(standin
 
 
 def test_write__two_machines_begin_the_next_issue_at_once__the_first_version_there_is_read(
-    standin: StandIn, machine: Machine
+    gitea: FakeServer, machine: Machine
 ) -> None:
-    first, second, revision = _two(standin, machine)
+    first, second, revision = _two(gitea, machine)
     for number in range(46):
         revision = first.write("MEMORY.md", f"before {number}\n", revision)
     for number in range(8):
-        stalled(standin, first, lambda n=number, r=revision: _try(second, f"second {n}\n", r))  # type: ignore[misc]
+        stalled(gitea, first, lambda n=number, r=revision: _try(second, f"second {n}\n", r))  # type: ignore[misc]
         _try(first, f"first {number}\n", revision)
         document = machine().read("MEMORY.md")
         assert document is not None
         assert document.text.endswith(f" {number}\n")
         revision = document.revision
-    assert len([title for title in standin.titles(REPO).values() if title == "holdfast:doc:MEMORY.md"]) > 1
+    assert len([title for title in gitea.titles(REPO).values() if title == "holdfast:doc:MEMORY.md"]) > 1
 
 
 def _try(store: GiteaBackend, text: str, revision: str) -> None:
@@ -130,12 +130,12 @@ def _try(store: GiteaBackend, text: str, revision: str) -> None:
         store.read("MEMORY.md")
 
 
-def test_read__a_lagging_list__is_read_again_before_it_is_called_corrupt(standin: StandIn, machine: Machine) -> None:
+def test_read__a_lagging_list__is_read_again_before_it_is_called_corrupt(gitea: FakeServer, machine: Machine) -> None:
     store = machine()
     store.write("MEMORY.md", "one\n")
     store.write("MEMORY.md", "two\n")
-    number = next(n for n, title in standin.titles(REPO).items() if title == "holdfast:doc:MEMORY.md")
-    rows = standin.world.repo(REPO).issues[number].rows
+    number = next(n for n, title in gitea.titles(REPO).items() if title == "holdfast:doc:MEMORY.md")
+    rows = gitea.world.repo(REPO).issues[number].rows
     newest = rows.pop()
     listed = store.log.repo.comments
 

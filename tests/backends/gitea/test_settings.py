@@ -5,24 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.gitea.fake_server import FakeServer
 
 import holdfast_gitea
 from holdfast.config.values import StorageConfig
 from holdfast.errors import ConfigError
 from holdfast_gitea.backend import GiteaBackend, from_options
-from holdfast_gitea.standin import StandIn
-from holdfast_gitea.wire import token
+from holdfast_gitea.wire.transport import find_token
 
 REPO = "agent/memory"
 
 
-def test_from_options__complete__opens_what_it_names(standin: StandIn, tmp_path: Path) -> None:
-    options = {"server": standin.url, "repository": REPO, "timeout_s": 5, "lock_timeout_s": 1.5, "file": "x.db"}
-    store = from_options(tmp_path, ".holdfast", options, {"HOLDFAST_GITEA_TOKEN": standin.token})
+def test_from_options__complete__opens_what_it_names(gitea: FakeServer, tmp_path: Path) -> None:
+    options = {"server": gitea.url, "repository": REPO, "timeout_s": 5, "lock_timeout_s": 1.5, "file": "x.db"}
+    store = from_options(tmp_path, ".holdfast", options, {"HOLDFAST_GITEA_TOKEN": gitea.token})
     store.write("MEMORY.md", "one\n")
-    assert store.where("MEMORY.md") == f"{standin.url}/{REPO}/issues/2"
-    assert store.where("other.md") == f"{standin.url}/{REPO}/issues"
-    assert standin.token not in repr(store)
+    assert store.where("MEMORY.md") == f"{gitea.url}/{REPO}/issues/2"
+    assert store.where("other.md") == f"{gitea.url}/{REPO}/issues"
+    assert gitea.token not in repr(store)
     assert (tmp_path / ".holdfast" / "state" / ".gitignore").exists()
     store.close()
 
@@ -50,7 +50,7 @@ def test_token__several_places__the_own_variable_first_and_none_is_an_error(monk
     monkeypatch.setattr("holdfast_keys.secrets.has_keyring", lambda: False)
 
     def find(env: dict[str, str]) -> str:
-        return token.find(env, server="https://git.example.org/", setting="storage.server")
+        return find_token(env, server="https://git.example.org/", setting="storage.server")
 
     assert find({"HOLDFAST_GITEA_TOKEN": "own", "HOLDFAST_GITEA_KEY": "other", "GITEA_TOKEN": "usual"}) == "own"
     assert find({"HOLDFAST_GITEA_KEY": "other", "GITEA_TOKEN": "usual"}) == "other"
@@ -64,9 +64,9 @@ def test_hook__another_backend__left_alone(tmp_path: Path) -> None:
     assert holdfast_gitea.storage_backend(StorageConfig(backend="file"), tmp_path) is None
 
 
-def test_hook__gitea__the_backend(standin: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GITEA_TOKEN", standin.token)
-    config = StorageConfig(backend="gitea", options={"server": standin.url, "repository": REPO})
+def test_hook__gitea__the_backend(gitea: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITEA_TOKEN", gitea.token)
+    config = StorageConfig(backend="gitea", options={"server": gitea.url, "repository": REPO})
     store = holdfast_gitea.storage_backend(config, tmp_path)
     assert isinstance(store, GiteaBackend)
     store.close()

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from tests.plugins.agents.hooking import Answered, Client
 from tests.plugins.agents.test_hook_restore import STATED
+from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import Fault, FaultProxy
 from tests.support.trusting import trusted
 
@@ -25,7 +26,6 @@ from holdfast.fs import durable
 from holdfast.journal.journal import Journal
 from holdfast.storage import block_marker
 from holdfast_app.spool.kept import Spool
-from holdfast_gitea.standin import StandIn
 
 REPO = "agent/memory"
 
@@ -33,8 +33,8 @@ REPO = "agent/memory"
 class Away:
     """A project whose store is behind a proxy that can take the server away."""
 
-    def __init__(self, project: Path, standin: StandIn, proxy: FaultProxy) -> None:
-        self.project, self.standin, self.proxy = project, standin, proxy
+    def __init__(self, project: Path, gitea: FakeServer, proxy: FaultProxy) -> None:
+        self.project, self.gitea, self.proxy = project, gitea, proxy
         self.state = project / ".holdfast" / "state"
         self.settings(spool=True)
 
@@ -81,19 +81,19 @@ class Away:
             text=True,
             timeout=60,
             check=False,
-            env={**os.environ, "HOLDFAST_GITEA_TOKEN": self.standin.token},
+            env={**os.environ, "HOLDFAST_GITEA_TOKEN": self.gitea.token},
         )
 
     def hook(self, event: str, native: str = "now", **fields: object) -> Answered:
         client = Client(self.project, native=native)
-        return client.send(client.payload(event, **fields), HOLDFAST_GITEA_TOKEN=self.standin.token)
+        return client.send(client.payload(event, **fields), HOLDFAST_GITEA_TOKEN=self.gitea.token)
 
 
 @pytest.fixture
-def away(project: Path, standin: StandIn, monkeypatch: pytest.MonkeyPatch) -> Iterator[Away]:
-    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", standin.token)
-    with FaultProxy(standin.url) as proxy:
-        yield Away(project, standin, proxy)
+def away(project: Path, gitea: FakeServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Away]:
+    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
+    with FaultProxy(gitea.url) as proxy:
+        yield Away(project, gitea, proxy)
 
 
 def test_flush__server_away_and_spool_on__is_kept_here_and_the_receipt_says_so(away: Away) -> None:
@@ -232,13 +232,13 @@ def test_compaction__server_answers_in_nine_seconds__is_refused_in_time_by_name_
     client.hook("UserPromptSubmit", prompt="Remember the port 8443")
     client.say("user", "Remember the port 8443")
     began = time.monotonic()
-    answered = client.send(event, "--deadline", "13", HOLDFAST_GITEA_TOKEN=away.standin.token)
+    answered = client.send(event, "--deadline", "13", HOLDFAST_GITEA_TOKEN=away.gitea.token)
     assert answered.code == 2
     assert away.proxy.url in answered.stderr
     assert "something hangs" not in answered.stderr
     assert time.monotonic() - began < 20
     away.settings(spool=True)
-    answered = client.send(event, "--deadline", "13", HOLDFAST_GITEA_TOKEN=away.standin.token)
+    answered = client.send(event, "--deadline", "13", HOLDFAST_GITEA_TOKEN=away.gitea.token)
     assert answered.code == 0
     assert len(away.waiting()) == 1
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from tests.plugins.agents.hooking import Answered, Client
 from tests.plugins.agents.test_hook_restore import STATED
+from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import Fault, FaultProxy
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast_gitea.standin import StandIn
 
 REPO = "agent/memory"
 NEXT = "Run migrations/0042_invoices.sql on staging"
@@ -25,8 +25,8 @@ _SLOW = Fault(name="an answer after 4 s", reaches=True, answering="truth", delay
 class Away:
     """A project whose store is behind a proxy, with one flush in it."""
 
-    def __init__(self, project: Path, standin: StandIn, proxy: FaultProxy) -> None:
-        self.project, self.standin, self.proxy = project, standin, proxy
+    def __init__(self, project: Path, gitea: FakeServer, proxy: FaultProxy) -> None:
+        self.project, self.gitea, self.proxy = project, gitea, proxy
         settings = f'[storage]\nbackend = "gitea"\nserver = "{proxy.url}"\nrepository = "{REPO}"\n'
         (project / "holdfast.toml").write_text(settings)
         trusted(project)
@@ -41,20 +41,20 @@ class Away:
 
     def start(self, native: str = "now") -> Answered:
         client = Client(self.project, native=native)
-        token = self.standin.token
+        token = self.gitea.token
         return client.send(client.payload("SessionStart", source="startup"), HOLDFAST_GITEA_TOKEN=token)
 
     def requests(self, native: str = "now") -> list[str]:
-        self.standin.requests.clear()
+        self.gitea.requests.clear()
         assert NEXT in self.start(native).context
-        return [f"{one.method} {one.path.removeprefix('/api/v1')}" for one in self.standin.requests]
+        return [f"{one.method} {one.path.removeprefix('/api/v1')}" for one in self.gitea.requests]
 
 
 @pytest.fixture
-def away(project: Path, standin: StandIn, monkeypatch: pytest.MonkeyPatch) -> Iterator[Away]:
-    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", standin.token)
-    with FaultProxy(standin.url) as proxy:
-        made = Away(project, standin, proxy)
+def away(project: Path, gitea: FakeServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Away]:
+    monkeypatch.setenv("HOLDFAST_GITEA_TOKEN", gitea.token)
+    with FaultProxy(gitea.url) as proxy:
+        made = Away(project, gitea, proxy)
         made.flush()
         yield made
 
@@ -72,7 +72,7 @@ def test_start__index_cold_or_warm__asks_for_the_list_once_and_reads_each_log_on
     assert sum("issues?" in one or one.endswith("/issues") for one in warm) == 1
 
 
-def test_start__on_a_machine_that_only_reads__keeps_its_index(away: Away, standin: StandIn) -> None:
+def test_start__on_a_machine_that_only_reads__keeps_its_index(away: Away, gitea: FakeServer) -> None:
     shutil.rmtree(away.state)
     away.start("one")
     assert (away.state / "gitea-index.json").exists()
@@ -84,7 +84,7 @@ def test_start__the_server_does_not_answer__says_so_within_three_seconds_with_th
 ) -> None:
     assert NEXT in away.start("one").context
     if how == "refused":
-        away.standin.down()
+        away.gitea.down()
         away.proxy.__exit__(None, None, None)
     else:
         away.proxy.spoil("GET", "", Fault(name="hangs", reaches=False, answering="nothing", delay_s=30.0), times=99)
@@ -104,7 +104,7 @@ def test_start__the_server_does_not_answer__says_so_within_three_seconds_with_th
 
 def test_start__the_server_does_not_answer_and_there_is_no_last_brief__says_that(away: Away) -> None:
     shutil.rmtree(away.state / "derived", ignore_errors=True)
-    away.standin.down()
+    away.gitea.down()
     context = away.start("two").context
     assert "Do not assume that it is empty" in context
     assert NEXT not in context
@@ -117,25 +117,26 @@ def test_start__after_a_purge__the_last_brief_is_gone(away: Away) -> None:
     with Holdfast.open(away.project) as memory:
         memory.purge(session="before")
     assert not kept.exists()
-    away.standin.down()
+    away.gitea.down()
     assert NEXT not in away.start("two").context
 
 
 def test_start__the_settings_name_another_store__its_last_brief_is_not_given(away: Away) -> None:
+    away.gitea.make_repo("agent/other")
     away.start("one")
     settings = away.project / "holdfast.toml"
     settings.write_text(settings.read_text().replace(REPO, "agent/other"))
     trusted(away.project)
-    away.standin.down()
+    away.gitea.down()
     context = away.start("two").context
     assert "Do not assume that it is empty" in context
     assert NEXT not in context
 
 
 def test_start__the_store_is_public__the_first_start_says_so_and_the_second_does_not(
-    away: Away, standin: StandIn
+    away: Away, gitea: FakeServer
 ) -> None:
-    standin.world.repo(REPO).private = False
+    gitea.world.repo(REPO).private = False
     (away.state / "gitea-index.json").unlink()
     first, second = away.start("one"), away.start("two")
     assert "Everyone can read" in first.notice
@@ -145,7 +146,7 @@ def test_start__the_store_is_public__the_first_start_says_so_and_the_second_does
 
 def test_compaction__the_server_is_slow__is_refused_in_time_and_names_the_server(away: Away) -> None:
     client = Client(away.project)
-    token = away.standin.token
+    token = away.gitea.token
     env = {"HOLDFAST_GITEA_TOKEN": token}
     client.say("What is next?", "The migration.")
     for method in ("GET", "POST", "PATCH"):

@@ -6,14 +6,14 @@ import itertools
 from collections.abc import Callable
 
 import pytest
+from tests.support.gitea.fake_server import FakeServer
 
 from holdfast.errors import Corrupt
 from holdfast.plugin.checks import Outcome
 from holdfast.testing.base import make_block, make_fact
-from holdfast_gitea import folding, marker
+from holdfast_gitea import marker, replay
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import inspect
-from holdfast_gitea.standin import StandIn
 
 REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"
@@ -21,8 +21,8 @@ HEADER = "# Daily Memory: 2026-03-01\n"
 Machine = Callable[..., GiteaBackend]
 
 
-def issue_of(standin: StandIn, name: str) -> int:
-    return next(number for number, title in standin.titles(REPO).items() if title == f"holdfast:{name}")
+def issue_of(gitea: FakeServer, name: str) -> int:
+    return next(number for number, title in gitea.titles(REPO).items() if title == f"holdfast:{name}")
 
 
 def text_of(store: GiteaBackend, name: str) -> str | None:
@@ -32,98 +32,98 @@ def text_of(store: GiteaBackend, name: str) -> str | None:
 
 @pytest.mark.parametrize("title", ["Some thoughts", "holdfast:doc:OTHER.md", "Re: holdfast:doc:MEMORY.md"])
 def test_document__its_title_changed_by_hand__is_read_and_written_by_every_machine(
-    standin: StandIn, machine: Machine, title: str
+    gitea: FakeServer, machine: Machine, title: str
 ) -> None:
     store = machine()
     store.write("MEMORY.md", "one\n")
     store.append(DAY, make_block("one"), HEADER, "one")
-    number = issue_of(standin, "doc:MEMORY.md")
-    standin.edit_issue(REPO, number, title=title)
-    standin.edit_issue(REPO, issue_of(standin, f"doc:{DAY}"), title="A day")
+    number = issue_of(gitea, "doc:MEMORY.md")
+    gitea.edit_issue(REPO, number, title=title)
+    gitea.edit_issue(REPO, issue_of(gitea, f"doc:{DAY}"), title="A day")
     fresh = machine()
     assert fresh.names() == ["MEMORY.md", DAY]
     assert text_of(fresh, "MEMORY.md") == "one\n"
     fresh.write("MEMORY.md", "two\n")
     fresh.append(DAY, make_block("two"), HEADER, "two")
-    standin.edit_issue(REPO, number, title="holdfast:doc:MEMORY.md")
+    gitea.edit_issue(REPO, number, title="holdfast:doc:MEMORY.md")
     for view in (store, machine()):
         assert text_of(view, "MEMORY.md") == "two\n"
         assert (text_of(view, DAY) or "").count("holdfast:block") == 2
-    assert len(standin.titles(REPO)) == 3
+    assert len(gitea.titles(REPO)) == 3
 
 
-def test_document__its_title_changed_by_hand__doctor_names_the_issue(standin: StandIn, machine: Machine) -> None:
+def test_document__its_title_changed_by_hand__doctor_names_the_issue(gitea: FakeServer, machine: Machine) -> None:
     store = machine()
     store.write("MEMORY.md", "one\n")
-    number = issue_of(standin, "doc:MEMORY.md")
-    standin.edit_issue(REPO, number, title="Some thoughts")
+    number = issue_of(gitea, "doc:MEMORY.md")
+    gitea.edit_issue(REPO, number, title="Some thoughts")
     found = [check for check in inspect(machine().log) if f"#{number}" in check.message]
     assert [check.outcome for check in found] == [Outcome.WARN]
     assert "holdfast:doc:MEMORY.md" in found[0].next_step
 
 
 def test_document__of_a_store_without_markers_and_renamed__is_known_to_the_machine_that_saw_it(
-    standin: StandIn, machine: Machine
+    gitea: FakeServer, machine: Machine
 ) -> None:
     store = machine()
     store.append(DAY, make_block("one"), HEADER, "one")
-    number = issue_of(standin, f"doc:{DAY}")
-    standin.edit_issue(REPO, number, body="as an older version of holdfast left it")
+    number = issue_of(gitea, f"doc:{DAY}")
+    gitea.edit_issue(REPO, number, body="as an older version of holdfast left it")
     store.names()
-    standin.edit_issue(REPO, number, title="A day")
+    gitea.edit_issue(REPO, number, title="A day")
     assert store.names() == [DAY]
     store.append(DAY, make_block("two"), HEADER, "two")
     assert (text_of(store, DAY) or "").count("holdfast:block") == 2
 
 
-def _two_issues(standin: StandIn, store: GiteaBackend) -> tuple[int, int]:
+def _two_issues(gitea: FakeServer, store: GiteaBackend) -> tuple[int, int]:
     """What an older version of holdfast left when somebody had changed the title in between."""
     store.write("MEMORY.md", "one\n")
-    first = issue_of(standin, "doc:MEMORY.md")
-    second = standin.make_issue(REPO, "holdfast:doc:MEMORY.md")
-    ids = [folding.new_id() for _ in range(2)]
+    first = issue_of(gitea, "doc:MEMORY.md")
+    second = gitea.make_issue(REPO, "holdfast:doc:MEMORY.md")
+    ids = [replay.new_id() for _ in range(2)]
     for (base, record_id), text in zip(itertools.pairwise(["", *ids]), ("two\n", "three\n"), strict=True):
-        standin.make_comment(REPO, second, marker.frame("x", text, id=record_id, kind="ver", base=base))
+        gitea.make_comment(REPO, second, marker.frame("x", text, id=record_id, kind="ver", base=base))
     return first, second
 
 
 def test_document__in_two_issues_that_do_not_know_of_each_other__corrupt_until_a_user_decides(
-    standin: StandIn, machine: Machine
+    gitea: FakeServer, machine: Machine
 ) -> None:
     store = machine(patience_s=1.0)
-    first, second = _two_issues(standin, store)
+    first, second = _two_issues(gitea, store)
     for view in (machine(), machine()):
         for touch in (lambda v=view: v.read("MEMORY.md"), lambda v=view: v.write("MEMORY.md", "four\n")):
             with pytest.raises(Corrupt, match="two issues") as caught:
                 touch()
             assert f"#{first}" in caught.value.message
             assert f"#{second}" in caught.value.message
-    standin.make_comment(REPO, second, folding.ACCEPT)
+    gitea.make_comment(REPO, second, replay.ACCEPT)
     assert text_of(machine(), "MEMORY.md") == "one\n"
 
 
 def test_document__in_two_issues_and_one_is_deleted__the_other_is_the_document(
-    standin: StandIn, machine: Machine
+    gitea: FakeServer, machine: Machine
 ) -> None:
-    first, _ = _two_issues(standin, machine())
-    standin.delete_issue(REPO, first)
+    first, _ = _two_issues(gitea, machine())
+    gitea.delete_issue(REPO, first)
     assert text_of(machine(), "MEMORY.md") == "three\n"
 
 
-def test_day__in_two_issues__all_blocks_count(standin: StandIn, machine: Machine) -> None:
+def test_day__in_two_issues__all_blocks_count(gitea: FakeServer, machine: Machine) -> None:
     store = machine()
     store.append(DAY, make_block("one"), HEADER, "one")
-    second = standin.make_issue(REPO, f"holdfast:doc:{DAY}")
-    body = marker.frame("x", make_block("two"), id=folding.new_id(), kind="blk", block="dHdv")
-    standin.make_comment(REPO, second, body)
+    second = gitea.make_issue(REPO, f"holdfast:doc:{DAY}")
+    body = marker.frame("x", make_block("two"), id=replay.new_id(), kind="blk", block="dHdv")
+    gitea.make_comment(REPO, second, body)
     assert (text_of(machine(), DAY) or "").count("holdfast:block") == 2
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_facts__their_issue_deleted__corrupt_never_zero_facts(standin: StandIn, machine: Machine, known: bool) -> None:
+def test_facts__their_issue_deleted__corrupt_never_zero_facts(gitea: FakeServer, machine: Machine, known: bool) -> None:
     store = machine(patience_s=1.0)
     store.add_fact(make_fact(1), 100)
-    standin.delete_issue(REPO, issue_of(standin, "facts"))
+    gitea.delete_issue(REPO, issue_of(gitea, "facts"))
     view = store if known else machine(patience_s=1.0)
     touches: tuple[Callable[[], object], ...] = (
         view.count_facts,
@@ -133,22 +133,22 @@ def test_facts__their_issue_deleted__corrupt_never_zero_facts(standin: StandIn, 
     for touch in touches:
         with pytest.raises(Corrupt, match="facts") as caught:
             touch()
-        assert f"#{issue_of(standin, 'store')}" in caught.value.next_step
+        assert f"#{issue_of(gitea, 'store')}" in caught.value.next_step
     assert any(check.outcome is Outcome.FAIL and "facts" in check.message for check in inspect(machine().log))
 
 
 def test_facts__their_issue_deleted_and_that_accepted__they_begin_anew_and_the_next_loss_shows(
-    standin: StandIn, machine: Machine
+    gitea: FakeServer, machine: Machine
 ) -> None:
     store = machine(patience_s=1.0)
     store.add_fact(make_fact(1), 100)
-    standin.delete_issue(REPO, issue_of(standin, "facts"))
-    standin.make_comment(REPO, issue_of(standin, "store"), folding.ACCEPT)
+    gitea.delete_issue(REPO, issue_of(gitea, "facts"))
+    gitea.make_comment(REPO, issue_of(gitea, "store"), replay.ACCEPT)
     for view in (store, machine()):
         assert view.count_facts() == 0
     store.add_fact(make_fact(2), 100)
     assert [fact.id for fact in machine().facts()] == ["fact_00000002"]
-    standin.delete_issue(REPO, issue_of(standin, "facts"))
+    gitea.delete_issue(REPO, issue_of(gitea, "facts"))
     for view in (store, machine()):
         with pytest.raises(Corrupt, match="facts"):
             view.count_facts()

@@ -16,7 +16,7 @@ from typing import Any
 REDUCED = Path(__file__).parents[2] / "data" / "gitea" / "swagger.json"
 
 _REPO = "/repos/{owner}/{repo}"
-#: Path to methods: what the stand-in answers.
+#: Path to methods: what the fake server answers.
 CALLS = {
     "/version": ("get",),
     "/user": ("get",),

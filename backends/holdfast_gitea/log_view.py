@@ -7,9 +7,9 @@ from typing import Final
 from attrs import frozen
 
 from holdfast.errors import Corrupt
-from holdfast_gitea import folding
-from holdfast_gitea.folding import SNAPSHOT, VERSION, Folded, Record, Segment
+from holdfast_gitea import replay
 from holdfast_gitea.index import PREFIX, Tail
+from holdfast_gitea.replay import SNAPSHOT, VERSION, Record, Replay, Segment
 
 #: A log continues in a new issue after this many records or bytes, since every read gets all comments of an issue. Only
 #: the newest version is read, so fewer versions already justify the three requests for a new issue.
@@ -21,7 +21,7 @@ MOST_BYTES: Final = 1 << 20
 _ROUND_A_RECORD: Final = 1000
 RESTORE: Final = (
     "Restore the earlier version (the server keeps an edit history), or accept the current one: "
-    f"add the comment `{folding.ACCEPT}` to that issue."
+    f"add the comment `{replay.ACCEPT}` to that issue."
 )
 #: For entries or issues that are missing, or too many. It never suggests accepting or deleting anything, because a
 #: lagging server may show another state later.
@@ -32,47 +32,42 @@ _MISSING: Final = (
 
 
 @frozen(kw_only=True)
-class Chain:
+class LogView:
     """A log at a point in time. ``segments`` may start partway, with a segment that begins with a root."""
 
     title: str
     segments: tuple[Segment, ...]
-    folded: Folded
+    replay: Replay
     lost: Tail | None = None
 
     @property
     def active(self) -> int | None:
         """The issue number for the next record, None before the log has an issue."""
-        folded = self.folded
-        used = {r.segment for r in (*folded.accepted, *folded.late)} | set(folded.sealed.values())
+        replayed = self.replay
+        used = {r.segment for r in (*replayed.accepted, *replayed.late)} | set(replayed.sealed.values())
         there = [s.number for s in self.segments]
-        live = [number for number in there if number in used and number not in folded.sealed]
+        live = [number for number in there if number in used and number not in replayed.sealed]
         return min(live or there, default=None)
 
     @property
     def is_full(self) -> bool:
         """Whether the next record should go to a new issue."""
-        here = [r for r in self.folded.accepted if r.segment == self.active and not r.root and r.kind != SNAPSHOT]
+        here = [r for r in self.replay.accepted if r.segment == self.active and not r.root and r.kind != SNAPSHOT]
         versions = sum(r.kind == VERSION for r in here)
         size = sum(r.size for r in here)
         if len(here) < MOST_RECORDS and versions < MOST_VERSIONS and size < MOST_BYTES:
             return False
-        start = sum(r.size for r in self.folded.accepted if r.segment == self.active and r.kind == SNAPSHOT)
+        start = sum(r.size for r in self.replay.accepted if r.segment == self.active and r.kind == SNAPSHOT)
         return size + len(here) * _ROUND_A_RECORD >= start / 2
 
     def accepts(self, record_id: str) -> bool:
         """Whether that record counts."""
-        return any(record.id == record_id for record in self.folded.accepted)
+        return any(record.id == record_id for record in self.replay.accepted)
 
     @property
     def absent(self) -> frozenset[int]:
         """Issues in which the log continues and that the server does not show."""
-        return frozenset(self.folded.sealed.values()) - {segment.number for segment in self.segments}
-
-    @property
-    def seems_damaged(self) -> bool:
-        """Whether records or issues seem to be missing, or one to be too many."""
-        return bool(self.lost or self.absent or self.folded.gaps or self.folded.forks)
+        return frozenset(self.replay.sealed.values()) - {segment.number for segment in self.segments}
 
     def check(self) -> None:
         """Raises: Corrupt when comments were deleted, or their markers."""
@@ -82,19 +77,19 @@ class Chain:
                 "is gone from the server.",
                 next_step=_MISSING,
             )
-        for old, new in self.folded.sealed.items():
+        for old, new in self.replay.sealed.items():
             if new in self.absent:
                 raise Corrupt(
                     f"{shown(self.title)} continues from issue #{old} in #{new}, which is gone from the server.",
                     next_step=_MISSING,
                 )
-        for record in self.folded.forks:
-            first = self.folded.accepted[0].segment
+        for record in self.replay.forks:
+            first = self.replay.accepted[0].segment
             raise Corrupt(
                 f"{shown(self.title)} is in two issues without links to each other: #{first} and #{record.segment}.",
                 next_step=_MISSING,
             )
-        for record in self.folded.gaps:
+        for record in self.replay.gaps:
             raise Corrupt(
                 f"An entry of {shown(self.title)} before {record.url} is gone from the server.", next_step=_MISSING
             )
@@ -107,7 +102,7 @@ class Chain:
 
     def approves(self, record: Record) -> bool:
         """Whether a person has accepted an edit of the record."""
-        return self.folded.is_approved(record.segment, record.comment, record.edited_at)
+        return self.replay.is_approved(record.segment, record.comment, record.edited_at)
 
 
 def shown(title: str) -> str:

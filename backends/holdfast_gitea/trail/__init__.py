@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from holdfast.models import Evidence, Payload, Receipt, StateMutation
     from holdfast.plugin.discovery import PluginContext
     from holdfast_app.outbox.outbox import Item
-    from holdfast_gitea.references import Target
+    from holdfast_gitea.trail.references import Target
     from holdfast_gitea.wire.client import Gitea
 
 #: Seconds for one wait, and for one call with its tries. A flush must not be delayed, and the outbox loses nothing.
@@ -124,7 +124,7 @@ class GiteaTrail(Forge):
 
     def activity(self, since: datetime, until: datetime) -> list[Activity]:
         """Opened, closed and merged issues and pull requests, and comments. See :class:`Forge`."""
-        from holdfast_gitea import happenings
+        from holdfast_gitea.trail import events
 
         if not self._repositories:
             raise _bad("repository is missing, so there is nothing to read", 'Set repository = "owner/name".')
@@ -134,7 +134,7 @@ class GiteaTrail(Forge):
             operator = self._operator or gitea.user()
             for name in self._repositories:
                 try:
-                    found += happenings.of(gitea.repo(name), since, until, operator)
+                    found += events.of(gitea.repo(name), since, until, operator)
                 except StorageError as error:
                     failed.append(error)
                     text = f"could not be read: {error.message}"
@@ -169,7 +169,7 @@ class GiteaTrail(Forge):
             )
 
     def _target(self, text: str) -> Target | None:
-        from holdfast_gitea.references import target_of
+        from holdfast_gitea.trail.references import target_of
 
         return target_of(text, server=self._server, repository=self._repository)
 
@@ -178,7 +178,7 @@ class GiteaTrail(Forge):
         from holdfast.config.layout import Surface
         from holdfast.text.plain import one_line
         from holdfast_gitea import marker
-        from holdfast_gitea.references import code, quiet
+        from holdfast_gitea.trail.references import code, quiet
 
         keep = {str(one) for one in targets}
         lines = []
@@ -198,11 +198,10 @@ class GiteaTrail(Forge):
         plugin's settings. Raises: ConfigError without a token."""
         from holdfast_gitea.wire.client import Gitea
         from holdfast_gitea.wire.faults import Closed
-        from holdfast_gitea.wire.token import find
-        from holdfast_gitea.wire.transport import check_server
+        from holdfast_gitea.wire.transport import check_server, find_token
 
         check_server(self._server, "plugins.gitea_trail.server", insecure_http=self._insecure_http)
-        token = find(server=self._server, setting="plugins.gitea_trail.server", root=self._root)
+        token = find_token(server=self._server, setting="plugins.gitea_trail.server", root=self._root)
         with Gitea(
             self._server, token, timeout_s=self._timeout_s, patience_s=PATIENCE_S, insecure_http=self._insecure_http
         ) as gitea:

@@ -15,10 +15,11 @@ from typing import Final
 from holdfast.text.plain import one_line
 from holdfast_app.outbox.forge import Activity
 from holdfast_gitea import marker
-from holdfast_gitea.wire import history
+from holdfast_gitea.wire import models, pages
 from holdfast_gitea.wire.client import Repo
-from holdfast_gitea.wire.faults import Absent, Closed
+from holdfast_gitea.wire.faults import Absent, Closed, garbled
 from holdfast_gitea.wire.models import Comment, Event, Issue, Review
+from holdfast_gitea.wire.pages import PAGE, PAGES, since_of, stamp
 
 #: Issues and pull requests whose timeline is read, the newest first. Of others only the list's events are shown.
 MOST_DETAILED: Final = 50
@@ -37,7 +38,7 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "") -> Iter
 
     ``operator`` is the report reader's login, empty if unknown. Raises: Unavailable.
     """
-    issues = [one for one in repo.issues(kind="all", since=since) if not one.title.startswith(_STORE)]
+    issues = [one for one in repo.issues(kind="all", since=since)[0] if not one.title.startswith(_STORE)]
     detailed = {one.number for one in sorted(issues, key=lambda one: one.updated_at, reverse=True)[:MOST_DETAILED]}
     for issue in issues:
         yield from _of_issue(repo, issue, since, until, operator, detailed=issue.number in detailed)
@@ -53,7 +54,7 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "") -> Iter
     for number, comments in by_issue.items():
         yield from _of_comments(f"{repo.name}#{number}", comments, operator)
     try:
-        for name, author, url, at in history.releases(repo):
+        for name, author, url, at in _releases(repo):
             if since <= at <= until:
                 yield Activity("release", repo.name, url, _line(f"released: {name}"), at, author)
     except (Absent, Closed):
@@ -68,7 +69,7 @@ def _of_issue(
     if since <= issue.created_at <= until:
         yield Activity(kind, target, issue.url, _line(f"opened: {issue.title}"), issue.created_at, issue.author)
     ended = False
-    for event in history.timeline(repo, issue.number, since, until) if detailed else ():
+    for event in _timeline(repo, issue.number, since, until) if detailed else ():
         if since <= event.at <= until and (told := _of_event(event, issue, operator)):
             text, waits = told
             ended = ended or event.kind in ("close", "merge_pull")
@@ -79,7 +80,7 @@ def _of_issue(
         yield Activity(kind, target, issue.url, _line(text), issue.closed_at)
     if detailed and issue.is_pull:
         try:
-            reviews = history.reviews(repo, issue.number)
+            reviews = _reviews(repo, issue.number)
         except (Absent, Closed):
             return
         for review in reviews:
@@ -174,3 +175,28 @@ def _said(comment: Comment) -> str:
 def _line(text: str) -> str:
     text = one_line(text)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
+
+
+def _timeline(repo: Repo, number: int, since: datetime, until: datetime) -> list[Event]:
+    """Events and comments of an issue that changed in the window, oldest first. The server's count is the page's, so a
+    page that is not full is the last. Raises: Unavailable."""
+    found: list[Event] = []
+    window = {**since_of(since), "before": stamp(until)}
+    for page in range(1, PAGES):
+        some = pages.page(repo.get, f"/issues/{number}/timeline", page, **window).rows
+        found += [models.event(one) for one in some if one is not None]
+        if len(some) < PAGE:
+            return found
+    raise garbled("the timeline does not end")
+
+
+def _reviews(repo: Repo, number: int) -> list[Review]:
+    """Reviews of a pull request, at most 50, the server's first. Takes `read:repository`. Raises: Unavailable."""
+    return [models.review(one) for one in models.many(repo.get(f"/pulls/{number}/reviews", limit=PAGE).data)]
+
+
+def _releases(repo: Repo) -> list[tuple[str, str, str, datetime]]:
+    """The newest releases, at most 50: name, author, address, time of publication. Takes `read:repository`. Raises:
+    Unavailable."""
+    listed = models.many(repo.get("/releases", draft="false", page=1, limit=PAGE).data)
+    return [models.release(one) for one in listed]

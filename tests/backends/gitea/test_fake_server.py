@@ -1,21 +1,14 @@
-"""The stand-in is as odd as the server it stands for: a test for each thing that surprises."""
+"""The fake server is as odd as the server it stands for: a test for each thing that surprises."""
 
 from __future__ import annotations
 
-import ast
 import base64
-import json
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.gitea.standin import Flavour, Reply, StandIn, call
-
-import holdfast_gitea.standin
+from tests.support.gitea.fake_server import FakeServer, Flavour
+from tests.support.gitea.plain_client import Reply, call
 
 REPO = "agent/memory"
 ISSUES = f"/repos/{REPO}/issues"
@@ -31,18 +24,18 @@ def now() -> list[float]:
 
 
 @pytest.fixture
-def gitea(now: list[float]) -> Iterator[StandIn]:
-    with StandIn(clock=lambda: now[0]) as running:
+def gitea(now: list[float]) -> Iterator[FakeServer]:
+    with FakeServer(clock=lambda: now[0]) as running:
         running.make_repo(REPO)
         yield running
 
 
 @pytest.fixture
-def ask(gitea: StandIn) -> Ask:
+def ask(gitea: FakeServer) -> Ask:
     return asking(gitea)
 
 
-def asking(gitea: StandIn) -> Ask:
+def asking(gitea: FakeServer) -> Ask:
     def ask(method: str, path: str, body: object = None, **more: Any) -> Reply:
         return call(gitea.url, method, path, body, **{"token": gitea.token, **more})
 
@@ -50,9 +43,9 @@ def asking(gitea: StandIn) -> Ask:
 
 
 @pytest.fixture(params=FLAVOURS)
-def each(request: pytest.FixtureRequest) -> Iterator[StandIn]:
+def each(request: pytest.FixtureRequest) -> Iterator[FakeServer]:
     """Every server it plays."""
-    with StandIn(version=request.param) as running:
+    with FakeServer(version=request.param) as running:
         running.make_repo(REPO)
         yield running
 
@@ -61,12 +54,14 @@ def each(request: pytest.FixtureRequest) -> Iterator[StandIn]:
 
 
 @pytest.mark.parametrize("scheme", ["token", "Bearer", "TOKEN", "bearer"])
-def test_authorization__token_or_bearer_in_any_case__is_known(gitea: StandIn, ask: Ask, scheme: str) -> None:
+def test_authorization__token_or_bearer_in_any_case__is_known(gitea: FakeServer, ask: Ask, scheme: str) -> None:
     assert ask("GET", ISSUES, token=None, headers={"authorization": f"{scheme} {gitea.token}"}).status == 200
 
 
 @pytest.mark.parametrize("pair", ["{}:x-oauth-basic", "agent:{}"])
-def test_authorization__basic_with_the_token_as_user_or_password__is_known(gitea: StandIn, ask: Ask, pair: str) -> None:
+def test_authorization__basic_with_the_token_as_user_or_password__is_known(
+    gitea: FakeServer, ask: Ask, pair: str
+) -> None:
     value = base64.b64encode(pair.format(gitea.token).encode()).decode()
     assert ask("GET", ISSUES, token=None, headers={"Authorization": f"Basic {value}"}).status == 200
 
@@ -76,14 +71,14 @@ def test_authorization__a_token_nobody_has__is_401(ask: Ask) -> None:
     assert (reply.status, reply.json["message"]) == (401, "invalid username, password or token")
 
 
-def test_authorization__no_token_on_a_write_to_a_public_repository__is_401(gitea: StandIn, ask: Ask) -> None:
+def test_authorization__no_token_on_a_write_to_a_public_repository__is_401(gitea: FakeServer, ask: Ask) -> None:
     gitea.make_repo("agent/open", private=False)
     reply = ask("POST", "/repos/agent/open/issues", {"title": "t"}, token=None)
     assert (reply.status, reply.json["message"]) == (401, "token is required")
     assert ask("GET", "/repos/agent/open/issues", token=None).status == 200
 
 
-def test_authorization__a_scope_is_lacking__is_403_and_names_it(gitea: StandIn, ask: Ask) -> None:
+def test_authorization__a_scope_is_lacking__is_403_and_names_it(gitea: FakeServer, ask: Ask) -> None:
     reader = gitea.make_token("agent", ["read:issue"])
     assert ask("GET", ISSUES, token=reader).status == 200
     reply = ask("POST", ISSUES, {"title": "t"}, token=reader)
@@ -98,19 +93,19 @@ def test_authorization__a_scope_is_lacking__is_403_and_names_it(gitea: StandIn, 
     assert ask("GET", f"/repos/{REPO}", token=more).json["full_name"] == REPO
 
 
-def test_repository__private_and_of_somebody_else__is_404(gitea: StandIn, ask: Ask) -> None:
+def test_repository__private_and_of_somebody_else__is_404(gitea: FakeServer, ask: Ask) -> None:
     stranger = gitea.make_token("stranger", ["all"])
     assert ask("GET", ISSUES, token=stranger).status == 404
     assert ask("POST", ISSUES, {"title": "t"}, token=stranger).status == 404
     assert ask("GET", ISSUES, token=None).status == 404
 
 
-def test_repository__deleted__is_404(gitea: StandIn, ask: Ask) -> None:
+def test_repository__deleted__is_404(gitea: FakeServer, ask: Ask) -> None:
     gitea.delete_repo(REPO)
     assert ask("GET", ISSUES).status == 404
 
 
-def test_repository__renamed__is_301_to_the_new_place(gitea: StandIn, ask: Ask) -> None:
+def test_repository__renamed__is_301_to_the_new_place(gitea: FakeServer, ask: Ask) -> None:
     gitea.rename(REPO, "mind")
     reply = ask("GET", f"{ISSUES}?state=all&type=issues")
     assert (reply.status, reply.headers["Location"]) == (301, "/api/v1/repos/agent/mind/issues?state=all&type=issues")
@@ -118,13 +113,13 @@ def test_repository__renamed__is_301_to_the_new_place(gitea: StandIn, ask: Ask) 
     assert ask("GET", "/repos/agent/mind/issues").status == 200
 
 
-def test_repository__renamed_and_then_deleted__is_404_under_both_names(gitea: StandIn, ask: Ask) -> None:
+def test_repository__renamed_and_then_deleted__is_404_under_both_names(gitea: FakeServer, ask: Ask) -> None:
     gitea.rename(REPO, "mind")
     gitea.delete_repo("agent/mind")
     assert [ask("GET", f"/repos/agent/{name}/issues").status for name in ("memory", "mind")] == [404, 404]
 
 
-def test_repository__archived__refuses_writes_but_not_all_of_them(gitea: StandIn, ask: Ask) -> None:
+def test_repository__archived__refuses_writes_but_not_all_of_them(gitea: FakeServer, ask: Ask) -> None:
     number = gitea.make_issue(REPO, "t")
     comment = gitea.make_comment(REPO, number, "said")
     gitea.archive(REPO)
@@ -138,7 +133,7 @@ def test_repository__archived__refuses_writes_but_not_all_of_them(gitea: StandIn
     assert ask("POST", f"{ISSUES}/{number}/comments", {"body": "more"}).status == 201
 
 
-def test_comments__on_a_locked_issue__are_403_for_those_without_write_right(gitea: StandIn, ask: Ask) -> None:
+def test_comments__on_a_locked_issue__are_403_for_those_without_write_right(gitea: FakeServer, ask: Ask) -> None:
     gitea.make_repo("agent/open", private=False)
     number = gitea.make_issue("agent/open", "t")
     gitea.lock("agent/open", number)
@@ -150,7 +145,7 @@ def test_comments__on_a_locked_issue__are_403_for_those_without_write_right(gite
 # --- comments ----------------------------------------------------------------------------------------------------
 
 
-def test_comments_of_an_issue__page_and_limit__are_ignored(each: StandIn) -> None:
+def test_comments_of_an_issue__page_and_limit__are_ignored(each: FakeServer) -> None:
     number = each.make_issue(REPO, "t")
     for each_one in range(60):
         each.make_comment(REPO, number, str(each_one))
@@ -159,7 +154,7 @@ def test_comments_of_an_issue__page_and_limit__are_ignored(each: StandIn) -> Non
     assert (reply.headers["X-Total-Count"], reply.headers.get("Link")) == ("60", None)
 
 
-def test_comments_of_an_issue__two_of_one_second__come_by_id(gitea: StandIn, ask: Ask, now: list[float]) -> None:
+def test_comments_of_an_issue__two_of_one_second__come_by_id(gitea: FakeServer, ask: Ask, now: list[float]) -> None:
     number = gitea.make_issue(REPO, "t")
     ids = [gitea.make_comment(REPO, number, "later")]
     now[0] -= 60
@@ -167,25 +162,25 @@ def test_comments_of_an_issue__two_of_one_second__come_by_id(gitea: StandIn, ask
     assert [c["id"] for c in ask("GET", f"{ISSUES}/{number}/comments").json] == [ids[1], ids[2], ids[0]]
 
 
-def test_comments_of_an_issue__that_is_missing__are_500_not_404(each: StandIn) -> None:
+def test_comments_of_an_issue__that_is_missing__are_500_not_404(each: FakeServer) -> None:
     assert asking(each)("GET", f"{ISSUES}/99/comments").status == 500
     assert asking(each)("GET", f"{ISSUES}/99").status == 404
 
 
 @pytest.mark.parametrize(("version", "status"), [("1.26", 500), ("1.25", 500), ("forgejo", 404)])
 def test_new_comment__on_a_missing_issue__is_500_in_gitea_and_404_in_forgejo(version: Flavour, status: int) -> None:
-    with StandIn(version=version) as gitea:
+    with FakeServer(version=version) as gitea:
         gitea.make_repo(REPO)
         assert asking(gitea)("POST", f"{ISSUES}/99/comments", {"body": "b"}).status == status
 
 
 @pytest.mark.parametrize("body", [{}, {"body": ""}, {"text": "b"}, {"body": 5}, b"{not json", ["body"]])
-def test_new_comment__without_a_body__is_422(gitea: StandIn, ask: Ask, body: object) -> None:
+def test_new_comment__without_a_body__is_422(gitea: FakeServer, ask: Ask, body: object) -> None:
     number = gitea.make_issue(REPO, "t")
     assert ask("POST", f"{ISSUES}/{number}/comments", body).status == 422
 
 
-def test_new_comment__stored__comes_back_as_it_was_sent(gitea: StandIn, ask: Ask) -> None:
+def test_new_comment__stored__comes_back_as_it_was_sent(gitea: FakeServer, ask: Ask) -> None:
     number = gitea.make_issue(REPO, "t")
     body = "ünï 🙂\r\n\ttabs  \n<!-- hidden -->\n```\n#12 @name\n```\n"
     sent = ask("POST", f"{ISSUES}/{number}/comments", {"body": body})
@@ -209,7 +204,7 @@ def test_new_comment__stored__comes_back_as_it_was_sent(gitea: StandIn, ask: Ask
 def test_comments_of_the_repository__before_1_26_without_page__come_whole(
     version: Flavour, query: str, shown: int
 ) -> None:
-    with StandIn(version=version) as gitea:
+    with FakeServer(version=version) as gitea:
         gitea.make_repo(REPO)
         for number in (gitea.make_issue(REPO, "a"), gitea.make_issue(REPO, "b")):
             for each_one in range(30):
@@ -219,7 +214,7 @@ def test_comments_of_the_repository__before_1_26_without_page__come_whole(
 
 
 def test_since_and_before__are_inclusive_and_whole_seconds_of_the_last_change(
-    gitea: StandIn, ask: Ask, now: list[float]
+    gitea: FakeServer, ask: Ask, now: list[float]
 ) -> None:
     number = gitea.make_issue(REPO, "t")
     early = gitea.make_comment(REPO, number, "early")
@@ -243,7 +238,7 @@ def test_since_and_before__are_inclusive_and_whole_seconds_of_the_last_change(
     assert ask("GET", f"{comments}?since=yesterday").status == 422
 
 
-def test_comment__absent_or_of_another_repository__is_404(gitea: StandIn, ask: Ask) -> None:
+def test_comment__absent_or_of_another_repository__is_404(gitea: FakeServer, ask: Ask) -> None:
     gitea.make_repo("agent/other")
     comment = gitea.make_comment("agent/other", gitea.make_issue("agent/other", "t"), "there")
     for method, body in (("GET", None), ("PATCH", {"body": "b"}), ("DELETE", None)):
@@ -253,7 +248,7 @@ def test_comment__absent_or_of_another_repository__is_404(gitea: StandIn, ask: A
 
 @pytest.mark.parametrize("version", ["1.25", "forgejo"])
 def test_comment__of_another_repository_before_1_26__is_404_without_a_word(version: Flavour) -> None:
-    with StandIn(version=version) as gitea:
+    with FakeServer(version=version) as gitea:
         for name in (REPO, "agent/other"):
             gitea.make_repo(name)
         comment = gitea.make_comment("agent/other", gitea.make_issue("agent/other", "t"), "there")
@@ -261,7 +256,7 @@ def test_comment__of_another_repository_before_1_26__is_404_without_a_word(versi
         assert (reply.status, reply.text) == (404, "")
 
 
-def test_comment__that_is_an_event__is_204_without_a_body(gitea: StandIn, ask: Ask) -> None:
+def test_comment__that_is_an_event__is_204_without_a_body(gitea: FakeServer, ask: Ask) -> None:
     number = gitea.make_issue(REPO, "t")
     assert ask("PATCH", f"{ISSUES}/{number}", {"state": "closed"}).status == 201
     event = ask("GET", f"{ISSUES}/{number}/timeline").json[0]
@@ -270,7 +265,7 @@ def test_comment__that_is_an_event__is_204_without_a_body(gitea: StandIn, ask: A
     assert ask("GET", f"{ISSUES}/{number}/comments").json == []
 
 
-def test_timeline__in_pages__counts_only_the_page(gitea: StandIn, ask: Ask) -> None:
+def test_timeline__in_pages__counts_only_the_page(gitea: FakeServer, ask: Ask) -> None:
     number = gitea.make_issue(REPO, "t")
     for each_one in range(12):
         gitea.make_comment(REPO, number, str(each_one))
@@ -278,20 +273,20 @@ def test_timeline__in_pages__counts_only_the_page(gitea: StandIn, ask: Ask) -> N
     assert (len(reply.json), reply.headers["X-Total-Count"]) == (2, "2")
 
 
-def test_comment_edits__one_after_the_other__the_last_wins_silently(gitea: StandIn, ask: Ask) -> None:
+def test_comment_edits__one_after_the_other__the_last_wins_silently(gitea: FakeServer, ask: Ask) -> None:
     comment = gitea.make_comment(REPO, gitea.make_issue(REPO, "t"), "first")
     for body in ("second", "third"):
         assert ask("PATCH", f"{ISSUES}/comments/{comment}", {"body": body}).json["body"] == body
 
 
-def test_comment_edits__that_overlap__the_overtaken_one_is_500(gitea: StandIn, ask: Ask) -> None:
+def test_comment_edits__that_overlap__the_overtaken_one_is_500(gitea: FakeServer, ask: Ask) -> None:
     comment = gitea.make_comment(REPO, gitea.make_issue(REPO, "t"), "first")
     gitea.world.during_edit = lambda: gitea.edit_comment(REPO, comment, "in between")
     assert ask("PATCH", f"{ISSUES}/comments/{comment}", {"body": "mine"}).status == 500
     assert gitea.bodies(REPO, 1) == ["in between"]
 
 
-def test_reactions__ones_own__are_201_the_first_time_and_200_after(gitea: StandIn, ask: Ask) -> None:
+def test_reactions__ones_own__are_201_the_first_time_and_200_after(gitea: FakeServer, ask: Ask) -> None:
     comment = gitea.make_comment(REPO, gitea.make_issue(REPO, "t"), "said")
     path = f"{ISSUES}/comments/{comment}/reactions"
     assert [ask("POST", path, {"content": "eyes"}).status for _ in range(2)] == [201, 200]
@@ -318,7 +313,7 @@ def test_reactions__ones_own__are_201_the_first_time_and_200_after(gitea: StandI
         ("two\nlines", "two\nlines"),
     ],
 )
-def test_title__long__is_cut_by_its_width_without_a_word(gitea: StandIn, ask: Ask, sent: str, stored: str) -> None:
+def test_title__long__is_cut_by_its_width_without_a_word(gitea: FakeServer, ask: Ask, sent: str, stored: str) -> None:
     made = ask("POST", ISSUES, {"title": sent})
     assert (made.status, made.json["title"]) == (201, stored)
     number = gitea.make_issue(REPO, "t")
@@ -335,7 +330,7 @@ def test_new_issue__title__is_required_and_not_unique(ask: Ask) -> None:
     assert [ask("POST", ISSUES, {"title": "t"}).json["number"] for _ in range(2)] == [1, 2]
 
 
-def test_issues__by_default__are_the_open_ones_and_pull_requests_newest_first(gitea: StandIn, ask: Ask) -> None:
+def test_issues__by_default__are_the_open_ones_and_pull_requests_newest_first(gitea: FakeServer, ask: Ask) -> None:
     first, second, pull = (gitea.make_issue(REPO, title, pull=title == "pull") for title in ("one", "two", "pull"))
     gitea.close_issue(REPO, first)
 
@@ -348,7 +343,7 @@ def test_issues__by_default__are_the_open_ones_and_pull_requests_newest_first(gi
     assert numbers("?type=pulls") == [pull]
 
 
-def test_issues__many__come_in_pages_with_links_and_a_count(gitea: StandIn, ask: Ask) -> None:
+def test_issues__many__come_in_pages_with_links_and_a_count(gitea: FakeServer, ask: Ask) -> None:
     for number in range(70):
         gitea.make_issue(REPO, str(number))
     reply = ask("GET", f"{ISSUES}?type=issues&limit=99&page=1")
@@ -363,7 +358,7 @@ def test_issues__many__come_in_pages_with_links_and_a_count(gitea: StandIn, ask:
     assert 'rel="next"' not in last.headers["Link"]
 
 
-def test_issues__several_labels__mean_all_of_them(gitea: StandIn, ask: Ask) -> None:
+def test_issues__several_labels__mean_all_of_them(gitea: FakeServer, ask: Ask) -> None:
     gitea.make_repo(REPO, labels=["a", "b"])
     a, b = (label["id"] for label in ask("GET", f"/repos/{REPO}/labels").json)
     both = ask("POST", ISSUES, {"title": "both", "labels": [a, b]}).json["number"]
@@ -372,7 +367,7 @@ def test_issues__several_labels__mean_all_of_them(gitea: StandIn, ask: Ask) -> N
     assert [i["number"] for i in ask("GET", f"{ISSUES}?labels=a").json] == [only, both]
 
 
-def test_issues__a_label_that_does_not_exist__leaves_the_list_unfiltered(gitea: StandIn, ask: Ask) -> None:
+def test_issues__a_label_that_does_not_exist__leaves_the_list_unfiltered(gitea: FakeServer, ask: Ask) -> None:
     number = gitea.make_issue(REPO, "has no label")
     assert [i["number"] for i in ask("GET", f"{ISSUES}?labels=nobody-made-it").json] == [number]
 
@@ -383,7 +378,7 @@ def test_issues__one_of_two_labels_of_one_name__does_not_pass_the_filter(ask: As
     assert ask("GET", f"{ISSUES}?labels=a").json == []
 
 
-def test_labels__taken_off_or_deleted__are_gone_without_a_word(gitea: StandIn, ask: Ask) -> None:
+def test_labels__taken_off_or_deleted__are_gone_without_a_word(gitea: FakeServer, ask: Ask) -> None:
     gitea.make_repo(REPO, labels=["a"])
     label = ask("GET", f"/repos/{REPO}/labels").json[0]["id"]
     number = ask("POST", ISSUES, {"title": "t", "labels": [label]}).json["number"]
@@ -401,14 +396,14 @@ def test_labels__made_twice__are_two_of_one_name(ask: Ask) -> None:
     assert ask("POST", f"/repos/{REPO}/labels", {"name": "a", "color": "red"}).status == 422
 
 
-def test_search__before_the_index_has_caught_up__finds_nothing_new(gitea: StandIn, ask: Ask) -> None:
+def test_search__before_the_index_has_caught_up__finds_nothing_new(gitea: FakeServer, ask: Ask) -> None:
     gitea.make_issue(REPO, "needle")
     assert ask("GET", f"{ISSUES}?q=needle").json == []
     gitea.reindex()
     assert len(ask("GET", f"{ISSUES}?q=needle").json) == 1
 
 
-def test_issue_edit__is_201_and_changes_what_was_sent(gitea: StandIn, ask: Ask) -> None:
+def test_issue_edit__is_201_and_changes_what_was_sent(gitea: FakeServer, ask: Ask) -> None:
     number = gitea.make_issue(REPO, "t", "b")
     reply = ask("PATCH", f"{ISSUES}/{number}", {"title": "new"})
     assert (reply.status, reply.json["title"], reply.json["body"]) == (201, "new", "b")
@@ -416,7 +411,7 @@ def test_issue_edit__is_201_and_changes_what_was_sent(gitea: StandIn, ask: Ask) 
     assert (closed.status, closed.json["state"], closed.json["closed_at"] is None) == (201, "closed", False)
 
 
-def test_issue_edit__stale_content_version__is_409_before_anything_changes(gitea: StandIn, ask: Ask) -> None:
+def test_issue_edit__stale_content_version__is_409_before_anything_changes(gitea: FakeServer, ask: Ask) -> None:
     number = gitea.make_issue(REPO, "t", "b")
     version = ask("GET", f"{ISSUES}/{number}").json["content_version"]
     first = ask("PATCH", f"{ISSUES}/{number}", {"body": "mine", "content_version": version})
@@ -428,7 +423,7 @@ def test_issue_edit__stale_content_version__is_409_before_anything_changes(gitea
 
 @pytest.mark.parametrize("version", ["1.25", "forgejo"])
 def test_issue_edit__on_servers_without_content_version__the_last_wins(version: Flavour) -> None:
-    with StandIn(version=version) as gitea:
+    with FakeServer(version=version) as gitea:
         gitea.make_repo(REPO)
         number = gitea.make_issue(REPO, "t", "b")
         assert "content_version" not in asking(gitea)("GET", f"{ISSUES}/{number}").json
@@ -438,7 +433,7 @@ def test_issue_edit__on_servers_without_content_version__the_last_wins(version: 
 
 @pytest.mark.parametrize(("version", "status"), [("1.26", 409), ("1.25", 400)])
 def test_issue_edit__overtaken_while_it_is_made__is_refused(version: Flavour, status: int) -> None:
-    with StandIn(version=version) as gitea:
+    with FakeServer(version=version) as gitea:
         gitea.make_repo(REPO)
         number = gitea.make_issue(REPO, "t", "b")
         gitea.world.during_edit = lambda: gitea.edit_issue(REPO, number, body="in between")
@@ -446,7 +441,7 @@ def test_issue_edit__overtaken_while_it_is_made__is_refused(version: Flavour, st
         assert gitea.body(REPO, number) == "in between"
 
 
-def test_pulls__listed__are_only_pull_requests(gitea: StandIn, ask: Ask) -> None:
+def test_pulls__listed__are_only_pull_requests(gitea: FakeServer, ask: Ask) -> None:
     gitea.make_issue(REPO, "issue")
     number = gitea.make_issue(REPO, "pull", pull=True)
     gitea.merge(REPO, number)
@@ -463,11 +458,11 @@ def test_pulls__listed__are_only_pull_requests(gitea: StandIn, ask: Ask) -> None
     ("version", "told"), [("1.26", "1.26.3"), ("1.25", "1.25.4"), ("forgejo", "11.0.1+gitea-1.22.0")]
 )
 def test_version__of_each_server__is_told_without_a_token(version: Flavour, told: str) -> None:
-    with StandIn(version=version) as gitea:
+    with FakeServer(version=version) as gitea:
         assert call(gitea.url, "GET", "/version").json == {"version": told}
 
 
-def test_clock__skewed__shows_in_the_date_header_and_in_the_times(gitea: StandIn, ask: Ask) -> None:
+def test_clock__skewed__shows_in_the_date_header_and_in_the_times(gitea: FakeServer, ask: Ask) -> None:
     gitea.skew(-3600.5)
     reply = ask("POST", ISSUES, {"title": "t"})
     assert (reply.headers["Date"], reply.json["created_at"]) == (
@@ -476,7 +471,7 @@ def test_clock__skewed__shows_in_the_date_header_and_in_the_times(gitea: StandIn
     )
 
 
-def test_requests__answered__are_logged_in_turn(gitea: StandIn, ask: Ask) -> None:
+def test_requests__answered__are_logged_in_turn(gitea: FakeServer, ask: Ask) -> None:
     ask("POST", ISSUES, {"title": "t"})
     ask("GET", f"{ISSUES}/7?x=1")
     assert [tuple(seen[:4]) for seen in gitea.requests] == [
@@ -486,7 +481,7 @@ def test_requests__answered__are_logged_in_turn(gitea: StandIn, ask: Ask) -> Non
     assert gitea.requests[0].size > gitea.requests[1].size > 0
 
 
-def test_server__down_and_up_again__has_its_address_and_its_state(gitea: StandIn, ask: Ask) -> None:
+def test_server__down_and_up_again__has_its_address_and_its_state(gitea: FakeServer, ask: Ask) -> None:
     ask("POST", ISSUES, {"title": "kept"})
     address = gitea.url
     gitea.down()
@@ -494,26 +489,3 @@ def test_server__down_and_up_again__has_its_address_and_its_state(gitea: StandIn
         ask("GET", ISSUES)
     gitea.up()
     assert (gitea.url, [i["title"] for i in ask("GET", ISSUES).json]) == (address, ["kept"])
-
-
-def test_modules__of_the_stand_in__import_the_standard_library_alone() -> None:
-    folder = Path(holdfast_gitea.standin.__file__).parent
-    found = set()
-    for path in folder.glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                found |= {name.name.split(".")[0] for name in node.names}
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                found.add((node.module or "").split(".")[0])
-    assert found <= sys.stdlib_module_names
-    assert "http" in found
-
-
-def test_process__started__prints_address_and_token_and_ends_when_told_to() -> None:
-    command = [sys.executable, "-m", "holdfast_gitea.standin", "--repo", REPO, "--version", "1.25"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        told = json.loads(process.stdout.readline())
-        assert call(told["url"], "POST", ISSUES, {"title": "t"}, token=told["token"]).status == 201
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 0

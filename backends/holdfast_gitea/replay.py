@@ -48,7 +48,7 @@ class Segment:
     """One issue's comments by users whose records count, by ascending id.
 
     ``at`` is the server's clock when it listed them, if it sent one. ``foreign`` are other users' records and
-    acceptances, which are never folded.
+    acceptances, which are never replayed.
     """
 
     number: int
@@ -83,7 +83,7 @@ class Record:
 
 
 @frozen(kw_only=True)
-class Folded:
+class Replay:
     """The result of applying the rules to segments.
 
     - ``known``: the ids of all records that count
@@ -158,7 +158,7 @@ def records(segments: Iterable[Segment]) -> list[Record]:
     return [record for record in found if record is not None]
 
 
-def fold(segments: Sequence[Segment], heads: Collection[str] = ()) -> Folded:
+def replay(segments: Sequence[Segment], heads: Collection[str] = ()) -> Replay:
     """Apply the rules to ``segments``, either the whole log or its end, beginning at a segment with a root.
 
     ``heads`` are the records that these issues' guarded bodies name as the newest.
@@ -205,7 +205,7 @@ def fold(segments: Sequence[Segment], heads: Collection[str] = ()) -> Folded:
         head = record.id
         if record.kind == NEXT:
             sealed[record.segment] = number(record.fields.get("to", ""))
-    return Folded(
+    return Replay(
         accepted=tuple(accepted.values()),
         late=tuple(late.values()),
         gaps=tuple(gaps),

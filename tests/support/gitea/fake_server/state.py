@@ -1,4 +1,4 @@
-"""The stand-in's state: users, tokens, repositories, issues, comments and labels, in memory under a single lock."""
+"""The fake server's state: users, tokens, repositories, issues, comments and labels, in memory under a single lock."""
 
 from __future__ import annotations
 

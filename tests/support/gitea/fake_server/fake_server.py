@@ -1,4 +1,4 @@
-"""The interface for tests, with a running stand-in, its address and token, and actions of people on the server."""
+"""The interface for tests, with a running fake server, its address and token, and actions of people on the server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .titles import stored
 LEAST = ("write:issue",)
 
 
-class StandIn:
+class FakeServer:
     """A server on loopback, running while the ``with`` block lasts.
 
     ``version`` is ``1.26``, ``1.25`` or ``forgejo``; ``user`` is whose token ``token`` is, with ``scopes``; ``clock``

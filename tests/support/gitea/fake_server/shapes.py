@@ -9,7 +9,7 @@ from typing import Any
 from .state import Comment, Issue, Label, Reaction, Repository, User, World
 
 NEVER = "0001-01-01T00:00:00Z"
-#: A timeline row's fields for events that the stand-in does not simulate.
+#: A timeline row's fields for events that the fake server does not simulate.
 NOTHING_BESIDES = {
     "old_project_id": 0, "project_id": 0, "old_milestone": None, "milestone": None, "tracked_time": None,
     "old_title": "", "new_title": "", "old_ref": "", "new_ref": "", "ref_issue": None, "ref_comment": None,

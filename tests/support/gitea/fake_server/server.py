@@ -1,4 +1,4 @@
-"""The stand-in on loopback: HTTP around the state, and a log of requests."""
+"""The fake server on loopback: HTTP around the state, and a log of requests."""
 
 from __future__ import annotations
 
@@ -104,14 +104,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = _serve  # noqa: N815 - names that the base class looks for
+    do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = _serve
 
     def date_time_string(self, timestamp: float | None = None) -> str:
         """The ``Date`` header, from the world's clock, skewed or not."""
         with self.server.world.lock:
             return formatdate(self.server.world.now() if timestamp is None else timestamp, usegmt=True)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
+    def log_message(self, format: str, *args: object) -> None:
         """The log is ``Server.seen``."""
 
 

@@ -1,4 +1,4 @@
-"""The laws of markers and of folding, over anything that comments can hold."""
+"""The laws of markers and of replaying, over anything that comments can hold."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from holdfast.testing import strategies
 from holdfast_gitea import marker
-from holdfast_gitea.folding import BLOCK, DELETED, NEXT, OPERATIONS, VERSION, Segment, fold, starts_whole
+from holdfast_gitea.replay import BLOCK, DELETED, NEXT, OPERATIONS, VERSION, Segment, replay, starts_whole
 from holdfast_gitea.wire.models import Comment
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -69,7 +69,7 @@ def segment_of(lines: list[tuple[str, str, str]]) -> Segment:
 @given(lines=LINES, cut=st.integers(0, 12))
 def test_fold__more_comes_after_it__what_was_accepted_stays_so(lines: list[tuple[str, str, str]], cut: int) -> None:
     """So what a writer was told holds for all later readers. (Nothing is said of gaps: they are errors.)"""
-    whole, part = fold([segment_of(lines)]), fold([segment_of(lines[:cut])])
+    whole, part = replay([segment_of(lines)]), replay([segment_of(lines[:cut])])
     if part.gaps:
         return
     accepted = [r.id for r in whole.accepted]
@@ -82,19 +82,19 @@ def test_fold__records_repeated_by_lost_answers__nothing_changes(
     lines: list[tuple[str, str, str]], again: list[int]
 ) -> None:
     repeats = [lines[place % len(lines)] for place in again if lines]
-    assert fold([segment_of(lines + repeats)]) == fold([segment_of(lines)])
+    assert replay([segment_of(lines + repeats)]) == replay([segment_of(lines)])
 
 
 @given(lines=LINES)
 def test_fold__conditional_records__each_follows_the_one_it_names(lines: list[tuple[str, str, str]]) -> None:
-    folded = fold([segment_of(lines)])
+    replayed = replay([segment_of(lines)])
     head = ""
-    gaps = {r.id for r in folded.gaps}
-    for one in folded.accepted:
+    gaps = {r.id for r in replayed.gaps}
+    for one in replayed.accepted:
         if one.kind in (VERSION, DELETED) and one.id not in gaps:
             assert one.base == head
         head = one.id
-    assert folded.head == head
+    assert replayed.head == head
 
 
 def test_fold__log_goes_on__nothing_counts_in_the_old_issue_after_that() -> None:
@@ -107,7 +107,7 @@ def test_fold__log_goes_on__nothing_counts_in_the_old_issue_after_that() -> None
     new = [record("r2", VERSION, "n", root=1), record("r3", VERSION, "n", root=1), record("r4", BLOCK, "n")]
     first = Segment(number=1, comments=tuple(comment(n, body) for n, body in enumerate(old, 1)))
     second = Segment(number=2, comments=tuple(comment(n, body) for n, body in enumerate(new, 10)))
-    both, newer = fold([first, second]), fold([second])
+    both, newer = replay([first, second]), replay([second])
     assert [r.id for r in both.accepted] == ["r0", "n", "r2", "r4"]
     assert [r.id for r in both.late] == ["r1", "m", "r3"]
     assert (both.sealed, both.gaps, both.head) == ({1: 2}, (), "r4")

@@ -1,24 +1,15 @@
-"""The stand-in Gitea of :mod:`holdfast_gitea.standin`, for tests, with a small client that knows nothing of holdfast.
-
-As a process: ``python -m tests.support.gitea.standin --port 0`` prints its address and a token.
-"""
+"""A small client of the server's API that knows nothing of holdfast."""
 
 from __future__ import annotations
 
 import http.client
 import json
-import sys
 from collections.abc import Mapping
 from email.message import Message
 from typing import Any
 from urllib.parse import urlsplit
 
 from attrs import frozen
-
-from holdfast_gitea.standin import Flavour, Seen, StandIn
-from holdfast_gitea.standin.__main__ import main
-
-__all__ = ["Flavour", "Reply", "Seen", "StandIn", "call", "main"]
 
 
 @frozen(kw_only=True)
@@ -59,7 +50,3 @@ def call(
         return Reply(status=answer.status, headers=answer.headers, text=answer.read().decode())
     finally:
         connection.close()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
