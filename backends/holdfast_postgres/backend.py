@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 
 from holdfast.errors import ConfigError
 from holdfast.models import AddResult, Fact
-from holdfast.storage import Append, Capability, ComposedBackend, Document, Hit, Version, Write
+from holdfast.storage import Append, Capability, ComposedBackend, Document, Hit, Write
 from holdfast_postgres.database import Database
 from holdfast_postgres.documents import Documents
 from holdfast_postgres.facts import Facts
@@ -76,7 +76,6 @@ class PostgresBackend(ComposedBackend[Documents, Facts]):
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
         {
             Capability.CONCURRENT_WRITERS,
-            Capability.HISTORY,
             Capability.REMOTE,
             Capability.SEARCH,
             Capability.TOGETHER,
@@ -118,9 +117,6 @@ class PostgresBackend(ComposedBackend[Documents, Facts]):
         documents, (rows,) = self._documents.read_and(names, self._facts.listing())
         return documents, self._facts.read(rows)
 
-    def last(self, prefix: str) -> Document | None:
-        return self._documents.last(prefix)
-
     def apply(self, changes: Sequence[Append | Write]) -> Mapping[str, Document | None]:
         return self._documents.apply(changes)
 
@@ -128,23 +124,14 @@ class PostgresBackend(ComposedBackend[Documents, Facts]):
         documents, (rows,) = self._documents.apply_and(changes, self._facts.listing())
         return documents, self._facts.read(rows)
 
-    def history(self, name: str, limit: int = 20) -> list[Version]:
-        return self._documents.history(name, limit)
-
     def add_facts(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
         return self._facts.add_many(facts, limit)
 
     def replace_facts(self, facts: Sequence[Fact], limit: int, older: Sequence[str]) -> list[AddResult | None]:
         return self._facts.add_many(facts, limit, older)
 
-    def change_source(self, fact_id: str, change: Callable[[str], str]) -> Fact:
-        return self._facts.update(fact_id, None, None, None, change)
-
-    def strongest(self, limit: int | None = None) -> Iterator[Fact]:
-        return self._facts.strongest(limit)
-
-    def search(self, query: str, limit: int = 20) -> list[Hit]:
-        return self._facts.search(query, limit)
+    def search(self, words: Sequence[str], limit: int = 20) -> list[Hit]:
+        return self._facts.search(words, limit)
 
     def within(self, limit_s: float) -> AbstractContextManager[None]:
         return self._database.within(limit_s)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from holdfast.errors import Conflict, NotFound
-from holdfast.storage import Append, Document, Version, Write, block_marker, check_name, sha256
+from holdfast.storage import Append, Document, Write, block_marker, check_name, sha256
 from holdfast_postgres import faults
 from holdfast_postgres.database import Database, Row, Statement, reading, writing
 from holdfast_postgres.words import lexemes
@@ -16,15 +16,10 @@ _BEFORE_ID, _, _AFTER_ID = block_marker("@").partition("@")
 _MARKER: Final = re.compile(rf"(?m)^{re.escape(_BEFORE_ID)}(.*){re.escape(_AFTER_ID)}\r?$")
 _READ: Final = "SELECT name, body, revision FROM holdfast.documents WHERE namespace = %s AND name = ANY(%s)"
 _NAMES: Final = "SELECT name FROM holdfast.documents WHERE namespace = %s AND starts_with(name, %s) ORDER BY name"
-_LAST: Final = """SELECT name, body, revision FROM holdfast.documents WHERE namespace = %s AND starts_with(name, %s)
-    AND strpos(substr(name, length(%s) + 1), '/') = 0 ORDER BY name DESC LIMIT 1"""
 _PUT: Final = "SELECT holdfast.put_document(%s, %s, %s, %s, array_to_tsvector(%s::text[]), %s)"
 _APPEND: Final = (
     "SELECT holdfast.append_block(%s, %s, %s, %s, %s, array_to_tsvector(%s::text[]), array_to_tsvector(%s::text[]))"
 )
-_VERSIONS: Final = """SELECT at, body, revision FROM holdfast.versions
-    WHERE namespace = %s AND name = %s ORDER BY seq DESC LIMIT %s"""
-
 
 class Documents:
     """A namespace's documents."""
@@ -95,15 +90,6 @@ class Documents:
             return []
         rows = reading(lambda: self._database.run((_NAMES, (self._database.namespace, prefix)))[0]) or []
         return [str(name) for (name,) in rows]
-
-    def last(self, prefix: str) -> Document | None:
-        rows = reading(lambda: self._database.run((_LAST, (self._database.namespace, prefix, prefix)))[0])
-        return next(iter(self._found([], rows or []).values()), None)
-
-    def history(self, name: str, limit: int) -> list[Version]:
-        values = (self._database.namespace, check_name(name), max(limit, 0))
-        rows = reading(lambda: self._database.run((_VERSIONS, values))[0]) or []
-        return [Version(at=at, text=text, revision=revision) for at, text, revision in rows]
 
     # statements and rows
 

@@ -42,7 +42,6 @@ class Capability(StrEnum):
     """Optional features of a backend beyond the contract. An absent capability means no; hasattr is never used."""
 
     SEARCH = "search"
-    HISTORY = "history"
     CONCURRENT_WRITERS = "concurrent-writers"
     TOGETHER = "together"  # several documents change in one step, see StorageBackend.apply
     LOCAL_FILES = "local-files"
@@ -50,10 +49,12 @@ class Capability(StrEnum):
 
 
 class FactOrder(StrEnum):
-    """CREATED: insertion order. CONFIDENCE: highest first, ties in insertion order."""
+    """CREATED: insertion order. CONFIDENCE: highest first, ties in insertion order. STRONGEST: highest first, ties by
+    latest insertion first."""
 
     CREATED = "created"
     CONFIDENCE = "confidence"
+    STRONGEST = "strongest"
 
 
 class HitKind(StrEnum):
@@ -76,14 +77,6 @@ class Document(NamedTuple):
     """A document as stored. ``revision`` is opaque; equal revisions mean equal text."""
 
     name: str
-    text: str
-    revision: str
-
-
-class Version(NamedTuple):
-    """An earlier text of a document. ``at`` is the time at which it was replaced, aware."""
-
-    at: datetime
     text: str
     revision: str
 
@@ -168,6 +161,13 @@ def _problem(name: str) -> str:
     return ""
 
 
+def last_document(backend: StorageBackend, prefix: str) -> Document | None:
+    """The document directly in the folder ``prefix`` (which ends with a slash) whose name comes last by code point, or
+    None."""
+    inside = [name for name in backend.names(prefix) if "/" not in name[len(prefix) :]]
+    return backend.read(inside[-1]) if inside else None
+
+
 class Damage(NamedTuple):
     """Damage that can be repaired, with the bytes as they are."""
 
@@ -240,19 +240,15 @@ class StorageBackend(ABC):
         content: str | None = None,
         category: str | None = None,
         confidence: float | None = None,
-        source: str | None = None,
+        source: str | Callable[[str], str] | None = None,
     ) -> Fact:
         """Change only the given fields; ``created_at`` and the position stay. Returns the new fact.
 
+        A function as ``source`` gets the stored source and returns the new one. Where the backend can, reading and
+        writing are one step, so that two changes at once both count.
+
         Raises: NotFound; DuplicateFact when another fact has the new content's key.
         """
-
-    def change_source(self, fact_id: str, change: Callable[[str], str]) -> Fact:
-        """Replace a fact's source by ``change(source)``. Returns the fact. A backend that many machines share does it
-        in one step, so that two changes at once both count. Raises: NotFound."""
-        old = self.get_fact(fact_id)
-        new = change(old.source)
-        return old if new == old.source else self.update_fact(fact_id, source=new)
 
     @abstractmethod
     def delete_fact(self, fact_id: str) -> Fact:
@@ -267,15 +263,6 @@ class StorageBackend(ABC):
         """The number of stored facts."""
 
     # derived
-
-    def strongest(self, limit: int | None = None) -> Iterator[Fact]:
-        """Facts by confidence, highest first, ties by latest insertion first, as a snapshot at the call.
-
-        By default this sorts all facts. A backend with a confidence index can read only ``limit`` of them.
-        """
-        newest_first = list(self.facts())[::-1]
-        ranked = sorted(newest_first, key=lambda fact: -fact.confidence)
-        return islice(ranked, None if limit is None else min(max(limit, 0), sys.maxsize))
 
     def add_facts(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
         """:meth:`add_fact` for several facts, in order; None for a fact whose id is taken. By default one by one; a
@@ -306,12 +293,6 @@ class StorageBackend(ABC):
         """:meth:`read_many`, and all facts in order of insertion. A backend on a server can ask for both at once."""
         return self.read_many(names), list(self.facts())
 
-    def last(self, prefix: str) -> Document | None:
-        """The document directly in the folder ``prefix`` (which ends with a slash) whose name comes last by code point,
-        or None."""
-        inside = [name for name in self.names(prefix) if "/" not in name[len(prefix) :]]
-        return self.read(inside[-1]) if inside else None
-
     def apply(self, changes: Sequence[Append | Write]) -> Mapping[str, Document | None]:
         """Make all ``changes`` in order, in one atomic step, durable on return, or none of them. Returns the changed
         documents by name, as read back after they became durable.
@@ -325,13 +306,6 @@ class StorageBackend(ABC):
         """:meth:`apply`, and then all facts in order of insertion. A backend on a server can ask for both at once.
         Raises: as :meth:`apply`."""
         return self.apply(changes), list(self.facts())
-
-    def history(self, name: str, limit: int = 20) -> list[Version]:
-        """A document's earlier versions, the last replaced one first. Appends replace nothing, and ``compact`` and
-        ``delete`` remove them. Raises: Unsupported without :attr:`Capability.HISTORY`."""
-        raise Unsupported(
-            f"The {self.name} backend keeps no earlier versions.", next_step="Use a backend that does, like postgres."
-        )
 
     def upgrade(self) -> tuple[int, int]:
         """Make or upgrade whatever the backend needs, like database tables. Returns the stored form's version
@@ -361,23 +335,11 @@ class StorageBackend(ABC):
         is returned once per machine. By default there are none."""
         return []
 
-    def search(self, query: str, limit: int = 20) -> list[Hit]:
-        """Facts, then documents, that hold all words of ``query``, matching the last word as a prefix. Each group
-        best match first. A blank query finds nothing. Raises: Unsupported without :attr:`Capability.SEARCH`.
+    def search(self, words: Sequence[str], limit: int = 20) -> list[Hit]:
+        """Facts and documents with words that begin with any of ``words``, those that match more of them first.
+        ``memory.search()`` asks a backend on a server for this. Raises: Unsupported without :attr:`Capability.SEARCH`.
         """
-        raise Unsupported(f"The {self.name} backend cannot search.", next_step="Run `holdfast migrate --to sqlite`.")
-
-    def search_any(self, words: Sequence[str], limit: int = 20) -> list[Hit]:
-        """Facts and documents that hold any of ``words``, those with more of them first. ``memory.search()`` asks this
-        of a backend on a server. By default each word is searched. Backends with their own ranking override this.
-        Raises: Unsupported without :attr:`Capability.SEARCH`.
-        """
-        found: dict[tuple[HitKind, str], list[Hit]] = {}
-        for word in dict.fromkeys(words):
-            for hit in self.search(word, max(limit, 0)):
-                found.setdefault((hit.kind, hit.name), []).append(hit)
-        best = sorted(found.values(), key=lambda hits: -len(hits))
-        return [hits[0] for hits in best[: max(limit, 0)]]
+        raise Unsupported(f"The {self.name} backend cannot search.", next_step="Use `holdfast search`.")
 
     def lost_facts(self) -> int:
         """The number of durably stored facts that are missing although no call removed them, because the file was
@@ -436,7 +398,12 @@ class FactPart(Protocol):
     def get(self, fact_id: str) -> Fact: ...
 
     def update(
-        self, fact_id: str, content: str | None, category: str | None, confidence: float | None, source: str | None
+        self,
+        fact_id: str,
+        content: str | None,
+        category: str | None,
+        confidence: float | None,
+        source: str | Callable[[str], str] | None,
     ) -> Fact: ...
 
     def delete(self, fact_id: str) -> Fact: ...
@@ -485,7 +452,7 @@ class ComposedBackend(StorageBackend, Generic[_D, _F]):
         content: str | None = None,
         category: str | None = None,
         confidence: float | None = None,
-        source: str | None = None,
+        source: str | Callable[[str], str] | None = None,
     ) -> Fact:
         return self._facts.update(fact_id, content, category, confidence, source)
 

@@ -131,13 +131,6 @@ class Store:
             self._record_facts([fact])
         return fact
 
-    def change_source(self, fact_id: str, change: Callable[[str], str]) -> None:
-        """:meth:`StorageBackend.change_source`, as :meth:`update_fact`. Raises the same errors."""
-        is_own = bool(self.known_facts([self.backend.get_fact(fact_id)]))
-        self.backend.change_source(fact_id, change)
-        if is_own:
-            self._record_facts([self.backend.get_fact(fact_id)])
-
     def record_all(self) -> None:
         """Record everything stored as written here, for a store that leaves a server. Raises: Corrupt, Unavailable."""
         if self.provenance is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from attrs import evolve
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unsupported
 from holdfast.models import AddOutcome
-from holdfast.storage import ABSENT, Append, Capability, StorageBackend, Write, sha256
+from holdfast.storage import ABSENT, Append, Capability, StorageBackend, Write, last_document, sha256
 from holdfast.testing.base import ContractBase, Open, make_block, make_fact
 
 NOTE = "memory/2026-03-01.md"
@@ -43,12 +42,12 @@ class OptionalContract(ContractBase):
         self, store: StorageBackend, reopen: Open
     ) -> None:
         """D10"""
-        assert store.last("memory/") is None
+        assert last_document(store, "memory/") is None
         for name in ("memory/a.md", "memory/b.md", "memory/z/later.md", "other.md"):
             store.write(name, name)
         for view in (store, reopen()):
-            assert view.last("memory/") == view.read("memory/b.md")
-            assert view.last("nothing/") is None
+            assert last_document(view, "memory/") == view.read("memory/b.md")
+            assert last_document(view, "nothing/") is None
 
     def test_f15_add_facts__duplicates_and_a_taken_id__each_result_in_order(
         self, store: StorageBackend, reopen: Open
@@ -79,18 +78,18 @@ class OptionalContract(ContractBase):
             assert [fact.content for fact in view.facts()] == ["two", "five"]
             assert view.count_facts() == 2
 
-    def test_f17_change_source__a_function_of_it__only_the_source_changes(
+    def test_f17_update_source__a_function_of_it__only_the_source_changes(
         self, store: StorageBackend, reopen: Open
     ) -> None:
         """F17"""
         old = make_fact(0, "one")
         store.add_fact(old, 10)
-        new = store.change_source(old.id, lambda source: f"{source}, and more")
+        new = store.update_fact(old.id, source=lambda source: f"{source}, and more")
         assert new == evolve(old, source=f"{old.source}, and more")
-        assert store.change_source(old.id, lambda source: source) == new
+        assert store.update_fact(old.id, source=lambda source: source) == new
         assert list(reopen().facts()) == [new]
         with pytest.raises(NotFound):
-            store.change_source(make_fact(99).id, str.upper)
+            store.update_fact(make_fact(99).id, source=str.upper)
 
     def test_t4_apply_and_list__a_change__documents_and_all_facts(self, together: StorageBackend) -> None:
         """T4"""
@@ -149,35 +148,4 @@ class OptionalContract(ContractBase):
             pytest.skip("this backend changes several documents in one step")
         with pytest.raises(Unsupported) as caught:
             store.apply([Write(name="MEMORY.md", text="x")])
-        assert caught.value.next_step
-
-    def test_h1_history__replaced_text__newest_first_until_deleted_or_compacted(
-        self, store: StorageBackend, reopen: Open
-    ) -> None:
-        """H1"""
-        if Capability.HISTORY not in store.capabilities:
-            pytest.skip("this backend keeps no earlier text")
-        began = datetime.now(UTC)
-        assert store.history("MEMORY.md") == []
-        revisions = [store.write("MEMORY.md", text) for text in ("one", "two", "two", "three")]
-        store.append(NOTE, make_block("b1"), "", "b1")
-        store.append(NOTE, make_block("b2"), "", "b2")
-        for view in (store, reopen()):
-            found = view.history("MEMORY.md")
-            assert [(one.text, one.revision) for one in found] == [("two", revisions[1]), ("one", revisions[0])]
-            assert [one.text for one in view.history("MEMORY.md", 1)] == ["two"]
-            assert all(one.at.tzinfo is not None and abs((one.at - began).total_seconds()) < 3600 for one in found)
-            assert view.history(NOTE) == []
-        store.compact()
-        assert store.history("MEMORY.md") == []
-        store.write("MEMORY.md", "four")
-        store.delete("MEMORY.md")
-        assert store.history("MEMORY.md") == []
-
-    def test_h2_history__capability_missing__unsupported(self, store: StorageBackend) -> None:
-        """H2, E3"""
-        if Capability.HISTORY in store.capabilities:
-            pytest.skip("this backend keeps earlier text")
-        with pytest.raises(Unsupported) as caught:
-            store.history("MEMORY.md")
         assert caught.value.next_step

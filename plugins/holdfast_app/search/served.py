@@ -31,7 +31,7 @@ def hits(
     if not texts.is_served(memory):
         return []
     filtered = bool(kinds or since or until)  # not by the backend, whose first hits could all be left out
-    found = memory.services.store.backend.search_any(
+    found = memory.services.store.backend.search(
         words.asked(question), max(limit, _FILTERED) if filtered else limit
     )
     described = [one for hit in found if (one := _described(memory, hit))]

@@ -80,8 +80,9 @@ class Facts:
         """
         from holdfast.storage import FactOrder
 
-        if order not in tuple(FactOrder):
-            raise BadValue("order", f"cannot be {abbreviated(order)}", next_step=f"Use one of: {', '.join(FactOrder)}.")
+        known = (FactOrder.CREATED, FactOrder.CONFIDENCE)
+        if order not in known:
+            raise BadValue("order", f"cannot be {abbreviated(order)}", next_step=f"Use one of: {', '.join(known)}.")
         if limit is not None and limit < 0:
             raise BadValue("limit", "cannot be negative")
         backend, order = self._services.store.backend, FactOrder(order)
@@ -255,7 +256,7 @@ class Facts:
     def sign(self, fact_id: str, change: Callable[[str], str]) -> bool:
         """Change a fact's source, which names who states it. Returns False for a fact that is gone meanwhile."""
         try:
-            self._services.store.change_source(fact_id, change)
+            self._services.store.update_fact(fact_id, source=change)
         except NotFound:
             return False
         return True
