@@ -39,15 +39,13 @@ class FileBackend(ComposedBackend[Documents, FactFile]):
     def lost_facts(self) -> int:
         return self._facts.lost()
 
-    def facts_damage(self) -> Damage | None:
+    def damage(self) -> Damage | None:
         return repair.damage(self._place)
 
-    def repair_facts(self) -> None:
+    def repair(self) -> None:
         with self._place.lock():
-            repair.repair(self._place)
-        self._facts.accept()
-
-    def accept_facts(self) -> None:
+            if repair.damage(self._place):
+                repair.repair(self._place)
         self._facts.accept()
 
     def compact(self) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from holdfast.errors import Conflict, NotFound
 from holdfast.storage import Append, Document, Write, block_marker, check_name, sha256
 from holdfast_postgres import faults
-from holdfast_postgres.database import Database, Row, Statement, reading, writing
+from holdfast_postgres.database import Database, Row, Statement, reading
 from holdfast_postgres.words import lexemes
 
 _BEFORE_ID, _, _AFTER_ID = block_marker("@").partition("@")
@@ -21,6 +21,7 @@ _APPEND: Final = (
     "SELECT holdfast.append_block(%s, %s, %s, %s, %s, array_to_tsvector(%s::text[]), array_to_tsvector(%s::text[]))"
 )
 
+
 class Documents:
     """A namespace's documents."""
 
@@ -28,16 +29,8 @@ class Documents:
         self._database = database
 
     def read(self, name: str) -> Document | None:
-        return self.read_many([name])[name]
-
-    def read_many(self, names: Iterable[str]) -> dict[str, Document | None]:
-        return self.read_and(names)[0]
-
-    def read_and(self, names: Iterable[str], *after: Statement) -> tuple[dict[str, Document | None], list[list[Row]]]:
-        """The documents, and the rows that the statements ``after`` return, in the same round trip."""
-        wanted = [check_name(name) for name in names]
-        found, *rows = reading(lambda: self._database.run(self._asked(wanted), *after)) or [[] for _ in (0, *after)]
-        return self._found(wanted, found), rows
+        rows = reading(lambda: self._database.run(self.asked([name]))[0])
+        return self.found([name], rows or [])[name]
 
     def write(self, name: str, text: str, expected: str | None) -> str:
         statement = self._written(Write(name=name, text=text, expected=expected))
@@ -54,27 +47,6 @@ class Documents:
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
         statement = self._appended(Append(name=name, block=block, header=header, block_id=block_id))
         return str(self._changed(statement)[0][0][0])
-
-    def apply(self, changes: Sequence[Append | Write]) -> dict[str, Document | None]:
-        """See :meth:`holdfast.storage.StorageBackend.apply`."""
-        return self.apply_and(changes)[0]
-
-    def apply_and(
-        self, changes: Sequence[Append | Write], *after: Statement
-    ) -> tuple[dict[str, Document | None], list[list[Row]]]:
-        """:meth:`apply`, and the rows that the statements ``after`` return afterwards, in the same round trip."""
-        statements = [self._appended(one) if isinstance(one, Append) else self._written(one) for one in changes]
-        names = list(dict.fromkeys(one.name for one in changes))
-        try:
-            found, *rows = self._changed(*statements, after=[self._asked(names), *after])[len(statements) :]
-        except Conflict:
-            if not self._database.was_repeated:
-                raise
-            found, *rows = self._database.run(self._asked(names), *after)
-            stored = self._found(names, found)  # was this the lost answer of the first try?
-            if not all(_is_there(one, stored[one.name]) for one in changes):
-                raise
-        return self._found(names, found), rows
 
     def delete(self, name: str) -> None:
         check_name(name)
@@ -93,10 +65,11 @@ class Documents:
 
     # statements and rows
 
-    def _asked(self, names: Sequence[str]) -> Statement:
-        return _READ, (self._database.namespace, list(names))
+    def asked(self, names: Sequence[str]) -> Statement:
+        """The statement that reads documents, and :meth:`found` its rows."""
+        return _READ, (self._database.namespace, [check_name(name) for name in names])
 
-    def _found(self, names: Iterable[str], rows: Iterable[Row]) -> dict[str, Document | None]:
+    def found(self, names: Iterable[str], rows: Iterable[Row]) -> dict[str, Document | None]:
         """Raises: Corrupt."""
         found: dict[str, Document | None] = dict.fromkeys(names)
         for name, body, revision in rows:
@@ -104,6 +77,10 @@ class Documents:
                 raise faults.spoiled(name)
             found[name] = Document(name=name, text=body, revision=revision)
         return found
+
+    def change(self, one: Append | Write) -> Statement:
+        """The statement that makes a change."""
+        return self._appended(one) if isinstance(one, Append) else self._written(one)
 
     def _written(self, one: Write) -> Statement:
         _check_text(one.text, check_name(one.name))
@@ -120,11 +97,12 @@ class Documents:
         values = (self._database.namespace, one.name, marker, first, one.block, lexemes(first), lexemes(one.block))
         return _APPEND, values
 
-    def _changed(self, *statements: Statement, after: Sequence[Statement] = ()) -> list[list[Row]]:
-        return writing(self._database, lambda: self._database.run(*statements, after=after))
+    def _changed(self, statement: Statement) -> list[list[Row]]:
+        return self._database.commit([statement])
 
 
-def _is_there(one: Append | Write, stored: Document | None) -> bool:
+def is_there(one: Append | Write, stored: Document | None) -> bool:
+    """Whether the change is in the stored document."""
     if stored is None:
         return False
     return stored.text == one.text if isinstance(one, Write) else one.block_id in _MARKER.findall(stored.text)

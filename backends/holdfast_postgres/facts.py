@@ -15,7 +15,7 @@ from holdfast.errors import Conflict, Corrupt, NotFound
 from holdfast.facts import factrules
 from holdfast.facts.factrules import CATEGORIES, duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
-from holdfast.storage import FactOrder, Hit, HitKind
+from holdfast.storage import Add, FactOrder, Hit, HitKind, Remove
 from holdfast_postgres import faults
 from holdfast_postgres.database import Database, Row, Statement, reading, writing
 from holdfast_postgres.words import lexemes, pattern, split, tsquery
@@ -53,11 +53,15 @@ class Facts:
             raise Conflict(f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again.")
         return result
 
-    def add_many(self, facts: Sequence[Fact], limit: int, older: Sequence[str] = ()) -> list[AddResult | None]:
-        given = [(_ADD, (*self._given(fact, limit), self._database.patience())) for fact in facts]
-        removed = [(_REMOVE, (self._database.namespace, list(older), self._database.namespace))] if older else []
-        rows = writing(self._database, lambda: self._database.run(*given, *removed))
-        return [self._result(_checked(fact, limit), row) for fact, (row,) in zip(facts, rows, strict=False)]
+    def change(self, one: Add | Remove) -> Statement:
+        """The statement that makes a change, and :meth:`result` the row of an addition."""
+        if isinstance(one, Add):
+            return _ADD, (*self._given(one.fact, one.limit), self._database.patience())
+        return _REMOVE, (self._database.namespace, [one.fact_id], self._database.namespace)
+
+    def result(self, one: Add, row: Row) -> AddResult | None:
+        """None when the id is taken."""
+        return self._result(_checked(one.fact, one.limit), row)
 
     def listing(self) -> Statement:
         """The statement that reads all facts in order of insertion, and :meth:`read` its rows."""

@@ -50,7 +50,7 @@ class SqliteBackend(ComposedBackend[Documents, Facts]):
     def lost_facts(self) -> int:
         return self._database.lost()
 
-    def accept_facts(self) -> None:
+    def repair(self) -> None:
         self._database.accept(self._facts.recount)
 
     def batch(self) -> AbstractContextManager[None]:

@@ -35,6 +35,7 @@ _WEAKEST: Final = """
 _ORDERS: Final = {FactOrder.CREATED: "seq", FactOrder.CONFIDENCE: "confidence DESC, seq",
     FactOrder.STRONGEST: "confidence DESC, seq DESC"}  # fmt: skip
 
+
 class Facts:
     """One store's facts."""
 

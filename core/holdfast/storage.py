@@ -4,14 +4,15 @@ checks each clause is :mod:`holdfast.testing`. Names that reach a backend have p
 
 from __future__ import annotations
 
-import sys
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from enum import StrEnum
 from functools import lru_cache
-from itertools import islice
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
+from math import inf
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from holdfast.errors import Conflict, NotFound, Refused, Unsupported
 
@@ -24,8 +25,6 @@ except ImportError:
         from hashlib import sha256 as _sha256
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from holdfast.models import AddResult, Fact
 
 #: A missing document's revision: ``write(name, text, expected=ABSENT)`` creates the document or conflicts.
@@ -43,7 +42,7 @@ class Capability(StrEnum):
 
     SEARCH = "search"
     CONCURRENT_WRITERS = "concurrent-writers"
-    TOGETHER = "together"  # several documents change in one step, see StorageBackend.apply
+    TRANSACTIONS = "transactions"  # several changes in one step, see StorageBackend.commit
     LOCAL_FILES = "local-files"
     REMOTE = "remote"  # all data is on a server, so none of it can come with a clone
 
@@ -82,7 +81,7 @@ class Document(NamedTuple):
 
 
 class Append(NamedTuple):
-    """A change for :meth:`StorageBackend.apply`: the arguments of :meth:`StorageBackend.append`."""
+    """A change for :meth:`StorageBackend.commit`: the arguments of :meth:`StorageBackend.append`."""
 
     name: str
     block: str
@@ -91,11 +90,36 @@ class Append(NamedTuple):
 
 
 class Write(NamedTuple):
-    """A change for :meth:`StorageBackend.apply`: the arguments of :meth:`StorageBackend.write`."""
+    """A change for :meth:`StorageBackend.commit`: the arguments of :meth:`StorageBackend.write`."""
 
     name: str
     text: str
     expected: str | None = None
+
+
+class Add(NamedTuple):
+    """A change for :meth:`StorageBackend.commit`: the arguments of :meth:`StorageBackend.add_fact`."""
+
+    fact: Fact
+    limit: int
+
+
+class Remove(NamedTuple):
+    """A change for :meth:`StorageBackend.commit`: delete the fact if it is still stored."""
+
+    fact_id: str
+
+
+Change: TypeAlias = Append | Write | Add | Remove
+
+
+class Committed(NamedTuple):
+    """The store after :meth:`StorageBackend.commit`: the documents by name, all facts in order of insertion (only for
+    ``listing``), and the result of each :class:`Add`, None where another fact has its id."""
+
+    documents: Mapping[str, Document | None]
+    facts: list[Fact]
+    added: list[AddResult | None]
 
 
 def sha256(text: str) -> str:
@@ -159,6 +183,26 @@ def _problem(name: str) -> str:
     if name.casefold().endswith(_OF_DATABASES):
         return "such names are kept for databases"
     return ""
+
+
+_UNTIL: Final = ContextVar("storage deadline", default=inf)  # monotonic
+
+
+@contextmanager
+def deadline(limit_s: float) -> Iterator[None]:
+    """This thread's calls to a server inside the block give up ``limit_s`` seconds after it began, with Unavailable
+    that names the server. Of nested limits the earlier counts."""
+    token = _UNTIL.set(min(_UNTIL.get(), time.monotonic() + limit_s))
+    try:
+        yield
+    finally:
+        _UNTIL.reset(token)
+
+
+def time_left() -> float:
+    """Seconds until this thread's :func:`deadline`, infinite without one. A backend on a server asks before each
+    request."""
+    return _UNTIL.get() - time.monotonic()
 
 
 def last_document(backend: StorageBackend, prefix: str) -> Document | None:
@@ -264,48 +308,27 @@ class StorageBackend(ABC):
 
     # derived
 
-    def add_facts(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
-        """:meth:`add_fact` for several facts, in order; None for a fact whose id is taken. By default one by one; a
-        backend on a server can send all of them at once, and then stores all of them or none."""
-        results: list[AddResult | None] = []
-        for fact in facts:
-            try:
-                results.append(self.add_fact(fact, limit))
-            except Conflict:
-                results.append(None)
-        return results
+    def commit(self, changes: Sequence[Change] = (), *, names: Iterable[str] = (), listing: bool = False) -> Committed:
+        """Make ``changes`` in order, durable on return: all of them change documents, or all change facts. Then read
+        the changed documents, those in ``names`` and, with ``listing``, all facts.
 
-    def replace_facts(self, facts: Sequence[Fact], limit: int, older: Sequence[str]) -> list[AddResult | None]:
-        """:meth:`add_facts`, then delete the facts with the ids ``older`` that are still there. By default one by one;
-        a backend on a server can do all of it at once, and then does all of it or nothing."""
-        results = self.add_facts(facts, limit)
-        for fact_id in older:
-            with suppress(NotFound):
-                self.delete_fact(fact_id)
-        return results
-
-    def read_many(self, names: Iterable[str]) -> Mapping[str, Document | None]:
-        """The documents by name, as :meth:`read` returns them. By default they are read one by one. A backend on a
-        server can fetch all of them in one request."""
-        return {name: self.read(name) for name in names}
-
-    def read_and_list(self, names: Iterable[str]) -> tuple[Mapping[str, Document | None], list[Fact]]:
-        """:meth:`read_many`, and all facts in order of insertion. A backend on a server can ask for both at once."""
-        return self.read_many(names), list(self.facts())
-
-    def apply(self, changes: Sequence[Append | Write]) -> Mapping[str, Document | None]:
-        """Make all ``changes`` in order, in one atomic step, durable on return, or none of them. Returns the changed
-        documents by name, as read back after they became durable.
-
-        Raises: Conflict when the expected revision of one is not stored; Unsupported without
-        :attr:`Capability.TOGETHER`.
+        With :attr:`Capability.TRANSACTIONS` all changes are one atomic step, and everything takes one round trip. By
+        default facts are changed one by one. Raises: as the single calls, having changed nothing in the former case;
+        Unsupported for changes of documents without the capability.
         """
-        raise Unsupported(f"The {self.name} backend changes one document at a time.", next_step="Make each change.")
-
-    def apply_and_list(self, changes: Sequence[Append | Write]) -> tuple[Mapping[str, Document | None], list[Fact]]:
-        """:meth:`apply`, and then all facts in order of insertion. A backend on a server can ask for both at once.
-        Raises: as :meth:`apply`."""
-        return self.apply(changes), list(self.facts())
+        if any(isinstance(one, Append | Write) for one in changes):
+            raise Unsupported(f"The {self.name} backend changes one document at a time.", next_step="Make each change.")
+        added: list[AddResult | None] = []
+        for one in changes:
+            if isinstance(one, Add):
+                try:
+                    added.append(self.add_fact(one.fact, one.limit))
+                except Conflict:
+                    added.append(None)
+            elif isinstance(one, Remove):
+                with suppress(NotFound):
+                    self.delete_fact(one.fact_id)
+        return Committed({name: self.read(name) for name in names}, list(self.facts()) if listing else [], added)
 
     def upgrade(self) -> tuple[int, int]:
         """Make or upgrade whatever the backend needs, like database tables. Returns the stored form's version
@@ -319,18 +342,13 @@ class StorageBackend(ABC):
         """
         return nullcontext()
 
-    def reading(self) -> AbstractContextManager[None]:
+    def snapshot(self) -> AbstractContextManager[None]:
         """Reads inside the block may share one view of the store, so a backend on a server need not ask twice for the
         same thing. The view is at most 15 seconds old when the block begins; writes through this backend show at
         once. By default each read asks the store."""
         return nullcontext()
 
-    def within(self, limit_s: float) -> AbstractContextManager[None]:
-        """Calls inside the block give up ``limit_s`` seconds after it began, with Unavailable that names the server.
-        By default only the backend's own limits count."""
-        return nullcontext()
-
-    def remarks(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """Sentences about the store that its user should see when a session starts, like who else can read it. Each
         is returned once per machine. By default there are none."""
         return []
@@ -346,15 +364,13 @@ class StorageBackend(ABC):
         cut, replaced or deleted. 0 if the backend cannot know."""
         return 0
 
-    def facts_damage(self) -> Damage | None:
-        """Damage to stored facts that :meth:`repair_facts` can repair: both sides of a git merge, or a cut end."""
+    def damage(self) -> Damage | None:
+        """Damage to stored facts that :meth:`repair` can repair: both sides of a git merge, or a cut end."""
         return None
 
-    def repair_facts(self) -> None:  # noqa: B027 - most backends have nothing to repair
-        """Repair that damage: keep every complete line of both sides once. The caller has saved a copy."""
-
-    def accept_facts(self) -> None:  # noqa: B027 - most backends do not count
-        """Accept the current facts: :meth:`lost_facts` is 0 from here on."""
+    def repair(self) -> None:  # noqa: B027 - most backends have nothing to repair
+        """Repair that damage and keep every complete line of both sides once; the caller has saved a copy. Then accept
+        the current facts: :meth:`lost_facts` is 0 from here on."""
 
     def compact(self) -> None:  # noqa: B027 - most backends keep no removed data
         """Erase all remains of deleted or overwritten data: dead records, free pages, log and index entries.

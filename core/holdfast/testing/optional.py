@@ -9,34 +9,34 @@ from attrs import evolve
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unsupported
 from holdfast.models import AddOutcome
-from holdfast.storage import ABSENT, Append, Capability, StorageBackend, Write, last_document, sha256
+from holdfast.storage import ABSENT, Add, Append, Capability, Remove, StorageBackend, Write, last_document, sha256
 from holdfast.testing.base import ContractBase, Open, make_block, make_fact
 
 NOTE = "memory/2026-03-01.md"
 
 
 class OptionalContract(ContractBase):
-    """Several documents or facts at once, and earlier text."""
+    """Several documents or facts at once."""
 
     @pytest.fixture
     def together(self, store: StorageBackend) -> StorageBackend:
         """The store, when it changes several documents in one step."""
-        if Capability.TOGETHER not in store.capabilities:
+        if Capability.TRANSACTIONS not in store.capabilities:
             pytest.skip("this backend changes one document at a time")
         return store
 
-    def test_d10_read_many__some_missing__as_read_gives_them(self, store: StorageBackend, reopen: Open) -> None:
+    def test_d10_commit__names_alone__as_read_gives_them(self, store: StorageBackend, reopen: Open) -> None:
         """D10"""
-        assert dict(store.read_many(["MEMORY.md", NOTE])) == {"MEMORY.md": None, NOTE: None}
+        assert dict(store.commit(names=["MEMORY.md", NOTE]).documents) == {"MEMORY.md": None, NOTE: None}
         store.write("MEMORY.md", "- One\n")
         for view in (store, reopen()):
             names = ["MEMORY.md", NOTE, "MEMORY.md"]
-            assert dict(view.read_many(names)) == {"MEMORY.md": view.read("MEMORY.md"), NOTE: None}
+            assert dict(view.commit(names=names).documents) == {"MEMORY.md": view.read("MEMORY.md"), NOTE: None}
         store.add_fact(make_fact(1), 10)
-        documents, facts = store.read_and_list([NOTE, "MEMORY.md"])
+        documents, facts, _ = store.commit(names=[NOTE, "MEMORY.md"], listing=True)
         assert (dict(documents), facts) == ({NOTE: None, "MEMORY.md": store.read("MEMORY.md")}, list(store.facts()))
         with pytest.raises(Refused):
-            store.read_many(["MEMORY.md", "../x.md"])
+            store.commit(names=["MEMORY.md", "../x.md"])
 
     def test_d10_last__deeper_folders_beside_it__the_last_of_this_folder(
         self, store: StorageBackend, reopen: Open
@@ -49,29 +49,27 @@ class OptionalContract(ContractBase):
             assert last_document(view, "memory/") == view.read("memory/b.md")
             assert last_document(view, "nothing/") is None
 
-    def test_f15_add_facts__duplicates_and_a_taken_id__each_result_in_order(
+    def test_f15_commit__duplicates_and_a_taken_id__each_result_in_order(
         self, store: StorageBackend, reopen: Open
     ) -> None:
         """F15"""
         store.add_fact(make_fact(1, "taken"), 10)
         given = [make_fact(2, "two"), make_fact(3, "TWO"), make_fact(1, "another"), make_fact(4, "four")]
-        results = store.add_facts(given, 10)
+        results = store.commit([Add(fact, 10) for fact in given]).added
         assert results[2] is None
         outcomes = [result.outcome if result else None for result in results]
         assert outcomes == [AddOutcome.ADDED, AddOutcome.DUPLICATE, None, AddOutcome.ADDED]
         assert [fact.content for fact in reopen().facts()] == ["taken", "two", "four"]
-        full = store.add_facts([make_fact(5, "five"), make_fact(6, "six")], 3)
+        full = store.commit([Add(make_fact(5, "five"), 3), Add(make_fact(6, "six"), 3)]).added
         assert [len(result.evicted) if result else -1 for result in full] == [1, 1]
-        assert store.add_facts([], 3) == []
+        assert store.commit([]).added == []
 
-    def test_f16_replace_facts__older_and_missing_ids__added_and_deleted(
-        self, store: StorageBackend, reopen: Open
-    ) -> None:
+    def test_f16_commit__older_and_missing_ids__added_and_deleted(self, store: StorageBackend, reopen: Open) -> None:
         """F16"""
         for number, content in enumerate(("one", "two", "three")):
             store.add_fact(make_fact(number, content), 10)
         older = [make_fact(0).id, make_fact(2).id, make_fact(99).id]
-        results = store.replace_facts([make_fact(5, "five"), make_fact(6, "TWO")], 10, older)
+        results = store.commit([Add(make_fact(5, "five"), 10), Add(make_fact(6, "TWO"), 10), *map(Remove, older)]).added
         outcomes = [result.outcome if result else None for result in results]
         assert outcomes == [AddOutcome.ADDED, AddOutcome.DUPLICATE]
         for view in (store, reopen()):
@@ -91,16 +89,18 @@ class OptionalContract(ContractBase):
         with pytest.raises(NotFound):
             store.update_fact(make_fact(99).id, source=str.upper)
 
-    def test_t4_apply_and_list__a_change__documents_and_all_facts(self, together: StorageBackend) -> None:
+    def test_t4_commit__a_change__documents_and_all_facts(self, together: StorageBackend) -> None:
         """T4"""
         for number in range(3):
             together.add_fact(make_fact(number), 10)
         change = Write(name="MEMORY.md", text="- One\n", expected=ABSENT)
-        documents, facts = together.apply_and_list([change])
+        documents, facts, _ = together.commit([change], listing=True)
         assert documents["MEMORY.md"] == together.read("MEMORY.md")
         assert facts == list(together.facts())
 
-    def test_t1_apply__appends_and_writes__all_made_and_read_back(self, together: StorageBackend, reopen: Open) -> None:
+    def test_t1_commit__appends_and_writes__all_made_and_read_back(
+        self, together: StorageBackend, reopen: Open
+    ) -> None:
         """T1"""
         first = together.write("USER.md", "- Tabs\n")
         changes: list[Append | Write] = [
@@ -109,18 +109,18 @@ class OptionalContract(ContractBase):
             Write(name="MEMORY.md", text="- One\n", expected=ABSENT),
             Write(name="USER.md", text="- Spaces\n", expected=first),
         ]
-        found = together.apply(changes)
+        found = together.commit(changes).documents
         assert set(found) == {NOTE, "MEMORY.md", "USER.md"}
         for view in (together, reopen()):
             assert {name: view.read(name) for name in found} == dict(found)
         note = found[NOTE]
         assert note is not None
         assert note.text == "# Day\n" + make_block("b1") + make_block("b2")
-        assert together.apply(changes[:2])[NOTE] == note
-        assert dict(together.apply([])) == {}
+        assert together.commit(changes[:2]).documents[NOTE] == note
+        assert dict(together.commit().documents) == {}
 
     @pytest.mark.parametrize("fault", ["conflict", "surrogate", "name", "marker", "corrupt"])
-    def test_t2_apply__last_change_fails__nothing_is_changed(
+    def test_t2_commit__last_change_fails__nothing_is_changed(
         self, together: StorageBackend, reopen: Open, root: Path, fault: str
     ) -> None:
         """T2, E1"""
@@ -137,15 +137,15 @@ class OptionalContract(ContractBase):
         change, error = bad[fault]
         block = Append(name=NOTE, block=make_block("b1"), header="# Day\n", block_id="b1")
         with pytest.raises(error):
-            together.apply([block, Write(name="MEMORY.md", text="- One\n", expected=ABSENT), change])
+            together.commit([block, Write(name="MEMORY.md", text="- One\n", expected=ABSENT), change])
         view = reopen()
         assert view.read(NOTE) is None
         assert view.read("MEMORY.md") is None
 
-    def test_t3_apply__capability_missing__unsupported(self, store: StorageBackend) -> None:
+    def test_t3_commit__capability_missing__unsupported(self, store: StorageBackend) -> None:
         """T3, E3"""
-        if Capability.TOGETHER in store.capabilities:
+        if Capability.TRANSACTIONS in store.capabilities:
             pytest.skip("this backend changes several documents in one step")
         with pytest.raises(Unsupported) as caught:
-            store.apply([Write(name="MEMORY.md", text="x")])
+            store.commit([Write(name="MEMORY.md", text="x")])
         assert caught.value.next_step

@@ -61,7 +61,7 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     if max_tokens < 0:
         raise BadValue("max_tokens", "cannot be negative")
     backend = services.store.backend
-    with backend.reading():
+    with backend.snapshot():
         stored = backend.count_facts()
         head = _admitted(services, _profile_text(profile.recalled(services)))
         limit = max_tokens // _LINE_TOKENS + 4

@@ -20,7 +20,7 @@ from tests.backends.postgres.proxy import Proxy
 from holdfast.errors import ConfigError, HoldfastError, Refused, Unavailable
 from holdfast.models import AddOutcome, Fact
 from holdfast.plugin.checks import Outcome
-from holdfast.storage import Append, Document, Write, block_marker
+from holdfast.storage import Add, Append, Document, Remove, Write, block_marker
 from holdfast.testing.base import make_block, make_fact
 from holdfast_postgres.address import Address
 from holdfast_postgres.backend import PostgresBackend, from_options
@@ -81,18 +81,18 @@ def test_calls__connection_cut_at_every_protocol_message__made_once_and_acknowle
     number = 0
 
     def add() -> None:
-        assert getattr(store.add_facts([make_fact(number)], 1000)[0], "outcome", None) is AddOutcome.ADDED
+        assert getattr(store.commit([Add(make_fact(number), 1000)]).added[0], "outcome", None) is AddOutcome.ADDED
 
     def replace() -> None:
-        (result,) = store.replace_facts([make_fact(number)], 1000, [make_fact(number - 1).id])
+        (result,) = store.commit([Add(make_fact(number), 1000), Remove(make_fact(number - 1).id)]).added
         assert result is not None
         assert result.outcome is AddOutcome.ADDED
 
     def apply() -> None:
         block = f"{block_marker(f'b{number}')}\ntext\n"
-        found = store.apply(
+        found = store.commit(
             [Append(name="a.md", block=block, header="", block_id=f"b{number}"), Write(name="b.md", text=str(number))]
-        )
+        ).documents
         assert found["b.md"] == store.read("b.md")
 
     def read() -> None:
