@@ -42,7 +42,7 @@ def signatures() -> list[str]:
     methods.sort(key=lambda one: not any(ast.unparse(mark) == "abstractmethod" for mark in one.decorator_list))
     shown = [
         f"{one.name}({ast.unparse(one.args).removeprefix('self').removeprefix(', ')})"
-        + f" -> {ast.unparse(one.returns or one)}"
+        f" -> {ast.unparse(one.returns or one)}"
         for one in methods
     ]
     return [one.replace("'", '"') for one in shown]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from holdfast.flush.interfaces.authorship import Authorship
     from holdfast.flush.interfaces.delivery import Outbox, Spool
     from holdfast.flush.interfaces.dreams import Dreams
-    from holdfast.flush.interfaces.facts import FactKeeper
+    from holdfast.flush.interfaces.facts import FactService
     from holdfast.flush.interfaces.losses import Losses
     from holdfast.session.collaborators import Collaborators
     from holdfast.session.transaction import Transaction
@@ -93,7 +93,7 @@ class Services:
         return Transaction(self.store)
 
     @property
-    def facts(self) -> FactKeeper:
+    def facts(self) -> FactService:
         """Stores and extracts facts for flushes."""
         return self.collaborators.facts(self)
 
