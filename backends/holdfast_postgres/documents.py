@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from holdfast.errors import Conflict, NotFound
-from holdfast.storage import Append, Document, Write, block_marker, check_name, sha256
+from holdfast.storage import Append, Document, Write, block_ids, block_marker, check_name, check_text, sha256
 from holdfast_postgres import faults
 from holdfast_postgres.database import Database, Row, Statement, reading
 from holdfast_postgres.words import lexemes
 
-_BEFORE_ID, _, _AFTER_ID = block_marker("@").partition("@")
-_MARKER: Final = re.compile(rf"(?m)^{re.escape(_BEFORE_ID)}(.*){re.escape(_AFTER_ID)}\r?$")
 _READ: Final = "SELECT name, body, revision FROM holdfast.documents WHERE namespace = %s AND name = ANY(%s)"
 _NAMES: Final = "SELECT name FROM holdfast.documents WHERE namespace = %s AND starts_with(name, %s) ORDER BY name"
 _PUT: Final = "SELECT holdfast.put_document(%s, %s, %s, %s, array_to_tsvector(%s::text[]), %s)"
@@ -83,14 +80,14 @@ class Documents:
         return self._appended(one) if isinstance(one, Append) else self._written(one)
 
     def _written(self, one: Write) -> Statement:
-        _check_text(one.text, check_name(one.name))
+        check_text(one.text, check_name(one.name))
         space, text = self._database.namespace, one.text
         return _PUT, (space, one.name, text, sha256(text), lexemes(text), one.expected)
 
     def _appended(self, one: Append) -> Statement:
-        _check_text(one.header + one.block, check_name(one.name))
+        check_text(one.header + one.block, check_name(one.name))
         marker = block_marker(one.block_id)
-        if one.block_id not in _MARKER.findall(one.block):
+        if one.block_id not in block_ids(one.block):
             raise ValueError(f"the block does not hold its marker line {marker!r}")
         header = one.header if not one.header or one.header.endswith("\n") else f"{one.header}\n"
         first = header + one.block
@@ -105,7 +102,7 @@ def is_there(one: Append | Write, stored: Document | None) -> bool:
     """Whether the change is in the stored document."""
     if stored is None:
         return False
-    return stored.text == one.text if isinstance(one, Write) else one.block_id in _MARKER.findall(stored.text)
+    return stored.text == one.text if isinstance(one, Write) else one.block_id in block_ids(stored.text)
 
 
 def _is_storable(text: str) -> bool:
@@ -113,12 +110,3 @@ def _is_storable(text: str) -> bool:
         return "\0" not in text and bool(text.encode() or True)
     except UnicodeEncodeError:
         return False
-
-
-def _check_text(text: str, name: str) -> None:
-    if "\0" in text:
-        raise faults.bad_text(repr(name), "a NUL character")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise faults.bad_text(repr(name), f"a lone surrogate at character {error.start}") from error

@@ -4,6 +4,7 @@ checks each clause is :mod:`holdfast.testing`. Names that reach a backend have p
 
 from __future__ import annotations
 
+import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from math import inf
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from holdfast.errors import Conflict, NotFound, Refused, Unsupported
+from holdfast.text.lazy import Lazy
 
 try:  # hashlib.sha256 without the 5 ms of loading OpenSSL
     from _sha2 import sha256 as _sha256  # type: ignore[import-not-found,unused-ignore]  # Python 3.12 and later
@@ -136,6 +138,29 @@ def sha256_of(data: bytes) -> str:
 def block_marker(block_id: str) -> str:
     """The line that identifies a block in a document. ``append`` requires it inside the block."""
     return f"<!-- holdfast:block id={block_id} -->"
+
+
+_BEFORE_ID, _, _AFTER_ID = block_marker("@").partition("@")
+_MARKER = Lazy(rf"^{re.escape(_BEFORE_ID)}(.*){re.escape(_AFTER_ID)}\r?$", re.MULTILINE)
+
+
+def block_ids(text: str) -> list[str]:
+    """The ids of the blocks in ``text``: those whose marker is alone on its line. Only a newline ends a line, with or
+    without a CR before it."""
+    return _MARKER.findall(text)
+
+
+def check_text(text: str, name: str) -> str:
+    """Return ``text`` if a store can keep it in the document ``name``. Raises: Refused for a NUL character or a lone
+    surrogate."""
+    problem = "a NUL character" if "\0" in text else ""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        problem = f"a lone surrogate at character {error.start}"
+    if problem:
+        raise Refused(f"The text for {name!r} holds {problem}.", next_step="Remove it.")
+    return text
 
 
 def tombstone(removed: str) -> str:

@@ -43,14 +43,13 @@ def store(
         added = facts.add_all(list(waiting.values()), older=[leaving.get(at, []) for at in waiting])
         learn(result.fact for result in added if result.fact is not None)
         results.update(zip(waiting, added, strict=True))
-        for at, value, result in zip(list(waiting), waiting.values(), added, strict=True):
+        for (at, value), result in zip(waiting.items(), added, strict=True):
+            said.remove(at)
             if not _cosign(facts, value, result):  # who stated it first has just taken it back
                 results[at] = facts.add_all([value])[0]
         for fact_id, by in unsaid:
             facts.sign(fact_id, partial(origins.left, other=by))
         unsaid.clear()
-        for at in waiting:
-            said.remove(at)
         waiting.clear()
 
     learn(_stored(facts, values) if stored is None else stored)
