@@ -50,5 +50,5 @@ def signatures() -> list[str]:
 
 def test_storage_contract__every_method__is_shown_with_its_signature(root: Path) -> None:
     page = (root / "docs" / "storage-contract.md").read_text(encoding="utf-8")
-    shown = page.partition("<!-- signatures -->\n```python\n")[2].partition("```")[0]
+    shown = page.partition("<!-- signatures -->\n```text\n")[2].partition("```")[0]
     assert shown.splitlines() == signatures()
