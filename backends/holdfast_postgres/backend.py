@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 from holdfast.errors import ConfigError, Conflict
-from holdfast.storage import Add, Append, Capability, Change, Committed, ComposedBackend, Hit, Write
+from holdfast.storage import Add, Append, Capability, Change, Committed, ComposedBackend, Document, Hit, Write
 from holdfast_postgres.database import Database
 from holdfast_postgres.documents import Documents, is_there
 from holdfast_postgres.facts import Facts
@@ -129,6 +129,9 @@ class PostgresBackend(ComposedBackend[Documents, Facts]):
         added = [facts.result(one, row[0]) for one, row in zip(changes, done, strict=True) if isinstance(one, Add)]
         found = documents.found(wanted, read[0]) if wanted else {}
         return Committed(found, facts.read(read[-1]) if listing else [], added)
+
+    def last(self, prefix: str) -> Document | None:
+        return self._documents.last(prefix)
 
     def search(self, words: Sequence[str], limit: int = 20) -> list[Hit]:
         return self._facts.search(words, limit)

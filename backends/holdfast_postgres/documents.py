@@ -13,6 +13,8 @@ from holdfast_postgres.words import lexemes
 
 _READ: Final = "SELECT name, body, revision FROM holdfast.documents WHERE namespace = %s AND name = ANY(%s)"
 _NAMES: Final = "SELECT name FROM holdfast.documents WHERE namespace = %s AND starts_with(name, %s) ORDER BY name"
+_LAST: Final = """SELECT name, body, revision FROM holdfast.documents WHERE namespace = %s AND starts_with(name, %s)
+    AND strpos(substr(name, length(%s) + 1), '/') = 0 ORDER BY name DESC LIMIT 1"""
 _PUT: Final = "SELECT holdfast.put_document(%s, %s, %s, %s, array_to_tsvector(%s::text[]), %s)"
 _APPEND: Final = (
     "SELECT holdfast.append_block(%s, %s, %s, %s, %s, array_to_tsvector(%s::text[]), array_to_tsvector(%s::text[]))"
@@ -59,6 +61,10 @@ class Documents:
             return []
         rows = reading(lambda: self._database.run((_NAMES, (self._database.namespace, prefix)))[0]) or []
         return [str(name) for (name,) in rows]
+
+    def last(self, prefix: str) -> Document | None:
+        rows = reading(lambda: self._database.run((_LAST, (self._database.namespace, prefix, prefix)))[0])
+        return next(iter(self.found([], rows or []).values()), None)
 
     # statements and rows
 

@@ -230,13 +230,6 @@ def time_left() -> float:
     return _UNTIL.get() - time.monotonic()
 
 
-def last_document(backend: StorageBackend, prefix: str) -> Document | None:
-    """The document directly in the folder ``prefix`` (which ends with a slash) whose name comes last by code point, or
-    None."""
-    inside = [name for name in backend.names(prefix) if "/" not in name[len(prefix) :]]
-    return backend.read(inside[-1]) if inside else None
-
-
 class Damage(NamedTuple):
     """Damage that can be repaired, with the bytes as they are."""
 
@@ -354,6 +347,12 @@ class StorageBackend(ABC):
                 with suppress(NotFound):
                     self.delete_fact(one.fact_id)
         return Committed({name: self.read(name) for name in names}, list(self.facts()) if listing else [], added)
+
+    def last(self, prefix: str) -> Document | None:
+        """The document directly in the folder ``prefix`` (which ends with a slash) whose name comes last by code point,
+        or None. A backend on a server can find it in one round trip."""
+        inside = [name for name in self.names(prefix) if "/" not in name[len(prefix) :]]
+        return self.read(inside[-1]) if inside else None
 
     def upgrade(self) -> tuple[int, int]:
         """Make or upgrade whatever the backend needs, like database tables. Returns the stored form's version

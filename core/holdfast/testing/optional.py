@@ -9,7 +9,7 @@ from attrs import evolve
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unsupported
 from holdfast.models import AddOutcome
-from holdfast.storage import ABSENT, Add, Append, Capability, Remove, StorageBackend, Write, last_document, sha256
+from holdfast.storage import ABSENT, Add, Append, Capability, Remove, StorageBackend, Write, sha256
 from holdfast.testing.base import ContractBase, Open, make_block, make_fact
 
 NOTE = "memory/2026-03-01.md"
@@ -42,12 +42,12 @@ class OptionalContract(ContractBase):
         self, store: StorageBackend, reopen: Open
     ) -> None:
         """D10"""
-        assert last_document(store, "memory/") is None
+        assert store.last("memory/") is None
         for name in ("memory/a.md", "memory/b.md", "memory/z/later.md", "other.md"):
             store.write(name, name)
         for view in (store, reopen()):
-            assert last_document(view, "memory/") == view.read("memory/b.md")
-            assert last_document(view, "nothing/") is None
+            assert view.last("memory/") == view.read("memory/b.md")
+            assert view.last("nothing/") is None
 
     def test_f15_commit__duplicates_and_a_taken_id__each_result_in_order(
         self, store: StorageBackend, reopen: Open

@@ -27,7 +27,6 @@ from holdfast.journal import safety
 from holdfast.journal.safety import Marker
 from holdfast.models.value import Value
 from holdfast.session.status import apart
-from holdfast.storage import last_document
 from holdfast.text import conflicts
 from holdfast.text.plain import BOM
 from holdfast_app.authorship.witness import Witness
@@ -247,7 +246,7 @@ class _Reading:
     def last(self, prefix: str) -> str:
         """The folder's last document by name, or empty."""
         try:
-            document = last_document(self._services.store.backend, prefix)
+            document = self._services.store.backend.last(prefix)
         except Corrupt:
             return max(self._services.store.backend.names(prefix), default="")
         if document is None:

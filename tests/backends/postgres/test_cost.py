@@ -14,7 +14,7 @@ from tests.backends.postgres.proxy import Proxy
 
 from holdfast import Holdfast
 from holdfast.errors import Unavailable
-from holdfast.storage import Add, Capability, Remove, deadline, last_document
+from holdfast.storage import Add, Capability, Remove, deadline
 from holdfast.testing.facts import make_fact
 from holdfast_postgres.backend import PostgresBackend
 
@@ -183,7 +183,7 @@ def test_flushes__four_machines_at_once__every_handoff_entry_and_block_is_there_
         thread.start()
     for thread in threads:
         thread.join(60)
-    notes = last_document(machines[0].services.store.backend, "memory/")
+    notes = machines[0].services.store.backend.last("memory/")
     assert notes is not None
     assert notes.text.count("<!-- holdfast:block id=") == 12
     assert len(machines[0].load().work) == 12
