@@ -175,7 +175,7 @@ def check_name(name: str) -> str:
     Raises: Refused for absolute, empty, ``..``, backslash, control characters, reserved Windows names, trailing
     dots or spaces, the private ``state`` folder, files of databases and anything over 200 characters.
     """
-    problem = _problem(name) if isinstance(name, str) and 0 < len(name) <= 200 else _no_name(name)
+    problem = _problem(name) if isinstance(name, str) and name else "it is empty or not a string"
     if problem:
         shown = repr(name) if len(repr(name)) < 80 else repr(name)[:77] + "..."
         raise Refused(
@@ -185,12 +185,10 @@ def check_name(name: str) -> str:
     return name
 
 
-def _no_name(name: object) -> str:
-    return "it is longer than 200 characters" if isinstance(name, str) and name else "it is empty or not a string"
-
-
 @lru_cache(maxsize=256)  # a project has few documents, and each access checks its name
 def _problem(name: str) -> str:
+    if len(name) > 200:
+        return "it is longer than 200 characters"
     if name.startswith("/") or name.endswith("/"):
         return "it must be relative and name a file"
     if not name.isprintable() or not _FORBIDDEN.isdisjoint(name):
@@ -215,8 +213,8 @@ _UNTIL: Final = ContextVar("storage deadline", default=inf)  # monotonic
 
 @contextmanager
 def deadline(limit_s: float) -> Iterator[None]:
-    """This thread's calls to a server inside the block give up ``limit_s`` seconds after it began, with Unavailable
-    that names the server. Of nested limits the earlier counts."""
+    """This thread's calls to a server give up ``limit_s`` seconds after the block began. Of nested limits the earlier
+    counts."""
     token = _UNTIL.set(min(_UNTIL.get(), time.monotonic() + limit_s))
     try:
         yield
@@ -225,8 +223,7 @@ def deadline(limit_s: float) -> Iterator[None]:
 
 
 def time_left() -> float:
-    """Seconds until this thread's :func:`deadline`, infinite without one. A backend on a server asks before each
-    request."""
+    """Seconds until this thread's :func:`deadline`, infinite without one. Servers' backends ask before each request."""
     return _UNTIL.get() - time.monotonic()
 
 
@@ -349,8 +346,7 @@ class StorageBackend(ABC):
         return Committed({name: self.read(name) for name in names}, list(self.facts()) if listing else [], added)
 
     def last(self, prefix: str) -> Document | None:
-        """The document directly in the folder ``prefix`` (which ends with a slash) whose name comes last by code point,
-        or None. A backend on a server can find it in one round trip."""
+        """The document directly in the folder ``prefix`` (which ends with a slash) whose name comes last, or None."""
         inside = [name for name in self.names(prefix) if "/" not in name[len(prefix) :]]
         return self.read(inside[-1]) if inside else None
 
@@ -373,14 +369,12 @@ class StorageBackend(ABC):
         return nullcontext()
 
     def warnings(self) -> list[str]:
-        """Sentences about the store that its user should see when a session starts, like who else can read it. Each
-        is returned once per machine. By default there are none."""
+        """Sentences for the user at a session's start, like who can read the store. Each comes once per machine."""
         return []
 
     def search(self, words: Sequence[str], limit: int = 20) -> list[Hit]:
         """Facts and documents with words that begin with any of ``words``, those that match more of them first.
-        ``memory.search()`` asks a backend on a server for this. Raises: Unsupported without :attr:`Capability.SEARCH`.
-        """
+        Raises: Unsupported without :attr:`Capability.SEARCH`."""
         raise Unsupported(f"The {self.name} backend cannot search.", next_step="Use `holdfast search`.")
 
     def lost_facts(self) -> int:
