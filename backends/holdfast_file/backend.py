@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from holdfast.storage import Capability, ComposedBackend, Damage
 from holdfast_file import repair
 from holdfast_file.documents import Documents
 from holdfast_file.facts import FactFile
 from holdfast_file.place import Place
-
-if TYPE_CHECKING:
-    from holdfast.models import Fact
 
 
 class FileBackend(ComposedBackend[Documents, FactFile]):
@@ -37,27 +33,19 @@ class FileBackend(ComposedBackend[Documents, FactFile]):
         self._place = Place(root, path=path, facts=facts, timeout_s=lock_timeout_s)
         super().__init__(Documents(self._place), FactFile(self._place))
 
-    def change_source(self, fact_id: str, change: Callable[[str], str]) -> Fact:
-        return self._facts.update(fact_id, None, None, None, change)
-
-    def strongest(self, limit: int | None = None) -> Iterator[Fact]:
-        return self._facts.strongest(limit)
-
     def batch(self) -> AbstractContextManager[None]:
         return self._facts.batch()
 
     def lost_facts(self) -> int:
         return self._facts.lost()
 
-    def facts_damage(self) -> Damage | None:
+    def damage(self) -> Damage | None:
         return repair.damage(self._place)
 
-    def repair_facts(self) -> None:
+    def repair(self) -> None:
         with self._place.lock():
-            repair.repair(self._place)
-        self._facts.accept()
-
-    def accept_facts(self) -> None:
+            if repair.damage(self._place):
+                repair.repair(self._place)
         self._facts.accept()
 
     def compact(self) -> None:

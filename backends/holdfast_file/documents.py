@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unavailable
 from holdfast.fs import durable
-from holdfast.storage import ABSENT, Document, block_marker, sha256
+from holdfast.storage import ABSENT, Document, block_ids, block_marker, check_text, sha256
 from holdfast_file import intent as intents
 from holdfast_file.intent import Intent
 from holdfast_file.place import Place, is_shared, read_bytes
@@ -43,7 +43,7 @@ class Documents:
 
     def write(self, name: str, text: str, expected: str | None) -> str:
         path = self._place.document(name)
-        data = _bytes(text, name)
+        data = check_text(text, name).encode()
         with self._place.lock():
             self._recover()
             stored = self.read(name)  # even when nothing is expected, because corrupt data is not overwritten
@@ -58,22 +58,21 @@ class Documents:
 
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
         path = self._place.document(name)
-        marker = block_marker(block_id)
-        if not _has_line(block, marker):
-            raise ValueError(f"the block does not hold its marker line {marker!r}")
-        _bytes(block, name)
+        if block_id not in block_ids(block):
+            raise ValueError(f"the block does not hold its marker line {block_marker(block_id)!r}")
+        check_text(block, name)
         with self._place.lock():
             self._recover()
             stored = self.read(name)
             before = stored.text if stored else ""
-            if stored and _has_line(before, marker):
+            if stored and block_id in block_ids(before):
                 durable.sync(path, private=False)  # its writer may have been killed before the flush
                 return stored.revision
             added = _ends_line(before or header) + block
             if not before:
-                self._replace(name, path, _bytes(added, name), new=stored is None)
+                self._replace(name, path, check_text(added, name).encode(), new=stored is None)
             elif is_shared(path):
-                self._replace(name, path, _bytes(before + added, name), new=False)
+                self._replace(name, path, check_text(before + added, name).encode(), new=False)
                 return sha256(before + added)
             else:
                 added = added[len(before) :]
@@ -189,28 +188,6 @@ def _text(body: bytes, name: str) -> str:
             next_step=_REPAIR,
         )
     return text
-
-
-def _bytes(text: str, name: str) -> bytes:
-    try:
-        if "\0" in text:
-            raise Refused(f"The text for {name!r} holds a NUL character.", next_step="Remove it.")
-        return text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise Refused(
-            f"The text for {name!r} holds a lone surrogate at character {error.start}.", next_step="Remove it."
-        ) from error
-
-
-def _has_line(text: str, line: str) -> bool:
-    """Whether ``line`` is a whole line in ``text``. Only a newline ends a line, with or without a CR before it."""
-    at = text.find(line)
-    while at >= 0:
-        after = text[at + len(line) : at + len(line) + 2]
-        if (at == 0 or text[at - 1] == "\n") and (after[:1] in ("", "\n") or after == "\r\n"):
-            return True
-        at = text.find(line, at + 1)
-    return False
 
 
 def _ends_line(text: str) -> str:

@@ -147,12 +147,7 @@ class FactFile:
     def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
         with self._call():
             self._follow()
-            return self._index.strongest(limit) if order is FactOrder.CONFIDENCE else self._index.oldest(limit)
-
-    def strongest(self, limit: int | None) -> Iterator[Fact]:
-        with self._call():
-            self._follow()
-            return self._index.newest_strongest(limit)
+            return self._index.listed(order, limit)
 
     def count(self) -> int:
         with self._call():

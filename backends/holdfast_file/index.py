@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from holdfast.errors import Conflict
 from holdfast.facts.factrules import duplicate_key
-from holdfast.storage import tombstone
+from holdfast.storage import FactOrder, tombstone
 from holdfast_file.lines import Operation
 
 if TYPE_CHECKING:
@@ -49,19 +49,15 @@ class FactIndex:
         return len(self._live)
 
     def __iter__(self) -> Iterator[Fact]:
-        return self.oldest(None)
+        return self.listed(FactOrder.CREATED, None)
 
-    def oldest(self, limit: int | None) -> Iterator[Fact]:
-        """In order of insertion, as of the call."""
-        return iter(list(map(_fact_of, islice(self._live.values(), _stop(limit)))))
-
-    def strongest(self, limit: int | None) -> Iterator[Fact]:
-        """By confidence, highest first, equals in order of insertion; as of the call."""
-        return map(_fact_in_place, islice(self._strongest.now(self._live), _stop(limit)))
-
-    def newest_strongest(self, limit: int | None) -> Iterator[Fact]:
-        """By confidence, highest first, the newest of equals first; as of the call."""
-        return map(_fact_in_place, islice(_newest_of_equals_first(self._strongest.now(self._live)), _stop(limit)))
+    def listed(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
+        """The facts in ``order``, as of the call."""
+        if order is FactOrder.CREATED:
+            return iter(list(map(_fact_of, islice(self._live.values(), _stop(limit)))))
+        places = self._strongest.now(self._live)
+        ranked = places if order is FactOrder.CONFIDENCE else _newest_of_equals_first(places)
+        return map(_fact_in_place, islice(ranked, _stop(limit)))
 
     def get(self, fact_id: str) -> Fact | None:
         entry = self._live.get(fact_id)

@@ -95,13 +95,10 @@ class GiteaBackend(ComposedBackend[Documents, Facts]):
     def batch(self) -> AbstractContextManager[None]:
         return self._facts.batch()
 
-    def reading(self) -> AbstractContextManager[None]:
+    def snapshot(self) -> AbstractContextManager[None]:
         return self.log.sharing()
 
-    def within(self, limit_s: float) -> AbstractContextManager[None]:
-        return self.log.repo.within(limit_s)
-
-    def remarks(self) -> list[str]:
+    def warnings(self) -> list[str]:
         if not self.log.index.look() or not self.log.repo.is_public():
             return []
         name = self.log.repo.name

@@ -9,7 +9,7 @@ from typing import Final
 from attrs import frozen
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unavailable
-from holdfast.storage import ABSENT, Document, block_marker, check_name, sha256
+from holdfast.storage import ABSENT, Document, block_ids, block_marker, check_name, sha256
 from holdfast_gitea.index import PREFIX, Entry, decoded, encoded
 from holdfast_gitea.log import TRIES, Log
 from holdfast_gitea.log_view import LogView
@@ -24,9 +24,6 @@ COPY: Final = "The newest version, as a copy: what counts are the comments."
 #: Maximum length of a title, in bytes of UTF-8. Servers silently cut off the rest.
 _MOST_OF_TITLE: Final = 255
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-#: A marker alone on its line; only newlines end a line, with or without a CR.
-_BEFORE_ID, _, _AFTER_ID = block_marker("@").partition("@")
-_MARKER: Final = re.compile(rf"(?m)^{re.escape(_BEFORE_ID)}(.*){re.escape(_AFTER_ID)}\r?$")
 
 
 @frozen(kw_only=True)
@@ -73,7 +70,7 @@ class Documents:
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
         title = _title(name)
         check_text(header + block, name, MOST_OF_BLOCK)
-        if block_id not in _MARKER.findall(block):
+        if block_id not in block_ids(block):
             raise ValueError(f"the block does not hold its marker line {block_marker(block_id)!r}")
         record_id = ""
         with self._log.writing():
@@ -196,7 +193,7 @@ def state_of(view: LogView) -> State:
             gap = "" if not last or last.endswith("\n") else "\n"
             there, added = True, [*([] if pieces else [top]), gap, block]
         pieces += [piece for piece in added if piece]
-        blocks.update(found for piece in added for found in _MARKER.findall(piece))
+        blocks.update(found for piece in added for found in block_ids(piece))
     return State(text="".join(pieces) if there else None, blocks=frozenset(blocks))
 
 

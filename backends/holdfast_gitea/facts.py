@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC
 from typing import Final
 
@@ -51,8 +51,16 @@ class Facts:
         return outcome
 
     def update(
-        self, fact_id: str, content: str | None, category: str | None, confidence: float | None, source: str | None
+        self,
+        fact_id: str,
+        content: str | None,
+        category: str | None,
+        confidence: float | None,
+        source: str | Callable[[str], str] | None,
     ) -> Fact:
+        if callable(source):
+            with self._log.writing():
+                return self.update(fact_id, content, category, confidence, source(self.get(fact_id).source))
         given = {
             "content": content,
             "category": category,

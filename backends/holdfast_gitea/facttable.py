@@ -80,7 +80,9 @@ class FactTable:
     def listed(self, order: FactOrder, limit: int | None) -> Sequence[Fact]:
         """As the storage contract has it."""
         facts = list(self._facts.values())
-        if order is FactOrder.CONFIDENCE:
+        if order is FactOrder.STRONGEST:
+            facts.reverse()
+        if order is not FactOrder.CREATED:
             facts.sort(key=lambda fact: -fact.confidence)
         return facts if limit is None else facts[: max(limit, 0)]
 

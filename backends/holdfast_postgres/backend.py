@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from holdfast.errors import ConfigError
-from holdfast.models import AddResult, Fact
-from holdfast.storage import Append, Capability, ComposedBackend, Document, Hit, Version, Write
+from holdfast.errors import ConfigError, Conflict
+from holdfast.storage import Add, Append, Capability, Change, Committed, ComposedBackend, Document, Hit, Write
 from holdfast_postgres.database import Database
-from holdfast_postgres.documents import Documents
+from holdfast_postgres.documents import Documents, is_there
 from holdfast_postgres.facts import Facts
 
 _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
@@ -76,10 +74,9 @@ class PostgresBackend(ComposedBackend[Documents, Facts]):
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
         {
             Capability.CONCURRENT_WRITERS,
-            Capability.HISTORY,
             Capability.REMOTE,
             Capability.SEARCH,
-            Capability.TOGETHER,
+            Capability.TRANSACTIONS,
         }
     )
 
@@ -111,43 +108,33 @@ class PostgresBackend(ComposedBackend[Documents, Facts]):
     def __repr__(self) -> str:
         return f"PostgresBackend({self._database.server!r}, {self._database.namespace!r})"
 
-    def read_many(self, names: Iterable[str]) -> Mapping[str, Document | None]:
-        return self._documents.read_many(names)
-
-    def read_and_list(self, names: Iterable[str]) -> tuple[Mapping[str, Document | None], list[Fact]]:
-        documents, (rows,) = self._documents.read_and(names, self._facts.listing())
-        return documents, self._facts.read(rows)
+    def commit(self, changes: Sequence[Change] = (), *, names: Iterable[str] = (), listing: bool = False) -> Committed:
+        documents, facts = self._documents, self._facts
+        if len({isinstance(one, Append | Write) for one in changes}) > 1:
+            raise ValueError("the changes are of documents and of facts")
+        wanted = list(dict.fromkeys([*(one.name for one in changes if isinstance(one, Append | Write)), *names]))
+        after = [documents.asked(wanted)] if wanted else []
+        after += [facts.listing()] if listing else []
+        made = [documents.change(one) if isinstance(one, Append | Write) else facts.change(one) for one in changes]
+        try:
+            rows = self._database.commit(made, after)
+        except Conflict:  # was this the lost answer of the first try?
+            if not self._database.was_repeated:
+                raise
+            rows = [[] for _ in made] + self._database.run(*after)
+            stored = documents.found(wanted, rows[len(made)])
+            if not all(is_there(one, stored[one.name]) for one in changes if isinstance(one, Append | Write)):
+                raise
+        done, read = rows[: len(made)], rows[len(made) :]
+        added = [facts.result(one, row[0]) for one, row in zip(changes, done, strict=True) if isinstance(one, Add)]
+        found = documents.found(wanted, read[0]) if wanted else {}
+        return Committed(found, facts.read(read[-1]) if listing else [], added)
 
     def last(self, prefix: str) -> Document | None:
         return self._documents.last(prefix)
 
-    def apply(self, changes: Sequence[Append | Write]) -> Mapping[str, Document | None]:
-        return self._documents.apply(changes)
-
-    def apply_and_list(self, changes: Sequence[Append | Write]) -> tuple[Mapping[str, Document | None], list[Fact]]:
-        documents, (rows,) = self._documents.apply_and(changes, self._facts.listing())
-        return documents, self._facts.read(rows)
-
-    def history(self, name: str, limit: int = 20) -> list[Version]:
-        return self._documents.history(name, limit)
-
-    def add_facts(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
-        return self._facts.add_many(facts, limit)
-
-    def replace_facts(self, facts: Sequence[Fact], limit: int, older: Sequence[str]) -> list[AddResult | None]:
-        return self._facts.add_many(facts, limit, older)
-
-    def change_source(self, fact_id: str, change: Callable[[str], str]) -> Fact:
-        return self._facts.update(fact_id, None, None, None, change)
-
-    def strongest(self, limit: int | None = None) -> Iterator[Fact]:
-        return self._facts.strongest(limit)
-
-    def search(self, query: str, limit: int = 20) -> list[Hit]:
-        return self._facts.search(query, limit)
-
-    def within(self, limit_s: float) -> AbstractContextManager[None]:
-        return self._database.within(limit_s)
+    def search(self, words: Sequence[str], limit: int = 20) -> list[Hit]:
+        return self._facts.search(words, limit)
 
     def upgrade(self) -> tuple[int, int]:
         return self._database.upgrade()

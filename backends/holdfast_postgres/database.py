@@ -9,12 +9,12 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from holdfast.errors import Corrupt, HoldfastError, PluginLoadFailed, Unsupported
+from holdfast.storage import time_left
 from holdfast_memory import extra
 from holdfast_postgres import faults, schema
 from holdfast_postgres.address import Address
@@ -121,16 +121,12 @@ class Database:
 
         return self._repeated(locked)
 
-    @contextmanager
-    def within(self, limit_s: float) -> Iterator[None]:
-        """This thread's calls inside the block end ``limit_s`` seconds after it began."""
-        before = getattr(self._local, "until", None)
-        until = time.monotonic() + limit_s
-        self._local.until = until if before is None else min(before, until)
-        try:
-            yield
-        finally:
-            self._local.until = before
+    def commit(self, made: Sequence[Statement], after: Sequence[Statement] = ()) -> list[list[Row]]:
+        """The rows from the changes ``made`` and from ``after``, as :meth:`run`. Tables and namespace are made for
+        changes, and a store that was never written to has no rows. Raises: as :meth:`run`."""
+        if made:
+            return writing(self, lambda: self.run(*made, after=after))
+        return (reading(lambda: self.run(*after)) if after else None) or [[] for _ in after]
 
     def prepare(self) -> None:
         """Make the tables if there are none, and the namespace's row. Raises: Unavailable, Unsupported, Refused."""
@@ -191,8 +187,7 @@ class Database:
         return str(max(1, int(self._left() * 1000)))
 
     def _left(self) -> float:
-        until = getattr(self._local, "until", None)
-        return self._timeout_s if until is None else max(_SHORTEST_S, min(self._timeout_s, until - time.monotonic()))
+        return max(_SHORTEST_S, min(self._timeout_s, time_left()))
 
     def _repeated(self, call: Callable[[Connection], T], *, tables: bool = True) -> T:
         """``call`` with a connection, again after a lost one or a deadlock: every call is safe to repeat."""

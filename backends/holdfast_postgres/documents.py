@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from holdfast.errors import Conflict, NotFound
-from holdfast.storage import Append, Document, Version, Write, block_marker, check_name, sha256
+from holdfast.storage import Append, Document, Write, block_ids, block_marker, check_name, check_text, sha256
 from holdfast_postgres import faults
-from holdfast_postgres.database import Database, Row, Statement, reading, writing
+from holdfast_postgres.database import Database, Row, Statement, reading
 from holdfast_postgres.words import lexemes
 
-_BEFORE_ID, _, _AFTER_ID = block_marker("@").partition("@")
-_MARKER: Final = re.compile(rf"(?m)^{re.escape(_BEFORE_ID)}(.*){re.escape(_AFTER_ID)}\r?$")
 _READ: Final = "SELECT name, body, revision FROM holdfast.documents WHERE namespace = %s AND name = ANY(%s)"
 _NAMES: Final = "SELECT name FROM holdfast.documents WHERE namespace = %s AND starts_with(name, %s) ORDER BY name"
 _LAST: Final = """SELECT name, body, revision FROM holdfast.documents WHERE namespace = %s AND starts_with(name, %s)
@@ -22,8 +19,6 @@ _PUT: Final = "SELECT holdfast.put_document(%s, %s, %s, %s, array_to_tsvector(%s
 _APPEND: Final = (
     "SELECT holdfast.append_block(%s, %s, %s, %s, %s, array_to_tsvector(%s::text[]), array_to_tsvector(%s::text[]))"
 )
-_VERSIONS: Final = """SELECT at, body, revision FROM holdfast.versions
-    WHERE namespace = %s AND name = %s ORDER BY seq DESC LIMIT %s"""
 
 
 class Documents:
@@ -33,16 +28,8 @@ class Documents:
         self._database = database
 
     def read(self, name: str) -> Document | None:
-        return self.read_many([name])[name]
-
-    def read_many(self, names: Iterable[str]) -> dict[str, Document | None]:
-        return self.read_and(names)[0]
-
-    def read_and(self, names: Iterable[str], *after: Statement) -> tuple[dict[str, Document | None], list[list[Row]]]:
-        """The documents, and the rows that the statements ``after`` return, in the same round trip."""
-        wanted = [check_name(name) for name in names]
-        found, *rows = reading(lambda: self._database.run(self._asked(wanted), *after)) or [[] for _ in (0, *after)]
-        return self._found(wanted, found), rows
+        rows = reading(lambda: self._database.run(self.asked([name]))[0])
+        return self.found([name], rows or [])[name]
 
     def write(self, name: str, text: str, expected: str | None) -> str:
         statement = self._written(Write(name=name, text=text, expected=expected))
@@ -59,27 +46,6 @@ class Documents:
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
         statement = self._appended(Append(name=name, block=block, header=header, block_id=block_id))
         return str(self._changed(statement)[0][0][0])
-
-    def apply(self, changes: Sequence[Append | Write]) -> dict[str, Document | None]:
-        """See :meth:`holdfast.storage.StorageBackend.apply`."""
-        return self.apply_and(changes)[0]
-
-    def apply_and(
-        self, changes: Sequence[Append | Write], *after: Statement
-    ) -> tuple[dict[str, Document | None], list[list[Row]]]:
-        """:meth:`apply`, and the rows that the statements ``after`` return afterwards, in the same round trip."""
-        statements = [self._appended(one) if isinstance(one, Append) else self._written(one) for one in changes]
-        names = list(dict.fromkeys(one.name for one in changes))
-        try:
-            found, *rows = self._changed(*statements, after=[self._asked(names), *after])[len(statements) :]
-        except Conflict:
-            if not self._database.was_repeated:
-                raise
-            found, *rows = self._database.run(self._asked(names), *after)
-            stored = self._found(names, found)  # was this the lost answer of the first try?
-            if not all(_is_there(one, stored[one.name]) for one in changes):
-                raise
-        return self._found(names, found), rows
 
     def delete(self, name: str) -> None:
         check_name(name)
@@ -98,19 +64,15 @@ class Documents:
 
     def last(self, prefix: str) -> Document | None:
         rows = reading(lambda: self._database.run((_LAST, (self._database.namespace, prefix, prefix)))[0])
-        return next(iter(self._found([], rows or []).values()), None)
-
-    def history(self, name: str, limit: int) -> list[Version]:
-        values = (self._database.namespace, check_name(name), max(limit, 0))
-        rows = reading(lambda: self._database.run((_VERSIONS, values))[0]) or []
-        return [Version(at=at, text=text, revision=revision) for at, text, revision in rows]
+        return next(iter(self.found([], rows or []).values()), None)
 
     # statements and rows
 
-    def _asked(self, names: Sequence[str]) -> Statement:
-        return _READ, (self._database.namespace, list(names))
+    def asked(self, names: Sequence[str]) -> Statement:
+        """The statement that reads documents, and :meth:`found` its rows."""
+        return _READ, (self._database.namespace, [check_name(name) for name in names])
 
-    def _found(self, names: Iterable[str], rows: Iterable[Row]) -> dict[str, Document | None]:
+    def found(self, names: Iterable[str], rows: Iterable[Row]) -> dict[str, Document | None]:
         """Raises: Corrupt."""
         found: dict[str, Document | None] = dict.fromkeys(names)
         for name, body, revision in rows:
@@ -119,29 +81,34 @@ class Documents:
             found[name] = Document(name=name, text=body, revision=revision)
         return found
 
+    def change(self, one: Append | Write) -> Statement:
+        """The statement that makes a change."""
+        return self._appended(one) if isinstance(one, Append) else self._written(one)
+
     def _written(self, one: Write) -> Statement:
-        _check_text(one.text, check_name(one.name))
+        check_text(one.text, check_name(one.name))
         space, text = self._database.namespace, one.text
         return _PUT, (space, one.name, text, sha256(text), lexemes(text), one.expected)
 
     def _appended(self, one: Append) -> Statement:
-        _check_text(one.header + one.block, check_name(one.name))
+        check_text(one.header + one.block, check_name(one.name))
         marker = block_marker(one.block_id)
-        if one.block_id not in _MARKER.findall(one.block):
+        if one.block_id not in block_ids(one.block):
             raise ValueError(f"the block does not hold its marker line {marker!r}")
         header = one.header if not one.header or one.header.endswith("\n") else f"{one.header}\n"
         first = header + one.block
         values = (self._database.namespace, one.name, marker, first, one.block, lexemes(first), lexemes(one.block))
         return _APPEND, values
 
-    def _changed(self, *statements: Statement, after: Sequence[Statement] = ()) -> list[list[Row]]:
-        return writing(self._database, lambda: self._database.run(*statements, after=after))
+    def _changed(self, statement: Statement) -> list[list[Row]]:
+        return self._database.commit([statement])
 
 
-def _is_there(one: Append | Write, stored: Document | None) -> bool:
+def is_there(one: Append | Write, stored: Document | None) -> bool:
+    """Whether the change is in the stored document."""
     if stored is None:
         return False
-    return stored.text == one.text if isinstance(one, Write) else one.block_id in _MARKER.findall(stored.text)
+    return stored.text == one.text if isinstance(one, Write) else one.block_id in block_ids(stored.text)
 
 
 def _is_storable(text: str) -> bool:
@@ -149,12 +116,3 @@ def _is_storable(text: str) -> bool:
         return "\0" not in text and bool(text.encode() or True)
     except UnicodeEncodeError:
         return False
-
-
-def _check_text(text: str, name: str) -> None:
-    if "\0" in text:
-        raise faults.bad_text(repr(name), "a NUL character")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise faults.bad_text(repr(name), f"a lone surrogate at character {error.start}") from error

@@ -15,7 +15,7 @@ from holdfast.errors import Conflict, Corrupt, NotFound
 from holdfast.facts import factrules
 from holdfast.facts.factrules import CATEGORIES, duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
-from holdfast.storage import FactOrder, Hit, HitKind
+from holdfast.storage import Add, FactOrder, Hit, HitKind, Remove
 from holdfast_postgres import faults
 from holdfast_postgres.database import Database, Row, Statement, reading, writing
 from holdfast_postgres.words import lexemes, pattern, split, tsquery
@@ -30,6 +30,7 @@ _SELECT: Final = f"SELECT {_COLUMNS} FROM holdfast.facts WHERE namespace = %s"  
 _ORDERS: Final = {
     FactOrder.CREATED: "seq",
     FactOrder.CONFIDENCE: "confidence DESC, seq",
+    FactOrder.STRONGEST: "confidence DESC, seq DESC",
 }
 _ADD: Final = """SELECT kind, id, content, category, confidence, created_us, source, gone
     FROM holdfast.add_fact(%s, %s, %s, %s, %s, %s, %s, %s, array_to_tsvector(%s::text[]), %s, %s)"""
@@ -52,11 +53,15 @@ class Facts:
             raise Conflict(f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again.")
         return result
 
-    def add_many(self, facts: Sequence[Fact], limit: int, older: Sequence[str] = ()) -> list[AddResult | None]:
-        given = [(_ADD, (*self._given(fact, limit), self._database.patience())) for fact in facts]
-        removed = [(_REMOVE, (self._database.namespace, list(older), self._database.namespace))] if older else []
-        rows = writing(self._database, lambda: self._database.run(*given, *removed))
-        return [self._result(_checked(fact, limit), row) for fact, (row,) in zip(facts, rows, strict=False)]
+    def change(self, one: Add | Remove) -> Statement:
+        """The statement that makes a change, and :meth:`result` the row of an addition."""
+        if isinstance(one, Add):
+            return _ADD, (*self._given(one.fact, one.limit), self._database.patience())
+        return _REMOVE, (self._database.namespace, [one.fact_id], self._database.namespace)
+
+    def result(self, one: Add, row: Row) -> AddResult | None:
+        """None when the id is taken."""
+        return self._result(_checked(one.fact, one.limit), row)
 
     def listing(self) -> Statement:
         """The statement that reads all facts in order of insertion, and :meth:`read` its rows."""
@@ -134,31 +139,26 @@ class Facts:
         query = f"{_SELECT} ORDER BY {_ORDERS[order]} LIMIT %s"
         return map(_fact, self._rows(query, _most(limit)))
 
-    def strongest(self, limit: int | None) -> Iterator[Fact]:
-        return map(_fact, self._rows(f"{_SELECT} ORDER BY confidence DESC, seq DESC LIMIT %s", _most(limit)))
-
     def count(self) -> int:
         rows = self._rows("SELECT count(content) FROM holdfast.facts WHERE namespace = %s")
         return int(rows[0][0]) if rows else 0
 
-    def search(self, query: str, limit: int) -> list[Hit]:
-        """Facts, then documents, that contain all words of ``query``, matching the last as a prefix.
-
-        Each group is sorted by occurrences, most first.
-        """
-        wanted = split(query) if _is_storable(query) else []
+    def search(self, words: Sequence[str], limit: int) -> list[Hit]:
+        """Facts and documents with any of ``words``, those with more of them first, then those with more occurrences.
+        Of equals, facts come first."""
+        wanted = [split(word) for word in dict.fromkeys(words) if _is_storable(word)]
+        wanted = [parts for parts in wanted if parts]
         if not wanted or limit < 1:
             return []
         space, has = self._database.namespace, "namespace = %s AND (words @@ %s::tsquery OR words IS NULL)"
-        values = (space, tsquery(wanted))
+        values = (space, " | ".join(f"({tsquery(parts)})" for parts in wanted))
         facts = f"SELECT id, content FROM holdfast.facts WHERE {has} ORDER BY seq"  # noqa: S608 - nothing of it is given
         documents = f"SELECT name, body FROM holdfast.documents WHERE {has} ORDER BY name"  # noqa: S608
         found = reading(lambda: self._database.run((facts, values), (documents, values))) or [[], []]
-        patterns = pattern(wanted)
-        hits = []
-        for kind, rows in ((HitKind.FACT, found[0]), (HitKind.DOCUMENT, found[1])):
-            hits += sorted(filter(None, (_hit(kind, name, text, patterns) for name, text in rows)), key=_rank)
-        return [hit for _, hit in hits[:limit]]
+        patterns = [pattern(parts) for parts in wanted]
+        kinds = ((HitKind.FACT, found[0]), (HitKind.DOCUMENT, found[1]))
+        hits = [_hit(kind, name, text, patterns) for kind, rows in kinds for name, text in rows]
+        return [hit for _, hit in sorted(filter(None, hits), key=_rank)[:limit]]
 
     def _existing(self, fact_id: str, work: Callable[[Callable[..., list[Row]]], Fact]) -> Fact:
         if not _is_storable(fact_id):
@@ -170,19 +170,26 @@ class Facts:
         return reading(lambda: self._database.run((query, (self._database.namespace, *values)))[0]) or []
 
 
-def _hit(kind: HitKind, name: str, text: str, patterns: Sequence[re.Pattern[str]]) -> tuple[int, Hit] | None:
-    """The number of occurrences, and the hit. None if the index was too coarse."""
+def _hit(
+    kind: HitKind, name: str, text: str, words: Sequence[Sequence[re.Pattern[str]]]
+) -> tuple[tuple[int, int], Hit] | None:
+    """The numbers of words and of occurrences, and the hit. None if the index was too coarse."""
     plain = text.casefold()
-    places = [[found.start() for found in pattern.finditer(plain)] for pattern in patterns]
-    if not all(places):
+    found: list[list[int]] = []
+    for patterns in words:
+        places = [[match.start() for match in part.finditer(plain)] for part in patterns]
+        if all(places):
+            found.append([place for places_of_part in places for place in places_of_part])
+    if not found:
         return None
-    at = min(place[0] for place in places)
+    at = min(map(min, found))
     shown = text if kind is HitKind.FACT else text[max(0, at - 60) : at + 160]
-    return sum(map(len, places)), Hit(kind=kind, name=name, text=shown)
+    return (len(found), sum(map(len, found))), Hit(kind=kind, name=name, text=shown)
 
 
-def _rank(found: tuple[int, Hit]) -> int:
-    return -found[0]
+def _rank(found: tuple[tuple[int, int], Hit]) -> tuple[int, int]:
+    (words, occurrences), _ = found
+    return -words, -occurrences
 
 
 def _most(limit: int | None) -> int | None:

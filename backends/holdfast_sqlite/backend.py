@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final
 
 from holdfast.errors import ConfigError
-from holdfast.models import Fact
 from holdfast.storage import Capability, ComposedBackend
 from holdfast_sqlite.database import Database
 from holdfast_sqlite.documents import Documents
@@ -48,16 +47,10 @@ class SqliteBackend(ComposedBackend[Documents, Facts]):
         self._database = Database(Place(root, path=path, file=file), timeout_s=lock_timeout_s)
         super().__init__(Documents(self._database), Facts(self._database))
 
-    def change_source(self, fact_id: str, change: Callable[[str], str]) -> Fact:
-        return self._facts.update(fact_id, None, None, None, change)
-
-    def strongest(self, limit: int | None = None) -> Iterator[Fact]:
-        return self._facts.strongest(limit)
-
     def lost_facts(self) -> int:
         return self._database.lost()
 
-    def accept_facts(self) -> None:
+    def repair(self) -> None:
         self._database.accept(self._facts.recount)
 
     def batch(self) -> AbstractContextManager[None]:

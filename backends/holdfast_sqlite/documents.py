@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from holdfast.errors import Conflict, Corrupt, NotFound, Refused
-from holdfast.storage import ABSENT, Document, block_marker, check_name, sha256
+from holdfast.errors import Conflict, Corrupt, NotFound
+from holdfast.storage import ABSENT, Document, block_ids, block_marker, check_name, check_text, sha256
 from holdfast_sqlite.database import Change, Database
 from holdfast_sqlite.faults import RESTORE
-
-#: A marker alone on its line; only newlines end a line, with or without a CR.
-_BEFORE_ID, _, _AFTER_ID = block_marker("@").partition("@")
-_MARKER: Final = re.compile(rf"(?m)^{re.escape(_BEFORE_ID)}(.*){re.escape(_AFTER_ID)}\r?$")
 
 
 class _Stored(NamedTuple):
@@ -36,7 +31,7 @@ class Documents:
 
     def write(self, name: str, text: str, expected: str | None) -> str:
         check_name(name)
-        _check_text(text, name)
+        check_text(text, name)
         if expected not in (None, ABSENT) and self._database.missing():
             raise _changed(name)
         with self._database.changing() as change:
@@ -49,9 +44,9 @@ class Documents:
 
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
         check_name(name)
-        _check_text(header + block, name)
+        check_text(header + block, name)
         marker = block_marker(block_id)
-        if block_id not in _MARKER.findall(block):
+        if block_id not in block_ids(block):
             raise ValueError(f"the block does not hold its marker line {marker!r}")
         with self._database.changing() as change:
             stored = load(change.sql, name)
@@ -97,7 +92,7 @@ class Documents:
         if added:
             change.sql.execute("INSERT INTO pieces (document, text) VALUES (?, ?)", (document, added))
             change.sql.executemany(
-                "INSERT OR IGNORE INTO blocks VALUES (?, ?)", [(document, found) for found in _MARKER.findall(added)]
+                "INSERT OR IGNORE INTO blocks VALUES (?, ?)", [(document, found) for found in block_ids(added)]
             )
         return revision
 
@@ -126,17 +121,6 @@ def load(sql: sqlite3.Connection, name: str) -> _Stored | None:
 def _has_block(sql: sqlite3.Connection, document: int, block_id: str) -> bool:
     found = sql.execute("SELECT 1 FROM blocks WHERE document = ? AND block_id = ?", (document, block_id))
     return found.fetchone() is not None
-
-
-def _check_text(text: str, name: str) -> None:
-    if "\0" in text:
-        raise Refused(f"The text for {name!r} holds a NUL character.", next_step="Remove it.")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise Refused(
-            f"The text for {name!r} holds a lone surrogate at character {error.start}.", next_step="Remove it."
-        ) from error
 
 
 def _rowid(cursor: sqlite3.Cursor) -> int:

@@ -32,17 +32,8 @@ _INSERT: Final = """
 #: The next fact to evict, never the new one.
 _WEAKEST: Final = """
     SELECT seq, id FROM facts WHERE seq <> :new ORDER BY confidence, created_us, seq LIMIT :most"""
-_ORDERS: Final = {FactOrder.CREATED: "seq", FactOrder.CONFIDENCE: "confidence DESC, seq"}
-#: By confidence, the newest of equals first. It reads only the index: all facts above the lowest listed confidence, and
-#: the newest of those with that confidence.
-_STRONGEST: Final = f"""
-    WITH edge AS (
-        SELECT min(confidence) AS least FROM (SELECT confidence FROM facts ORDER BY confidence DESC LIMIT :most))
-    {SELECT} WHERE seq IN (
-        SELECT seq FROM facts WHERE confidence > (SELECT least FROM edge)
-        UNION ALL SELECT seq FROM (
-            SELECT seq FROM facts WHERE confidence = (SELECT least FROM edge) ORDER BY seq DESC LIMIT :most))
-    ORDER BY confidence DESC, seq DESC LIMIT :most"""  # noqa: S608 - nothing of it is given
+_ORDERS: Final = {FactOrder.CREATED: "seq", FactOrder.CONFIDENCE: "confidence DESC, seq",
+    FactOrder.STRONGEST: "confidence DESC, seq DESC"}  # fmt: skip
 
 
 class Facts:
@@ -116,11 +107,6 @@ class Facts:
             if 0 <= wanted <= AT_ONCE or schema.count_facts(sql) <= AT_ONCE:
                 return map(from_row, sql.execute(query, (wanted,)).fetchall())
         return self._lazily(query, wanted)
-
-    def strongest(self, limit: int | None) -> Iterator[Fact]:
-        most = -1 if limit is None else min(max(limit, 0), sys.maxsize)
-        with self._database.reading() as sql:
-            return iter(()) if sql is None else map(from_row, sql.execute(_STRONGEST, {"most": most}).fetchall())
 
     def count(self) -> int:
         with self._database.reading() as sql:

@@ -4,16 +4,19 @@ checks each clause is :mod:`holdfast.testing`. Names that reach a backend have p
 
 from __future__ import annotations
 
-import sys
+import re
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from enum import StrEnum
 from functools import lru_cache
-from itertools import islice
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
+from math import inf
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from holdfast.errors import Conflict, NotFound, Refused, Unsupported
+from holdfast.text.lazy import Lazy
 
 try:  # hashlib.sha256 without the 5 ms of loading OpenSSL
     from _sha2 import sha256 as _sha256  # type: ignore[import-not-found,unused-ignore]  # Python 3.12 and later
@@ -24,8 +27,6 @@ except ImportError:
         from hashlib import sha256 as _sha256
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from holdfast.models import AddResult, Fact
 
 #: A missing document's revision: ``write(name, text, expected=ABSENT)`` creates the document or conflicts.
@@ -42,18 +43,19 @@ class Capability(StrEnum):
     """Optional features of a backend beyond the contract. An absent capability means no; hasattr is never used."""
 
     SEARCH = "search"
-    HISTORY = "history"
     CONCURRENT_WRITERS = "concurrent-writers"
-    TOGETHER = "together"  # several documents change in one step, see StorageBackend.apply
+    TRANSACTIONS = "transactions"  # several changes in one step, see StorageBackend.commit
     LOCAL_FILES = "local-files"
     REMOTE = "remote"  # all data is on a server, so none of it can come with a clone
 
 
 class FactOrder(StrEnum):
-    """CREATED: insertion order. CONFIDENCE: highest first, ties in insertion order."""
+    """CREATED: insertion order. CONFIDENCE: highest first, ties in insertion order. STRONGEST: highest first, ties by
+    latest insertion first."""
 
     CREATED = "created"
     CONFIDENCE = "confidence"
+    STRONGEST = "strongest"
 
 
 class HitKind(StrEnum):
@@ -80,16 +82,8 @@ class Document(NamedTuple):
     revision: str
 
 
-class Version(NamedTuple):
-    """An earlier text of a document. ``at`` is the time at which it was replaced, aware."""
-
-    at: datetime
-    text: str
-    revision: str
-
-
 class Append(NamedTuple):
-    """A change for :meth:`StorageBackend.apply`: the arguments of :meth:`StorageBackend.append`."""
+    """A change for :meth:`StorageBackend.commit`: the arguments of :meth:`StorageBackend.append`."""
 
     name: str
     block: str
@@ -98,11 +92,36 @@ class Append(NamedTuple):
 
 
 class Write(NamedTuple):
-    """A change for :meth:`StorageBackend.apply`: the arguments of :meth:`StorageBackend.write`."""
+    """A change for :meth:`StorageBackend.commit`: the arguments of :meth:`StorageBackend.write`."""
 
     name: str
     text: str
     expected: str | None = None
+
+
+class Add(NamedTuple):
+    """A change for :meth:`StorageBackend.commit`: the arguments of :meth:`StorageBackend.add_fact`."""
+
+    fact: Fact
+    limit: int
+
+
+class Remove(NamedTuple):
+    """A change for :meth:`StorageBackend.commit`: delete the fact if it is still stored."""
+
+    fact_id: str
+
+
+Change: TypeAlias = Append | Write | Add | Remove
+
+
+class Committed(NamedTuple):
+    """The store after :meth:`StorageBackend.commit`: the documents by name, all facts in order of insertion (only for
+    ``listing``), and the result of each :class:`Add`, None where another fact has its id."""
+
+    documents: Mapping[str, Document | None]
+    facts: list[Fact]
+    added: list[AddResult | None]
 
 
 def sha256(text: str) -> str:
@@ -121,6 +140,29 @@ def block_marker(block_id: str) -> str:
     return f"<!-- holdfast:block id={block_id} -->"
 
 
+_BEFORE_ID, _, _AFTER_ID = block_marker("@").partition("@")
+_MARKER = Lazy(rf"^{re.escape(_BEFORE_ID)}(.*){re.escape(_AFTER_ID)}\r?$", re.MULTILINE)
+
+
+def block_ids(text: str) -> list[str]:
+    """The ids of the blocks in ``text``: those whose marker is alone on its line. Only a newline ends a line, with or
+    without a CR before it."""
+    return _MARKER.findall(text)
+
+
+def check_text(text: str, name: str) -> str:
+    """Return ``text`` if a store can keep it in the document ``name``. Raises: Refused for a NUL character or a lone
+    surrogate."""
+    problem = "a NUL character" if "\0" in text else ""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        problem = f"a lone surrogate at character {error.start}"
+    if problem:
+        raise Refused(f"The text for {name!r} holds {problem}.", next_step="Remove it.")
+    return text
+
+
 def tombstone(removed: str) -> str:
     """The mark of a removed fact or block, so that a merge does not bring it back. It is a digest of the id, because an
     id can hold purged text."""
@@ -133,7 +175,7 @@ def check_name(name: str) -> str:
     Raises: Refused for absolute, empty, ``..``, backslash, control characters, reserved Windows names, trailing
     dots or spaces, the private ``state`` folder, files of databases and anything over 200 characters.
     """
-    problem = _problem(name) if isinstance(name, str) and 0 < len(name) <= 200 else _no_name(name)
+    problem = _problem(name) if isinstance(name, str) and name else "it is empty or not a string"
     if problem:
         shown = repr(name) if len(repr(name)) < 80 else repr(name)[:77] + "..."
         raise Refused(
@@ -143,12 +185,10 @@ def check_name(name: str) -> str:
     return name
 
 
-def _no_name(name: object) -> str:
-    return "it is longer than 200 characters" if isinstance(name, str) and name else "it is empty or not a string"
-
-
 @lru_cache(maxsize=256)  # a project has few documents, and each access checks its name
 def _problem(name: str) -> str:
+    if len(name) > 200:
+        return "it is longer than 200 characters"
     if name.startswith("/") or name.endswith("/"):
         return "it must be relative and name a file"
     if not name.isprintable() or not _FORBIDDEN.isdisjoint(name):
@@ -166,6 +206,25 @@ def _problem(name: str) -> str:
     if name.casefold().endswith(_OF_DATABASES):
         return "such names are kept for databases"
     return ""
+
+
+_UNTIL: Final = ContextVar("storage deadline", default=inf)  # monotonic
+
+
+@contextmanager
+def deadline(limit_s: float) -> Iterator[None]:
+    """This thread's calls to a server give up ``limit_s`` seconds after the block began. Of nested limits the earlier
+    counts."""
+    token = _UNTIL.set(min(_UNTIL.get(), time.monotonic() + limit_s))
+    try:
+        yield
+    finally:
+        _UNTIL.reset(token)
+
+
+def time_left() -> float:
+    """Seconds until this thread's :func:`deadline`, infinite without one. Servers' backends ask before each request."""
+    return _UNTIL.get() - time.monotonic()
 
 
 class Damage(NamedTuple):
@@ -240,19 +299,15 @@ class StorageBackend(ABC):
         content: str | None = None,
         category: str | None = None,
         confidence: float | None = None,
-        source: str | None = None,
+        source: str | Callable[[str], str] | None = None,
     ) -> Fact:
         """Change only the given fields; ``created_at`` and the position stay. Returns the new fact.
 
+        A function as ``source`` gets the stored source and returns the new one. Where the backend can, reading and
+        writing are one step, so that two changes at once both count.
+
         Raises: NotFound; DuplicateFact when another fact has the new content's key.
         """
-
-    def change_source(self, fact_id: str, change: Callable[[str], str]) -> Fact:
-        """Replace a fact's source by ``change(source)``. Returns the fact. A backend that many machines share does it
-        in one step, so that two changes at once both count. Raises: NotFound."""
-        old = self.get_fact(fact_id)
-        new = change(old.source)
-        return old if new == old.source else self.update_fact(fact_id, source=new)
 
     @abstractmethod
     def delete_fact(self, fact_id: str) -> Fact:
@@ -268,70 +323,32 @@ class StorageBackend(ABC):
 
     # derived
 
-    def strongest(self, limit: int | None = None) -> Iterator[Fact]:
-        """Facts by confidence, highest first, ties by latest insertion first, as a snapshot at the call.
+    def commit(self, changes: Sequence[Change] = (), *, names: Iterable[str] = (), listing: bool = False) -> Committed:
+        """Make ``changes`` in order, durable on return: all of them change documents, or all change facts. Then read
+        the changed documents, those in ``names`` and, with ``listing``, all facts.
 
-        By default this sorts all facts. A backend with a confidence index can read only ``limit`` of them.
+        With :attr:`Capability.TRANSACTIONS` all changes are one atomic step, and everything takes one round trip. By
+        default facts are changed one by one. Raises: as the single calls, having changed nothing in the former case;
+        Unsupported for changes of documents without the capability.
         """
-        newest_first = list(self.facts())[::-1]
-        ranked = sorted(newest_first, key=lambda fact: -fact.confidence)
-        return islice(ranked, None if limit is None else min(max(limit, 0), sys.maxsize))
-
-    def add_facts(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
-        """:meth:`add_fact` for several facts, in order; None for a fact whose id is taken. By default one by one; a
-        backend on a server can send all of them at once, and then stores all of them or none."""
-        results: list[AddResult | None] = []
-        for fact in facts:
-            try:
-                results.append(self.add_fact(fact, limit))
-            except Conflict:
-                results.append(None)
-        return results
-
-    def replace_facts(self, facts: Sequence[Fact], limit: int, older: Sequence[str]) -> list[AddResult | None]:
-        """:meth:`add_facts`, then delete the facts with the ids ``older`` that are still there. By default one by one;
-        a backend on a server can do all of it at once, and then does all of it or nothing."""
-        results = self.add_facts(facts, limit)
-        for fact_id in older:
-            with suppress(NotFound):
-                self.delete_fact(fact_id)
-        return results
-
-    def read_many(self, names: Iterable[str]) -> Mapping[str, Document | None]:
-        """The documents by name, as :meth:`read` returns them. By default they are read one by one. A backend on a
-        server can fetch all of them in one request."""
-        return {name: self.read(name) for name in names}
-
-    def read_and_list(self, names: Iterable[str]) -> tuple[Mapping[str, Document | None], list[Fact]]:
-        """:meth:`read_many`, and all facts in order of insertion. A backend on a server can ask for both at once."""
-        return self.read_many(names), list(self.facts())
+        if any(isinstance(one, Append | Write) for one in changes):
+            raise Unsupported(f"The {self.name} backend changes one document at a time.", next_step="Make each change.")
+        added: list[AddResult | None] = []
+        for one in changes:
+            if isinstance(one, Add):
+                try:
+                    added.append(self.add_fact(one.fact, one.limit))
+                except Conflict:
+                    added.append(None)
+            elif isinstance(one, Remove):
+                with suppress(NotFound):
+                    self.delete_fact(one.fact_id)
+        return Committed({name: self.read(name) for name in names}, list(self.facts()) if listing else [], added)
 
     def last(self, prefix: str) -> Document | None:
-        """The document directly in the folder ``prefix`` (which ends with a slash) whose name comes last by code point,
-        or None."""
+        """The document directly in the folder ``prefix`` (which ends with a slash) whose name comes last, or None."""
         inside = [name for name in self.names(prefix) if "/" not in name[len(prefix) :]]
         return self.read(inside[-1]) if inside else None
-
-    def apply(self, changes: Sequence[Append | Write]) -> Mapping[str, Document | None]:
-        """Make all ``changes`` in order, in one atomic step, durable on return, or none of them. Returns the changed
-        documents by name, as read back after they became durable.
-
-        Raises: Conflict when the expected revision of one is not stored; Unsupported without
-        :attr:`Capability.TOGETHER`.
-        """
-        raise Unsupported(f"The {self.name} backend changes one document at a time.", next_step="Make each change.")
-
-    def apply_and_list(self, changes: Sequence[Append | Write]) -> tuple[Mapping[str, Document | None], list[Fact]]:
-        """:meth:`apply`, and then all facts in order of insertion. A backend on a server can ask for both at once.
-        Raises: as :meth:`apply`."""
-        return self.apply(changes), list(self.facts())
-
-    def history(self, name: str, limit: int = 20) -> list[Version]:
-        """A document's earlier versions, the last replaced one first. Appends replace nothing, and ``compact`` and
-        ``delete`` remove them. Raises: Unsupported without :attr:`Capability.HISTORY`."""
-        raise Unsupported(
-            f"The {self.name} backend keeps no earlier versions.", next_step="Use a backend that does, like postgres."
-        )
 
     def upgrade(self) -> tuple[int, int]:
         """Make or upgrade whatever the backend needs, like database tables. Returns the stored form's version
@@ -345,54 +362,33 @@ class StorageBackend(ABC):
         """
         return nullcontext()
 
-    def reading(self) -> AbstractContextManager[None]:
+    def snapshot(self) -> AbstractContextManager[None]:
         """Reads inside the block may share one view of the store, so a backend on a server need not ask twice for the
         same thing. The view is at most 15 seconds old when the block begins; writes through this backend show at
         once. By default each read asks the store."""
         return nullcontext()
 
-    def within(self, limit_s: float) -> AbstractContextManager[None]:
-        """Calls inside the block give up ``limit_s`` seconds after it began, with Unavailable that names the server.
-        By default only the backend's own limits count."""
-        return nullcontext()
-
-    def remarks(self) -> list[str]:
-        """Sentences about the store that its user should see when a session starts, like who else can read it. Each
-        is returned once per machine. By default there are none."""
+    def warnings(self) -> list[str]:
+        """Sentences for the user at a session's start, like who can read the store. Each comes once per machine."""
         return []
 
-    def search(self, query: str, limit: int = 20) -> list[Hit]:
-        """Facts, then documents, that hold all words of ``query``, matching the last word as a prefix. Each group
-        best match first. A blank query finds nothing. Raises: Unsupported without :attr:`Capability.SEARCH`.
-        """
-        raise Unsupported(f"The {self.name} backend cannot search.", next_step="Run `holdfast migrate --to sqlite`.")
-
-    def search_any(self, words: Sequence[str], limit: int = 20) -> list[Hit]:
-        """Facts and documents that hold any of ``words``, those with more of them first. ``memory.search()`` asks this
-        of a backend on a server. By default each word is searched. Backends with their own ranking override this.
-        Raises: Unsupported without :attr:`Capability.SEARCH`.
-        """
-        found: dict[tuple[HitKind, str], list[Hit]] = {}
-        for word in dict.fromkeys(words):
-            for hit in self.search(word, max(limit, 0)):
-                found.setdefault((hit.kind, hit.name), []).append(hit)
-        best = sorted(found.values(), key=lambda hits: -len(hits))
-        return [hits[0] for hits in best[: max(limit, 0)]]
+    def search(self, words: Sequence[str], limit: int = 20) -> list[Hit]:
+        """Facts and documents with words that begin with any of ``words``, those that match more of them first.
+        Raises: Unsupported without :attr:`Capability.SEARCH`."""
+        raise Unsupported(f"The {self.name} backend cannot search.", next_step="Use `holdfast search`.")
 
     def lost_facts(self) -> int:
         """The number of durably stored facts that are missing although no call removed them, because the file was
         cut, replaced or deleted. 0 if the backend cannot know."""
         return 0
 
-    def facts_damage(self) -> Damage | None:
-        """Damage to stored facts that :meth:`repair_facts` can repair: both sides of a git merge, or a cut end."""
+    def damage(self) -> Damage | None:
+        """Damage to stored facts that :meth:`repair` can repair: both sides of a git merge, or a cut end."""
         return None
 
-    def repair_facts(self) -> None:  # noqa: B027 - most backends have nothing to repair
-        """Repair that damage: keep every complete line of both sides once. The caller has saved a copy."""
-
-    def accept_facts(self) -> None:  # noqa: B027 - most backends do not count
-        """Accept the current facts: :meth:`lost_facts` is 0 from here on."""
+    def repair(self) -> None:  # noqa: B027 - most backends have nothing to repair
+        """Repair that damage and keep every complete line of both sides once; the caller has saved a copy. Then accept
+        the current facts: :meth:`lost_facts` is 0 from here on."""
 
     def compact(self) -> None:  # noqa: B027 - most backends keep no removed data
         """Erase all remains of deleted or overwritten data: dead records, free pages, log and index entries.
@@ -436,7 +432,12 @@ class FactPart(Protocol):
     def get(self, fact_id: str) -> Fact: ...
 
     def update(
-        self, fact_id: str, content: str | None, category: str | None, confidence: float | None, source: str | None
+        self,
+        fact_id: str,
+        content: str | None,
+        category: str | None,
+        confidence: float | None,
+        source: str | Callable[[str], str] | None,
     ) -> Fact: ...
 
     def delete(self, fact_id: str) -> Fact: ...
@@ -485,7 +486,7 @@ class ComposedBackend(StorageBackend, Generic[_D, _F]):
         content: str | None = None,
         category: str | None = None,
         confidence: float | None = None,
-        source: str | None = None,
+        source: str | Callable[[str], str] | None = None,
     ) -> Fact:
         return self._facts.update(fact_id, content, category, confidence, source)
 

@@ -281,6 +281,7 @@ class _Call:
 
     def _with_store(self, event: Event, root: str) -> Reply:
         from holdfast import Holdfast
+        from holdfast.storage import deadline
 
         if event.kind == events.COMPACTED or (event.kind == events.START and event.source == "compact"):
             from holdfast_agents.records import subagents
@@ -288,7 +289,7 @@ class _Call:
             event = subagents.owner(event)
         with (
             Holdfast.open(root, lenient=True) as memory,
-            memory.services.store.backend.within(self.limit_s * _STORES_SHARE),
+            deadline(self.limit_s * _STORES_SHARE),
         ):
             self.state = memory.services.state
             memory.services.hurried = True  # a client waits for the answer, so models are called later

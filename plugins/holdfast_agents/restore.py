@@ -12,6 +12,7 @@ from holdfast import Session
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.journal import journal, safety
+from holdfast.storage import deadline
 from holdfast.text import recall
 from holdfast.text.plain import in_one_line
 from holdfast_agents import audit, guard
@@ -54,7 +55,7 @@ def start(memory: Holdfast, event: Event) -> Reply:
     _remember(services, event)
     backend = services.store.backend
     try:
-        with backend.within(_PROBE_S):
+        with deadline(_PROBE_S):
             backend.names(services.layout.name(Surface.HANDOFF))
         return _started(memory, event)
     except Unavailable as error:
@@ -72,12 +73,12 @@ def _started(memory: Holdfast, event: Event) -> Reply:
     if not memory.services.is_remote:
         reply = opening(memory, event)
     else:
-        with backend.reading(), memory.spool.keeping_brief() as keep:
+        with backend.snapshot(), memory.spool.keeping_brief() as keep:
             reply = opening(memory, event)
             room = "-" * _HEAD_CHARS
             keep(_fitted(memory, room, "", in_bytes=True).removeprefix(room).strip())
-            remarks = [f"holdfast: {one}" for one in backend.remarks()]
-            reply = reply._replace(notice="\n".join(filter(None, (reply.notice, *remarks))))
+            warnings = [f"holdfast: {one}" for one in backend.warnings()]
+            reply = reply._replace(notice="\n".join(filter(None, (reply.notice, *warnings))))
     audit.forget(services.state, event.session)
     return reply
 

@@ -9,7 +9,7 @@ from holdfast.session.collaborators import Collaborators
 if TYPE_CHECKING:
     from holdfast.flush.interfaces.authorship import Authorship
     from holdfast.flush.interfaces.dreams import Dreams
-    from holdfast.flush.interfaces.facts import FactKeeper
+    from holdfast.flush.interfaces.facts import FactService
     from holdfast.flush.interfaces.losses import Losses
     from holdfast.session.services import Services
     from holdfast_app.outbox.delivery import Deliveries
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 class Application(Collaborators):
     """What the kernel asks of the application."""
 
-    def facts(self, services: Services) -> FactKeeper:
-        from holdfast_app.facts.flushing import Keeper
+    def facts(self, services: Services) -> FactService:
+        from holdfast_app.facts.flushing import FlushedFacts
 
-        return Keeper(services)
+        return FlushedFacts(services)
 
     def outbox(self, services: Services) -> Deliveries:
         from holdfast_app.outbox.delivery import Deliveries

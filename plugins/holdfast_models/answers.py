@@ -57,8 +57,7 @@ def extraction(content: object) -> Extraction:
     """The facts, profile and summary of an answer in the format that :mod:`holdfast_models.base` requests.
 
     The last of several objects with ``facts`` counts, because examples and drafts come first. Values are not checked
-    here; core does that (:meth:`holdfast_app.facts.store.lifecycle.Facts.offer`). Raises: AnswerUnusable without such
-    an object, or when another one was started and cut off.
+    here; core does that. Raises: AnswerUnusable without such an object, or when another one was started and cut off.
     """
     text = text_of(content)
     if len(text) > MAX_CHARS:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from pathlib import Path
 
+from holdfast.storage import StorageBackend
 from holdfast.testing import StorageContract
 
 CLAUSE = re.compile(r"^- \*\*([A-Z]\d+)\*\*", re.MULTILINE)
@@ -30,3 +32,23 @@ def test_kit__every_test__cites_clauses_that_the_page_has_and_bears_one_in_its_n
     cited = citations()
     assert {name: cites - clauses for name, cites in cited.items() if not cites or cites - clauses} == {}
     assert [name for name, cites in cited.items() if name.split("_")[1].upper() not in cites] == []
+
+
+def signatures() -> list[str]:
+    """Each public method of a backend as the page shows it, the abstract ones first."""
+    (tree,) = ast.parse(inspect.getsource(StorageBackend)).body
+    assert isinstance(tree, ast.ClassDef)
+    methods = [one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name[0] != "_"]
+    methods.sort(key=lambda one: not any(ast.unparse(mark) == "abstractmethod" for mark in one.decorator_list))
+    shown = [
+        f"{one.name}({ast.unparse(one.args).removeprefix('self').removeprefix(', ')})"
+        f" -> {ast.unparse(one.returns or one)}"
+        for one in methods
+    ]
+    return [one.replace("'", '"') for one in shown]
+
+
+def test_storage_contract__every_method__is_shown_with_its_signature(root: Path) -> None:
+    page = (root / "docs" / "storage-contract.md").read_text(encoding="utf-8")
+    shown = page.partition("<!-- signatures -->\n```text\n")[2].partition("```")[0]
+    assert shown.splitlines() == signatures()

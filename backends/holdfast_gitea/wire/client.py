@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Final, Literal, Self, TypeVar
@@ -155,10 +154,6 @@ class Repo:
         except (Absent, Closed):
             return False
         return True
-
-    def within(self, limit_s: float) -> AbstractContextManager[None]:
-        """Calls inside the block give up ``limit_s`` seconds after it began."""
-        return self._transport.within(limit_s)
 
     def patiently(self, attempt: Callable[[], T]) -> T:
         """Call ``attempt`` again, with pauses, while it raises Passing. For attempts that search before they write."""

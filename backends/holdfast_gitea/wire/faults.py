@@ -114,11 +114,10 @@ def unreachable(server: str, reason: str) -> Passing:
     )
 
 
-def overdue(requests: int) -> Passing:
-    """The error when a caller's time limit is over, after ``requests`` requests."""
-    many = "its answer to 1 request" if requests == 1 else f"its answers to {requests} requests"
+def overdue() -> Passing:
+    """The error when a caller's time limit is over."""
     return Passing(
-        f"The Gitea server does not answer in time: {many} used up the time limit.",
+        "The Gitea server does not answer in time: its answers used up the time limit.",
         next_step="Check the server and the network, then try again. Repeating never writes twice.",
     )
 

@@ -8,14 +8,14 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from attrs import frozen
 
 from holdfast.errors import ConfigError, PluginLoadFailed, Refused
+from holdfast.storage import time_left
 from holdfast.text import untrusted
 from holdfast_gitea.wire import faults
 from holdfast_keys import origins, secrets
@@ -67,8 +67,6 @@ class Transport:
         self._mutex = threading.Lock()
         self._client: httpx2.Client | None = None
         self._pid = 0
-        self._until: float | None = None  # monotonic
-        self._asked = 0
         if importlib.util.find_spec("httpx2") is None:
             raise PluginLoadFailed(
                 "The library httpx2, required for Gitea, is not installed.",
@@ -103,14 +101,10 @@ class Transport:
         """
         import httpx2  # slower than everything else in an agent's event, and many events need no request
 
-        end = time.monotonic() + max(self._timeout_s, self._patience_s)
-        timeout = self._timeout_s
-        if self._until is not None:
-            end = min(end, self._until)
-            timeout = min(timeout, self._until - time.monotonic())
-            if timeout <= 0:
-                raise faults.overdue(self._asked)
-        self._asked += 1
+        end = time.monotonic() + min(max(self._timeout_s, self._patience_s), time_left())
+        timeout = min(self._timeout_s, time_left())
+        if timeout <= 0:
+            raise faults.overdue()
         try:
             with self._connected().stream(
                 method,
@@ -121,8 +115,8 @@ class Transport:
             ) as response:
                 body = self._read(response, end, most)
         except httpx2.TimeoutException as error:
-            if self._until is not None and time.monotonic() >= self._until:
-                raise faults.overdue(self._asked) from error
+            if time_left() <= 0:
+                raise faults.overdue() from error
             raise faults.unreachable(self.server, "does not answer, or took too long") from error
         except httpx2.HTTPError as error:
             if _is_distrust(error):
@@ -146,9 +140,7 @@ class Transport:
 
         Raises: Passing, the last one, when the next pause would end after ``patience_s``.
         """
-        end = time.monotonic() + self._patience_s
-        if self._until is not None:
-            end = min(end, self._until)
+        end = time.monotonic() + min(self._patience_s, time_left())
         pause = _FIRST_PAUSE_S
         while True:
             try:
@@ -159,17 +151,6 @@ class Transport:
                     raise
                 time.sleep(wait)
                 pause = min(pause * 2, _LONGEST_PAUSE_S)
-
-    @contextmanager
-    def within(self, limit_s: float) -> Iterator[None]:
-        """Requests inside the block give up ``limit_s`` seconds after it began. Of nested limits the earlier counts."""
-        before, asked = self._until, self._asked
-        until = time.monotonic() + limit_s
-        self._until, self._asked = min(until, before or until), 0
-        try:
-            yield
-        finally:
-            self._until, self._asked = before, asked
 
     def close(self) -> None:
         """Close the connections. The next request opens new ones."""

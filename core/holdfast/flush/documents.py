@@ -23,7 +23,7 @@ from holdfast.storage import block_marker
 if TYPE_CHECKING:
     from holdfast.models import CuratedEntry, Fact, Payload, Receipt, Written
     from holdfast.session.services import Services
-    from holdfast.session.together import Together
+    from holdfast.session.transaction import Transaction
     from holdfast.storage import Document
 
 
@@ -49,32 +49,32 @@ class Documents:
     written: list[Written] = field(factory=list)
     warnings: list[str] = field(factory=list)
     is_later: bool = False
-    _together: Together | None = field(default=None, init=False)
+    _transaction: Transaction | None = field(default=None, init=False)
 
     def read_ahead(self, at: datetime) -> None:
         """Read everything that a flush at ``at`` may need, in one round trip, and then collect changes until
         :meth:`finish`. Without effect for a backend that changes one document at a time."""
         services, layout = self.services, self.services.layout
-        self._together = services.together()
-        if self._together is not None:
-            self.services = services.with_store(self._together)
+        self._transaction = services.transaction()
+        if self._transaction is not None:
+            self.services = services.with_store(self._transaction)
             days = (layout.name(surface, at.date()) for surface in (Surface.DAILY, Surface.TRAIL))
             others = (layout.name(surface) for surface in (Surface.HANDOFF, Surface.MEMORY, Surface.USER))
-            self._together.prefetch([*days, *others])
+            self._transaction.prefetch([*days, *others])
 
     def finish(self, sentences: Iterable[object] = ()) -> None:
         """Make the collected changes, all or none of them, and read them back. When a fact with any of ``sentences``
         could replace another, this reads :attr:`facts` in the same round trip."""
-        if self._together is not None:
+        if self._transaction is not None:
             from holdfast.facts.relation import read
 
             replaces = any(isinstance(one, str) and read(one).frames for one in sentences)
-            self.written[:] = self._together.finish(self.written, listing=replaces)
+            self.written[:] = self._transaction.commit(self.written, listing=replaces)
 
     @property
     def facts(self) -> Sequence[Fact] | None:
         """All stored facts after :meth:`finish`; None when it did not read them."""
-        return self._together.facts if self._together is not None else None
+        return self._transaction.facts if self._transaction is not None else None
 
     def write_note(self, flush_id: str, at: datetime, render: Callable[[str], str]) -> str:
         """Append the block that ``render`` makes for an id; returns that id. If a block of the same id has different

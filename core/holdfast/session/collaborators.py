@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from holdfast.flush.interfaces.authorship import Authorship
     from holdfast.flush.interfaces.delivery import Outbox, Spool
     from holdfast.flush.interfaces.dreams import Dreams
-    from holdfast.flush.interfaces.facts import FactKeeper
+    from holdfast.flush.interfaces.facts import FactService
     from holdfast.flush.interfaces.losses import Losses
     from holdfast.session.services import Services
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Collaborators:
     """The kernel's own answers. An application overrides what it offers."""
 
-    def facts(self, services: Services) -> FactKeeper:
+    def facts(self, services: Services) -> FactService:
         """Stores and extracts facts for flushes. The kernel's own reports that nothing was stored."""
         from holdfast.flush.interfaces.facts import NoFacts
 

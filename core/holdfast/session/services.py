@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from holdfast.flush.interfaces.authorship import Authorship
     from holdfast.flush.interfaces.delivery import Outbox, Spool
     from holdfast.flush.interfaces.dreams import Dreams
-    from holdfast.flush.interfaces.facts import FactKeeper
+    from holdfast.flush.interfaces.facts import FactService
     from holdfast.flush.interfaces.losses import Losses
     from holdfast.session.collaborators import Collaborators
-    from holdfast.session.together import Together
+    from holdfast.session.transaction import Transaction
 
 
 class Services:
@@ -84,16 +84,16 @@ class Services:
         surface = str(self.layout.surface_of(document.name) or Surface.DAILY)
         return document._replace(text=self.gate.outgoing(document.text, surface=surface, name=document.name))
 
-    def together(self) -> Together | None:
+    def transaction(self) -> Transaction | None:
         """A store that collects changes and makes them in one step, where the backend can."""
-        if Capability.TOGETHER not in self.store.backend.capabilities:
+        if Capability.TRANSACTIONS not in self.store.backend.capabilities:
             return None
-        from holdfast.session.together import Together
+        from holdfast.session.transaction import Transaction
 
-        return Together(self.store)
+        return Transaction(self.store)
 
     @property
-    def facts(self) -> FactKeeper:
+    def facts(self) -> FactService:
         """Stores and extracts facts for flushes."""
         return self.collaborators.facts(self)
 

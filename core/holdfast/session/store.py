@@ -13,7 +13,18 @@ from holdfast.config.provenance import Sifted
 from holdfast.errors import Conflict, Corrupt, Unavailable
 from holdfast.fs import durable, private
 from holdfast.journal.journal import file_stem
-from holdfast.storage import ABSENT, Document, StorageBackend, block_marker, check_name, sha256
+from holdfast.storage import (
+    ABSENT,
+    Add,
+    Change,
+    Committed,
+    Document,
+    Remove,
+    StorageBackend,
+    block_marker,
+    check_name,
+    sha256,
+)
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
@@ -50,14 +61,10 @@ class Store:
         """The document, or None. Raises: Refused for a bad name; Corrupt; Unavailable."""
         return self.backend.read(check_name(name))
 
-    def read_many(self, names: Iterable[str]) -> dict[str, Document | None]:
-        """The documents by name, in one round trip where the backend can. Raises: as :meth:`read`."""
-        return dict(self.backend.read_many([check_name(name) for name in dict.fromkeys(names)]))
-
-    def read_and_list(self, names: Iterable[str]) -> tuple[dict[str, Document | None], list[Fact]]:
-        """The documents by name and all facts, in one round trip where the backend can. Raises: as :meth:`read`."""
-        documents, facts = self.backend.read_and_list([check_name(name) for name in dict.fromkeys(names)])
-        return dict(documents), facts
+    def fetch(self, names: Iterable[str], *, listing: bool = False) -> Committed:
+        """The documents by name and, with ``listing``, all facts, in one round trip where the backend can. Raises: as
+        :meth:`read`."""
+        return self.backend.commit(names=[check_name(name) for name in dict.fromkeys(names)], listing=listing)
 
     def names(self) -> list[str]:
         """All documents of the layout's folders, sorted."""
@@ -112,15 +119,12 @@ class Store:
         self._record_facts([fact])
         return self.backend.add_fact(fact, limit)
 
-    def add_facts(self, facts: Sequence[Fact], limit: int) -> list[AddResult | None]:
-        """:meth:`StorageBackend.add_facts`, as :meth:`add_fact`. Raises the same errors."""
+    def add_facts(self, facts: Sequence[Fact], limit: int, older: Sequence[str] = ()) -> list[AddResult | None]:
+        """Add facts as :meth:`add_fact` does, then delete the facts ``older``, all in one step where the backend can.
+        The result is None for a fact whose id is taken. Raises the same errors."""
         self._record_facts(facts)
-        return self.backend.add_facts(facts, limit)
-
-    def replace_facts(self, facts: Sequence[Fact], limit: int, older: Sequence[str]) -> list[AddResult | None]:
-        """:meth:`StorageBackend.replace_facts`, as :meth:`add_fact`. Raises the same errors."""
-        self._record_facts(facts)
-        return self.backend.replace_facts(facts, limit, older)
+        changes: list[Change] = [Add(fact, limit) for fact in facts]
+        return self.backend.commit([*changes, *map(Remove, older)]).added
 
     def update_fact(self, fact_id: str, *, is_own: bool = False, **changed: Any) -> Fact:
         """:meth:`StorageBackend.update_fact`. A fact that is withheld stays so, unless ``is_own``: the user states its
@@ -130,13 +134,6 @@ class Store:
         if is_own:
             self._record_facts([fact])
         return fact
-
-    def change_source(self, fact_id: str, change: Callable[[str], str]) -> None:
-        """:meth:`StorageBackend.change_source`, as :meth:`update_fact`. Raises the same errors."""
-        is_own = bool(self.known_facts([self.backend.get_fact(fact_id)]))
-        self.backend.change_source(fact_id, change)
-        if is_own:
-            self._record_facts([self.backend.get_fact(fact_id)])
 
     def record_all(self) -> None:
         """Record everything stored as written here, for a store that leaves a server. Raises: Corrupt, Unavailable."""

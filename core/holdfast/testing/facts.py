@@ -225,10 +225,10 @@ class FactContract(ContractBase):
         for number, confidence in enumerate((0.5, 0.9, 0.5, 1.0, 0.5, 0.9)):
             store.add_fact(make_fact(number, confidence=confidence, age_s=number * 10), LIMIT)
         for view in (store, reopen()):
-            ranked = [int(fact.id[5:], 16) for fact in view.strongest()]
+            ranked = [int(fact.id[5:], 16) for fact in view.facts(FactOrder.STRONGEST)]
             assert ranked == [3, 5, 1, 4, 2, 0]
             for limit in range(8):
-                assert [int(fact.id[5:], 16) for fact in view.strongest(limit)] == ranked[:limit]
+                assert [int(fact.id[5:], 16) for fact in view.facts(FactOrder.STRONGEST, limit)] == ranked[:limit]
 
     @hard
     @given(fact=strategies.facts())

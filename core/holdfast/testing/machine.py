@@ -185,7 +185,7 @@ class FactMachine(RuleBasedStateMachine):
             assert list(store.facts(FactOrder.CONFIDENCE, 3)) == ranked[:3]
             newest_first = wanted[::-1]
             newest_first.sort(key=lambda fact: -fact.confidence)
-            assert list(store.strongest(3)) == newest_first[:3]
+            assert list(store.facts(FactOrder.STRONGEST, 3)) == newest_first[:3]
 
 
 def fact_machine(factory: str, *, max_examples: int = 25, steps: int = 25) -> type[FactMachine]:

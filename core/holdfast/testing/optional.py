@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,34 +9,34 @@ from attrs import evolve
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unsupported
 from holdfast.models import AddOutcome
-from holdfast.storage import ABSENT, Append, Capability, StorageBackend, Write, sha256
+from holdfast.storage import ABSENT, Add, Append, Capability, Remove, StorageBackend, Write, sha256
 from holdfast.testing.base import ContractBase, Open, make_block, make_fact
 
 NOTE = "memory/2026-03-01.md"
 
 
 class OptionalContract(ContractBase):
-    """Several documents or facts at once, and earlier text."""
+    """Several documents or facts at once."""
 
     @pytest.fixture
     def together(self, store: StorageBackend) -> StorageBackend:
         """The store, when it changes several documents in one step."""
-        if Capability.TOGETHER not in store.capabilities:
+        if Capability.TRANSACTIONS not in store.capabilities:
             pytest.skip("this backend changes one document at a time")
         return store
 
-    def test_d10_read_many__some_missing__as_read_gives_them(self, store: StorageBackend, reopen: Open) -> None:
+    def test_d10_commit__names_alone__as_read_gives_them(self, store: StorageBackend, reopen: Open) -> None:
         """D10"""
-        assert dict(store.read_many(["MEMORY.md", NOTE])) == {"MEMORY.md": None, NOTE: None}
+        assert dict(store.commit(names=["MEMORY.md", NOTE]).documents) == {"MEMORY.md": None, NOTE: None}
         store.write("MEMORY.md", "- One\n")
         for view in (store, reopen()):
             names = ["MEMORY.md", NOTE, "MEMORY.md"]
-            assert dict(view.read_many(names)) == {"MEMORY.md": view.read("MEMORY.md"), NOTE: None}
+            assert dict(view.commit(names=names).documents) == {"MEMORY.md": view.read("MEMORY.md"), NOTE: None}
         store.add_fact(make_fact(1), 10)
-        documents, facts = store.read_and_list([NOTE, "MEMORY.md"])
+        documents, facts, _ = store.commit(names=[NOTE, "MEMORY.md"], listing=True)
         assert (dict(documents), facts) == ({NOTE: None, "MEMORY.md": store.read("MEMORY.md")}, list(store.facts()))
         with pytest.raises(Refused):
-            store.read_many(["MEMORY.md", "../x.md"])
+            store.commit(names=["MEMORY.md", "../x.md"])
 
     def test_d10_last__deeper_folders_beside_it__the_last_of_this_folder(
         self, store: StorageBackend, reopen: Open
@@ -50,58 +49,58 @@ class OptionalContract(ContractBase):
             assert view.last("memory/") == view.read("memory/b.md")
             assert view.last("nothing/") is None
 
-    def test_f15_add_facts__duplicates_and_a_taken_id__each_result_in_order(
+    def test_f15_commit__duplicates_and_a_taken_id__each_result_in_order(
         self, store: StorageBackend, reopen: Open
     ) -> None:
         """F15"""
         store.add_fact(make_fact(1, "taken"), 10)
         given = [make_fact(2, "two"), make_fact(3, "TWO"), make_fact(1, "another"), make_fact(4, "four")]
-        results = store.add_facts(given, 10)
+        results = store.commit([Add(fact, 10) for fact in given]).added
         assert results[2] is None
         outcomes = [result.outcome if result else None for result in results]
         assert outcomes == [AddOutcome.ADDED, AddOutcome.DUPLICATE, None, AddOutcome.ADDED]
         assert [fact.content for fact in reopen().facts()] == ["taken", "two", "four"]
-        full = store.add_facts([make_fact(5, "five"), make_fact(6, "six")], 3)
+        full = store.commit([Add(make_fact(5, "five"), 3), Add(make_fact(6, "six"), 3)]).added
         assert [len(result.evicted) if result else -1 for result in full] == [1, 1]
-        assert store.add_facts([], 3) == []
+        assert store.commit([]).added == []
 
-    def test_f16_replace_facts__older_and_missing_ids__added_and_deleted(
-        self, store: StorageBackend, reopen: Open
-    ) -> None:
+    def test_f16_commit__older_and_missing_ids__added_and_deleted(self, store: StorageBackend, reopen: Open) -> None:
         """F16"""
         for number, content in enumerate(("one", "two", "three")):
             store.add_fact(make_fact(number, content), 10)
         older = [make_fact(0).id, make_fact(2).id, make_fact(99).id]
-        results = store.replace_facts([make_fact(5, "five"), make_fact(6, "TWO")], 10, older)
+        results = store.commit([Add(make_fact(5, "five"), 10), Add(make_fact(6, "TWO"), 10), *map(Remove, older)]).added
         outcomes = [result.outcome if result else None for result in results]
         assert outcomes == [AddOutcome.ADDED, AddOutcome.DUPLICATE]
         for view in (store, reopen()):
             assert [fact.content for fact in view.facts()] == ["two", "five"]
             assert view.count_facts() == 2
 
-    def test_f17_change_source__a_function_of_it__only_the_source_changes(
+    def test_f17_update_source__a_function_of_it__only_the_source_changes(
         self, store: StorageBackend, reopen: Open
     ) -> None:
         """F17"""
         old = make_fact(0, "one")
         store.add_fact(old, 10)
-        new = store.change_source(old.id, lambda source: f"{source}, and more")
+        new = store.update_fact(old.id, source=lambda source: f"{source}, and more")
         assert new == evolve(old, source=f"{old.source}, and more")
-        assert store.change_source(old.id, lambda source: source) == new
+        assert store.update_fact(old.id, source=lambda source: source) == new
         assert list(reopen().facts()) == [new]
         with pytest.raises(NotFound):
-            store.change_source(make_fact(99).id, str.upper)
+            store.update_fact(make_fact(99).id, source=str.upper)
 
-    def test_t4_apply_and_list__a_change__documents_and_all_facts(self, together: StorageBackend) -> None:
+    def test_t4_commit__a_change__documents_and_all_facts(self, together: StorageBackend) -> None:
         """T4"""
         for number in range(3):
             together.add_fact(make_fact(number), 10)
         change = Write(name="MEMORY.md", text="- One\n", expected=ABSENT)
-        documents, facts = together.apply_and_list([change])
+        documents, facts, _ = together.commit([change], listing=True)
         assert documents["MEMORY.md"] == together.read("MEMORY.md")
         assert facts == list(together.facts())
 
-    def test_t1_apply__appends_and_writes__all_made_and_read_back(self, together: StorageBackend, reopen: Open) -> None:
+    def test_t1_commit__appends_and_writes__all_made_and_read_back(
+        self, together: StorageBackend, reopen: Open
+    ) -> None:
         """T1"""
         first = together.write("USER.md", "- Tabs\n")
         changes: list[Append | Write] = [
@@ -110,18 +109,18 @@ class OptionalContract(ContractBase):
             Write(name="MEMORY.md", text="- One\n", expected=ABSENT),
             Write(name="USER.md", text="- Spaces\n", expected=first),
         ]
-        found = together.apply(changes)
+        found = together.commit(changes).documents
         assert set(found) == {NOTE, "MEMORY.md", "USER.md"}
         for view in (together, reopen()):
             assert {name: view.read(name) for name in found} == dict(found)
         note = found[NOTE]
         assert note is not None
         assert note.text == "# Day\n" + make_block("b1") + make_block("b2")
-        assert together.apply(changes[:2])[NOTE] == note
-        assert dict(together.apply([])) == {}
+        assert together.commit(changes[:2]).documents[NOTE] == note
+        assert dict(together.commit().documents) == {}
 
     @pytest.mark.parametrize("fault", ["conflict", "surrogate", "name", "marker", "corrupt"])
-    def test_t2_apply__last_change_fails__nothing_is_changed(
+    def test_t2_commit__last_change_fails__nothing_is_changed(
         self, together: StorageBackend, reopen: Open, root: Path, fault: str
     ) -> None:
         """T2, E1"""
@@ -138,46 +137,15 @@ class OptionalContract(ContractBase):
         change, error = bad[fault]
         block = Append(name=NOTE, block=make_block("b1"), header="# Day\n", block_id="b1")
         with pytest.raises(error):
-            together.apply([block, Write(name="MEMORY.md", text="- One\n", expected=ABSENT), change])
+            together.commit([block, Write(name="MEMORY.md", text="- One\n", expected=ABSENT), change])
         view = reopen()
         assert view.read(NOTE) is None
         assert view.read("MEMORY.md") is None
 
-    def test_t3_apply__capability_missing__unsupported(self, store: StorageBackend) -> None:
+    def test_t3_commit__capability_missing__unsupported(self, store: StorageBackend) -> None:
         """T3, E3"""
-        if Capability.TOGETHER in store.capabilities:
+        if Capability.TRANSACTIONS in store.capabilities:
             pytest.skip("this backend changes several documents in one step")
         with pytest.raises(Unsupported) as caught:
-            store.apply([Write(name="MEMORY.md", text="x")])
-        assert caught.value.next_step
-
-    def test_h1_history__replaced_text__newest_first_until_deleted_or_compacted(
-        self, store: StorageBackend, reopen: Open
-    ) -> None:
-        """H1"""
-        if Capability.HISTORY not in store.capabilities:
-            pytest.skip("this backend keeps no earlier text")
-        began = datetime.now(UTC)
-        assert store.history("MEMORY.md") == []
-        revisions = [store.write("MEMORY.md", text) for text in ("one", "two", "two", "three")]
-        store.append(NOTE, make_block("b1"), "", "b1")
-        store.append(NOTE, make_block("b2"), "", "b2")
-        for view in (store, reopen()):
-            found = view.history("MEMORY.md")
-            assert [(one.text, one.revision) for one in found] == [("two", revisions[1]), ("one", revisions[0])]
-            assert [one.text for one in view.history("MEMORY.md", 1)] == ["two"]
-            assert all(one.at.tzinfo is not None and abs((one.at - began).total_seconds()) < 3600 for one in found)
-            assert view.history(NOTE) == []
-        store.compact()
-        assert store.history("MEMORY.md") == []
-        store.write("MEMORY.md", "four")
-        store.delete("MEMORY.md")
-        assert store.history("MEMORY.md") == []
-
-    def test_h2_history__capability_missing__unsupported(self, store: StorageBackend) -> None:
-        """H2, E3"""
-        if Capability.HISTORY in store.capabilities:
-            pytest.skip("this backend keeps earlier text")
-        with pytest.raises(Unsupported) as caught:
-            store.history("MEMORY.md")
+            store.commit([Write(name="MEMORY.md", text="x")])
         assert caught.value.next_step

@@ -1,4 +1,4 @@
-"""Clauses S1 to S3. The backend's capabilities decide which test applies. The other is skipped."""
+"""Clauses S1 and S2. The backend's capabilities decide which test applies. The other is skipped."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from holdfast.testing.base import ContractBase, Open, make_block, make_fact
 from holdfast.testing.documents import hard
 
 
-def found(store: StorageBackend, query: str, limit: int = 20) -> list[str]:
+def found(store: StorageBackend, *words: str, limit: int = 20) -> list[str]:
     """The hits' names, in order."""
-    return [hit.name for hit in store.search(query, limit)]
+    return [hit.name for hit in store.search(words, limit)]
 
 
 class SearchContract(ContractBase):
@@ -27,7 +27,7 @@ class SearchContract(ContractBase):
             pytest.skip("this backend has no search")
         return store
 
-    def test_s1_search__facts_and_documents__those_with_all_words_facts_first(
+    def test_s1_search__several_words__content_with_more_of_them_first_and_once(
         self, searching: StorageBackend, reopen: Open
     ) -> None:
         """S1"""
@@ -37,14 +37,14 @@ class SearchContract(ContractBase):
         searching.add_fact(make_fact(1, "Sails from the old harbour"), 10)
         searching.add_fact(make_fact(2, "Prefers tabs"), 10)
         for view in (searching, reopen()):
-            hits = view.search("harbour")
+            hits = view.search(["harbour"])
             assert [hit.kind for hit in hits] == [HitKind.FACT, HitKind.DOCUMENT, HitKind.DOCUMENT]
             assert {hit.name for hit in hits} == {"fact_00000001", "MEMORY.md", "memory/2026-03-01.md"}
             assert all("harbour" in hit.text.lower() for hit in hits)
-            assert found(view, "opens HARBOUR") == ["MEMORY.md"]
-            assert found(view, "the harb", 1) == ["fact_00000001"]
-            assert found(view, "harbour tabs") == []
-            assert found(view, "  ") == []
+            assert found(view, "nine", "HARB", "nine")[0] == "MEMORY.md"
+            assert len(found(view, "nine", "HARB", "nine")) == 3
+            assert len(found(view, "harbour", "tabs", limit=2)) == 2
+            assert found(view, "quay") == found(view) == found(view, "  ") == found(view, "harbour", limit=0) == []
 
     def test_s1_search__deleted_evicted_or_overwritten__not_found_any_more(
         self, searching: StorageBackend, reopen: Open
@@ -69,33 +69,18 @@ class SearchContract(ContractBase):
     def test_s1_search__signs_of_query_languages__are_no_error(self, searching: StorageBackend, query: str) -> None:
         """S1"""
         searching.add_fact(make_fact(1), 10)
-        searching.search(query)
+        searching.search([query])
 
     @hard
     @given(query=strategies.texts())
     def test_s1_search__hard_text__is_no_error(self, searching: StorageBackend, query: str) -> None:
         """S1"""
-        searching.search(query)
-
-    def test_s3_search_any__several_words__content_with_more_of_them_first_and_once(
-        self, searching: StorageBackend, reopen: Open
-    ) -> None:
-        """S3"""
-        searching.write("a.md", "The harbour\n")
-        searching.write("b.md", "The harbour opens at nine\n")
-        searching.add_fact(make_fact(1, "Prefers tabs"), 10)
-        for view in (searching, reopen()):
-            assert [hit.name for hit in view.search_any(["harbour", "nine", "harbour"])] == ["b.md", "a.md"]
-            assert {hit.name for hit in view.search_any(["tabs", "nine"])} == {"fact_00000001", "b.md"}
-            assert len(view.search_any(["harbour", "tabs"], 2)) == 2
-            assert view.search_any(["quay"]) == view.search_any([]) == view.search_any(["harbour"], 0) == []
+        searching.search([query])
 
     def test_s2_search__capability_missing__unsupported(self, store: StorageBackend) -> None:
         """S2, E3"""
         if Capability.SEARCH in store.capabilities:
             pytest.skip("this backend can search")
         with pytest.raises(Unsupported) as caught:
-            store.search("anything")
+            store.search(["anything"])
         assert caught.value.next_step
-        with pytest.raises(Unsupported):
-            store.search_any(["anything"])

@@ -205,7 +205,8 @@ class _Reading:
         self.facts: list[Fact] = []
         store = services.store
         try:
-            self._stored, self.facts = store.read_and_list([*names, *checked])
+            found = store.fetch([*names, *checked], listing=True)
+            self._stored, self.facts = dict(found.documents), found.facts
         except Corrupt:  # what is intact is shown all the same
             self._stored = {}
             for name in names:

@@ -1,25 +1,40 @@
-"""The entry ``services.facts``. It stores a flush's stated and extracted facts, and runs slow extractors later."""
+"""Stores a flush's stated and extracted facts, and runs slow extractors later."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.flush.interfaces.facts import FactKeeper
-from holdfast_app.facts.extraction import backlog
+from attrs import evolve
+
+from holdfast.errors import HoldfastError
+from holdfast.flush.extraction import AT_ONCE_MESSAGES, at_once
+from holdfast.flush.interfaces.facts import FactService
+from holdfast.journal import background
+from holdfast.models import Payload, turns_of
+from holdfast.text import ownlines, recall
+from holdfast.text.lazy import log
+from holdfast_app.facts.extraction import backlog, extract
 from holdfast_app.facts.store import statedfacts
+from holdfast_app.facts.store.lifecycle import Facts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
     from holdfast.flush.extraction import Gathered
-    from holdfast.models import Fact, Message, Payload, Receipt
+    from holdfast.models import Fact, Message, Receipt
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 
+logger = log("holdfast.facts")
 
-class Keeper(FactKeeper):
-    """The fact keeper of one project."""
+
+class FlushedFacts(FactService):
+    """The facts of one project's flushes.
+
+    With ``[extract] when = "turn"`` all extractors run later, for the messages not extracted yet. If an extracting
+    process died and its results are lost, the extractors that a flush may wait for run again.
+    """
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -36,18 +51,44 @@ class Keeper(FactKeeper):
         late: bool,
         stored: Sequence[Fact] | None,
     ) -> tuple[list[str], tuple[str, ...]]:
-        return backlog.settle_flush(
-            self._services, found, said, source=session, flush=flush, payload=payload, at=at, late=late, stored=stored
-        )
+        services, payload = self._services, payload or Payload()
+        queued: list[str] = []
+        try:
+            turns = recall.without_recalled(turns_of(said[-AT_ONCE_MESSAGES:]))
+            asked = services.dispatch.extractors()
+            fresh = statedfacts.values(services, payload, flush=flush, at=at, turns=turns, late=session if late else "")
+            if services.config.extract.when == background.TURN:
+                queued += backlog.enqueue(services, session, said, list(asked), flush=flush)
+                backlog.tell_pieces(services, session, said, flush, at)
+                results = tuple(Facts(services).store(fresh, stored))
+            else:
+                found = found or at_once(services, turns)
+                later = [name for name, quick in asked.items() if not quick]
+                for plugins, error in ((later, ""), (sorted(found.failed), " ".join(found.failed.values()))):
+                    queued += backlog.enqueue(services, session, said, plugins, flush=flush, error=error)
+                settled = extract.settle(services, found, said=turns, source=session, stated=fresh, stored=stored)
+                results = settled.stated
+        except HoldfastError as error:  # a failure here must not refuse a flush
+            logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
+            return queued, (f"These messages' facts could not be stored: {error}",)
+        return queued, statedfacts.unstored(payload, results)
 
     def queue(self, said: Sequence[Message], *, session: str, flush: str) -> tuple[list[str], tuple[str, ...]]:
-        return backlog.queue_all(self._services, session, said, flush), ()
+        plugins = list(self._services.dispatch.extractors())
+        return backlog.enqueue(self._services, session, said, plugins, flush=flush), ()
 
     def complete(self, session: Session, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
-        return backlog.completed(self._services, session, receipt, queued, found)
+        asked = backlog.work_off(self._services, first=queued, but=found.failed if found else ())
+        mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
+        receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
+        if mine:
+            session.catch_up()
+            receipt = evolve(receipt, summary="\n\n".join([receipt.summary, ownlines.SUMMARY, *mine]))
+        return receipt
 
     def state(self, payload: Payload, *, session: str, flush: str, at: datetime) -> tuple[str, ...]:
-        return statedfacts.store(self._services, payload, session=session, flush=flush, at=at)
+        stated = statedfacts.values(self._services, payload, flush=flush, at=at, turns=(), late=session)
+        return statedfacts.unstored(payload, Facts(self._services).store(stated))
 
     def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> None:
         from holdfast_app.facts.store.audit_log import FactTrail

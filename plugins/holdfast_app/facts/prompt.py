@@ -29,6 +29,7 @@ from attrs import define
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Refused
+from holdfast.storage import FactOrder
 from holdfast.text import recall
 from holdfast.text.lazy import log
 from holdfast_app.facts import factlines, profile
@@ -60,12 +61,12 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     if max_tokens < 0:
         raise BadValue("max_tokens", "cannot be negative")
     backend = services.store.backend
-    with backend.reading():
+    with backend.snapshot():
         stored = backend.count_facts()
         head = _admitted(services, _profile_text(profile.recalled(services)))
         limit = max_tokens // _LINE_TOKENS + 4
         while True:  # until the facts that were read no longer fit, or are all there are
-            read = list(backend.strongest(min(limit, sys.maxsize))) if stored else []
+            read = list(backend.facts(FactOrder.STRONGEST, min(limit, sys.maxsize))) if stored else []
             facts = services.store.known_facts(read)
             hidden = len(read) - len(facts)
             stated = factlines.stated(facts)

@@ -31,9 +31,7 @@ def hits(
     if not texts.is_served(memory):
         return []
     filtered = bool(kinds or since or until)  # not by the backend, whose first hits could all be left out
-    found = memory.services.store.backend.search_any(
-        words.asked(question), max(limit, _FILTERED) if filtered else limit
-    )
+    found = memory.services.store.backend.search(words.asked(question), max(limit, _FILTERED) if filtered else limit)
     described = [one for hit in found if (one := _described(memory, hit))]
     if texts.DECISION in kinds:
         notes = [one["name"] for one in described if one["kind"] == texts.NOTE]

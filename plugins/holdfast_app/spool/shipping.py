@@ -17,6 +17,7 @@ from holdfast.errors import FlushRefused, HoldfastError, Unavailable
 from holdfast.flush import evidence, notes
 from holdfast.flush.documents import Documents
 from holdfast.journal.journal import Journal
+from holdfast.storage import deadline
 from holdfast.text.lazy import log
 from holdfast_app.spool.kept import FILE, Kept, Spool
 
@@ -112,7 +113,7 @@ def _all(services: Services, spool: Spool, ends: float) -> Shipped:
     written: list[Kept] = []
     held: set[str] = set()
     down: HoldfastError | None = None
-    with services.store.backend.within(max(0.1, ends - time.monotonic())):
+    with deadline(max(0.1, ends - time.monotonic())):
         for one in spool.items():
             if one.is_damaged or one.session in held:
                 continue

@@ -10,7 +10,7 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, stamp
 from holdfast.flush import handoff, notes
 from holdfast.flush.documents import is_newer
-from holdfast.storage import block_marker
+from holdfast.storage import block_marker, deadline
 from holdfast_app.spool.kept import Kept, Spool, sentence
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Spooled:
         """A limit for the server's answers to one flush."""
         from holdfast_app.spool import shipping
 
-        return self._services.store.backend.within(shipping.PATIENCE_S)
+        return deadline(shipping.PATIENCE_S)
 
     def send_before(self, session: Session) -> Shipped:
         """See :func:`holdfast_app.spool.shipping.ship_before`."""

@@ -90,7 +90,7 @@ def _facts(services: Services, loss: Loss) -> Mended:
     """Store again the facts stated in payloads since a call last removed or changed a fact. Earlier facts may have been
     removed on purpose, and the fact log does not hold their text."""
     backend = services.store.backend
-    backend.accept_facts()
+    backend.repair()
     before = backend.count_facts()
     services.facts.restore(audit.flushes(services))
     again = backend.count_facts() - before

@@ -58,14 +58,14 @@ def look(services: Services, *, repair: bool) -> Iterator[Found]:
 
 def _facts(services: Services, *, repair: bool) -> Iterator[Found]:
     backend = services.store.backend
-    damage = backend.facts_damage()
+    damage = backend.damage()
     if damage is None:
         return
     if not repair:
         yield Found(message=damage.message, next_step=damage.next_step)
         return
     keep(services, services.config.storage.facts, damage.data)
-    backend.repair_facts()
+    backend.repair()
     before = backend.count_facts()
     services.facts.restore(audit.flushes(services))
     again = backend.count_facts() - before

@@ -92,7 +92,7 @@ def _check(args: Namespace) -> None:
 
 def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
     limit = None if args.by else args.limit
-    with memory.services.store.backend.reading():  # a single round trip to a server
+    with memory.services.store.backend.snapshot():  # a single round trip to a server
         facts = memory.facts.list(order=args.order, limit=limit, category=args.category)
         if args.by:
             wanted = args.by.casefold()

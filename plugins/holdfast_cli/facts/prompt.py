@@ -27,7 +27,7 @@ def run(args: Namespace) -> int:
     from holdfast_app.facts.counters import counter
 
     out = Term()
-    with Holdfast.open(args.root) as memory, memory.services.store.backend.reading():  # one round trip
+    with Holdfast.open(args.root) as memory, memory.services.store.backend.snapshot():  # one round trip
         text = memory.prompt(args.max_tokens, fenced=args.fenced)
         settled = memory.config.prompt
         shown = sum(line.startswith("- [") for line in text.rpartition("Facts:\n")[2].splitlines())

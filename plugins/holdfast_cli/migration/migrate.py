@@ -153,7 +153,7 @@ class _Run:
         self._tell(kept or 0)
         self._copy_facts(kept or 0)
         facts, digest = self._verify(names)
-        self._target.accept_facts()  # facts of an earlier store here do not count as missing
+        self._target.repair()  # facts of an earlier store here do not count as missing
         return Migration(
             source=self._source.name,
             target=self._target.name,

@@ -664,7 +664,7 @@ def test_facts__stored_ones_damaged_or_gone__never_passed_over(store: FileBacken
                     touch()
             assert path.read_bytes() == left
     if left is not None and b"\0" not in left:
-        store.accept_facts()
+        store.repair()
         assert store.lost_facts() == FileBackend(home.parent).lost_facts() == 0
         store.add_fact(make_fact(9), 5)
         assert FileBackend(home.parent).get_fact(make_fact(9).id) == make_fact(9)

@@ -11,6 +11,7 @@ from tests.support.gitea.faults import PAGE, Fault, FaultProxy
 
 from holdfast.errors import StorageError
 from holdfast.plugin.checks import Check, Outcome
+from holdfast.storage import deadline
 from holdfast.testing.base import make_fact
 from holdfast_gitea.backend import GiteaBackend
 from holdfast_gitea.checks import access, inspect
@@ -25,7 +26,7 @@ def _with(gitea: FakeServer, tmp_path: Path, *scopes: str, server: str = "") -> 
 
 
 def _messages(store: GiteaBackend, outcome: Outcome) -> list[Check]:
-    with store.within(30):
+    with deadline(30):
         found = [check for check in (*access(store.log), *inspect(store.log)) if check.outcome is outcome]
     store.close()
     return found

@@ -14,7 +14,7 @@ from tests.support.trusting import trusted
 
 from holdfast.errors import Corrupt, NotFound, Refused
 from holdfast.plugin.checks import Outcome
-from holdfast.storage import sha256
+from holdfast.storage import deadline, sha256
 from holdfast.testing.base import make_block, make_fact
 from holdfast_cli import main
 from holdfast_gitea import invitations, marker, replay
@@ -470,7 +470,7 @@ def test_doctor__who_may_write_and_why__is_listed(of: Of) -> None:
     owner = of("agent", authors=("carol",))
     of("ana")
     invitations.invite(owner.log, "ana")
-    with owner.within(30):
+    with deadline(30):
         [line] = [c.message for c in access(owner.log) if "records count from" in c.message]
     assert "agent (owner of the repository)" in line
     assert "carol (named in `[storage] authors` on this machine)" in line

@@ -14,7 +14,7 @@ from tests.backends.postgres.proxy import Proxy
 
 from holdfast import Holdfast
 from holdfast.errors import Unavailable
-from holdfast.storage import Capability
+from holdfast.storage import Add, Capability, Remove, deadline
 from holdfast.testing.facts import make_fact
 from holdfast_postgres.backend import PostgresBackend
 
@@ -123,14 +123,12 @@ def test_flush__at_the_cap__evicts_and_replaces_in_three_round_trips(
         assert {event.event for event in own.facts.trail.entries()} == {"evicted", "replaced"}
 
 
-def test_replace_facts__answer_lost__the_retry_counts_and_deletes_once(
-    cluster: Cluster, proxy: Proxy, opened: Opened
-) -> None:
+def test_commit__answer_lost__the_retry_counts_and_deletes_once(cluster: Cluster, proxy: Proxy, opened: Opened) -> None:
     for limit in (0, 20, 60, 150):
         store = opened(cluster, f"swap{limit}", port=proxy.port)
         store.add_fact(make_fact(1), 10)
         proxy.limit = limit
-        (result,) = store.replace_facts([make_fact(2)], 10, [make_fact(1).id, "fact_ffffffff"])
+        (result,) = store.commit([Add(make_fact(2), 10), Remove(make_fact(1).id), Remove("fact_ffffffff")]).added
         assert result is not None
         assert result.outcome == "added"
         assert [fact.id for fact in store.facts()] == [make_fact(2).id]
@@ -154,14 +152,14 @@ def test_flush__another_machine_wrote_meanwhile__both_machines_entries_are_kept(
     own, other = one.session("s1"), two.session("s2")
     own.add("user", "Please fix the gateway.")
     other.add("user", "Please fix the pump.")
-    view = one.services.together()
+    view = one.services.transaction()
     assert view is not None
     view.prefetch(["continuity/active.md"])
     other.flush()
     old = view.backend
     written = view.change("handoff", "continuity/active.md", lambda text: (text or "") + "\n<!-- ours -->\n")
     assert "s2" not in str(view.read("continuity/active.md"))
-    (stored,) = view.finish([written])
+    (stored,) = view.commit([written])
     document = old.read("continuity/active.md")
     assert document is not None
     assert document.revision == stored.revision
@@ -195,7 +193,7 @@ def test_flushes__four_machines_at_once__every_handoff_entry_and_block_is_there_
 
 def test_threads__more_than_connections__all_are_served(cluster: Cluster) -> None:
     store = PostgresBackend(".", server=cluster.url(), namespace="pooled", connections=3)
-    assert Capability.TOGETHER in store.capabilities
+    assert Capability.TRANSACTIONS in store.capabilities
     store.add_fact(make_fact(0), 1000)
     threads = [threading.Thread(target=store.add_fact, args=(make_fact(number), 1000)) for number in range(1, 20)]
     for thread in threads:
@@ -228,7 +226,7 @@ def test_call__within_a_shorter_limit__gives_up_then(cluster: Cluster, proxy: Pr
     store.write("MEMORY.md", "one")
     proxy.mute = True
     began = time.monotonic()
-    with pytest.raises(Unavailable), store.within(0.5):
+    with pytest.raises(Unavailable), deadline(0.5):
         store.read("MEMORY.md")
     assert time.monotonic() - began < 5
 

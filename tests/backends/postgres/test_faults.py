@@ -131,7 +131,7 @@ def test_disk__full_on_the_server__refused_and_every_acknowledged_write_is_there
         with pytest.raises(Unavailable, match="has no disk space left") as caught:
             fill()
         assert caught.value.next_step == "Free space on the server, then try again."
-        found = store.read_many([*written, f"memory/{len(written)}.md"])
+        found = dict(store.commit(names=[*written, f"memory/{len(written)}.md"]).documents)
         assert found.pop(f"memory/{len(written)}.md") is None
         assert {name: document.text for name, document in found.items() if document} == written
         subprocess.run(["mount", "-o", "remount,size=40m", str(folder)], check=True)

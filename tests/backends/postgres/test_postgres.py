@@ -20,7 +20,7 @@ from tests.backends.postgres.proxy import Proxy
 from holdfast.errors import ConfigError, HoldfastError, Refused, Unavailable
 from holdfast.models import AddOutcome, Fact
 from holdfast.plugin.checks import Outcome
-from holdfast.storage import Append, Document, Write, block_marker
+from holdfast.storage import Add, Append, Document, Remove, Write, block_marker
 from holdfast.testing.base import make_block, make_fact
 from holdfast_postgres.address import Address
 from holdfast_postgres.backend import PostgresBackend, from_options
@@ -81,18 +81,18 @@ def test_calls__connection_cut_at_every_protocol_message__made_once_and_acknowle
     number = 0
 
     def add() -> None:
-        assert getattr(store.add_facts([make_fact(number)], 1000)[0], "outcome", None) is AddOutcome.ADDED
+        assert getattr(store.commit([Add(make_fact(number), 1000)]).added[0], "outcome", None) is AddOutcome.ADDED
 
     def replace() -> None:
-        (result,) = store.replace_facts([make_fact(number)], 1000, [make_fact(number - 1).id])
+        (result,) = store.commit([Add(make_fact(number), 1000), Remove(make_fact(number - 1).id)]).added
         assert result is not None
         assert result.outcome is AddOutcome.ADDED
 
     def apply() -> None:
         block = f"{block_marker(f'b{number}')}\ntext\n"
-        found = store.apply(
+        found = store.commit(
             [Append(name="a.md", block=block, header="", block_id=f"b{number}"), Write(name="b.md", text=str(number))]
-        )
+        ).documents
         assert found["b.md"] == store.read("b.md")
 
     def read() -> None:
@@ -206,8 +206,7 @@ def test_namespace__of_another_role__cannot_be_read_or_written(cluster: Cluster,
         lambda: other.read("MEMORY.md"),
         lambda: other.names(),
         lambda: list(other.facts()),
-        lambda: other.search("plan"),
-        lambda: other.history("MEMORY.md"),
+        lambda: other.search(["plan"]),
         lambda: other.get_fact(make_fact(1).id),
         lambda: other.write("MEMORY.md", "mine"),
         lambda: other.append("x.md", make_block("one"), "", "one"),
@@ -239,8 +238,8 @@ def test_rows__of_another_role__cannot_be_counted_changed_or_added_with_plain_sq
     other.write("MEMORY.md", "- Mine.\n")
     other.add_fact(make_fact(1, "Mine alone"), 10)
 
-    assert [hit.text for hit in other.search("plan")] == []
-    assert (other.count_facts(), len(other.search("mine"))) == (1, 2)
+    assert [hit.text for hit in other.search(["plan"])] == []
+    assert (other.count_facts(), len(other.search(["mine"]))) == (1, 2)
     for table, rows in (("namespaces", 1), ("documents", 1), ("facts", 1), ("versions", 0)):
         assert cluster.sql(f"SELECT count(*) FROM holdfast.{table}", user="two") == [(rows,)]
         assert cluster.sql(f"DELETE FROM holdfast.{table} WHERE namespace = 'rows/one' RETURNING 1", user="two") == []

@@ -24,12 +24,18 @@ from holdfast.errors import BadValue, Corrupt, DuplicateFact, NotFound, PluginEr
 from holdfast.facts.factrules import CATEGORIES, duplicate_key
 from holdfast.gate import clean
 from holdfast.hooks import hookimpl
-from holdfast.models import AddOutcome, FactCandidate, Finding
+from holdfast.models import AddOutcome, AddResult, FactCandidate, Finding
 from holdfast.plugin import discovery
 from holdfast.testing import strategies
 from holdfast_app.facts.store.checks import draw_id, is_id
 from holdfast_app.facts.store.factfile import BadRow, read_rows
 from holdfast_app.facts.store.lifecycle import Facts
+
+
+def offered(facts: Facts, candidate: FactCandidate) -> AddResult:
+    """What becomes of an extractor's candidate."""
+    return facts.store([facts.proposed(candidate)])[0]
+
 
 BACKENDS = [f.name for f in discovery.scan() if f.group == discovery.BACKENDS and f.name in ("file", "sqlite")]
 Open = Callable[..., Holdfast]
@@ -304,8 +310,8 @@ def test_offer__around_the_threshold__below_is_skipped_and_logged_equal_is_kept(
     facts: Facts, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, "holdfast"):
-        below = facts.offer(FactCandidate(content="secret content", category="goal", confidence=0.49))
-        equal = facts.offer(FactCandidate(content="b", category="goal", confidence=0.5))
+        below = offered(facts, FactCandidate(content="secret content", category="goal", confidence=0.49))
+        equal = offered(facts, FactCandidate(content="b", category="goal", confidence=0.5))
     assert (below.outcome, equal.outcome) == (AddOutcome.BELOW_THRESHOLD, AddOutcome.ADDED)
     assert "0.49 is below the threshold 0.50" in below.reason
     assert "below the threshold" in caplog.text
@@ -321,7 +327,8 @@ def test_config__defaults__threshold_a_half_and_five_hundred_facts() -> None:
 def test_offer__higher_threshold__drops_more(opened: Open) -> None:
     facts = opened(threshold=0.8).facts
     assert (
-        facts.offer(FactCandidate(content="a", category="goal", confidence=0.7)).outcome is AddOutcome.BELOW_THRESHOLD
+        offered(facts, FactCandidate(content="a", category="goal", confidence=0.7)).outcome
+        is AddOutcome.BELOW_THRESHOLD
     )
 
 
@@ -348,7 +355,7 @@ def test_offer__higher_threshold__drops_more(opened: Open) -> None:
 def test_offer__hard_values__refused_with_a_reason_or_taken(
     facts: Facts, content: Any, category: Any, confidence: Any, outcome: str
 ) -> None:
-    result = facts.offer(FactCandidate(content=content, category=category, confidence=confidence))
+    result = offered(facts, FactCandidate(content=content, category=category, confidence=confidence))
     assert result.outcome == outcome
     assert bool(result.reason) is (outcome == "refused")
     assert facts.count() == (outcome == "added")
@@ -357,20 +364,20 @@ def test_offer__hard_values__refused_with_a_reason_or_taken(
 @pytest.mark.req("R038")
 def test_offer__unknown_category_with_the_option__filed_as_context(opened: Open) -> None:
     facts = opened(bad_category="context").facts
-    result = facts.offer(FactCandidate(content="a", category="workflow", confidence=0.9))
+    result = offered(facts, FactCandidate(content="a", category="workflow", confidence=0.9))
     assert result.fact is not None
     assert result.fact.category == "context"
 
 
 def test_offer__source_that_is_no_text__refused(facts: Facts) -> None:
     candidate = FactCandidate(content="a", category="goal", confidence=0.9, source=3)  # type: ignore[arg-type]
-    result = facts.offer(candidate)
+    result = offered(facts, candidate)
     assert (result.outcome, result.reason) == (AddOutcome.REFUSED, "source cannot be 3")
 
 
 def test_offer__refused_by_a_validator__is_an_outcome(opened: Open) -> None:
     facts = opened(plugins=[("masker", Masker())]).facts
-    result = facts.offer(FactCandidate(content="forbidden", category="goal", confidence=0.9))
+    result = offered(facts, FactCandidate(content="forbidden", category="goal", confidence=0.9))
     assert result.outcome is AddOutcome.REFUSED
     assert "not here" in result.reason
 

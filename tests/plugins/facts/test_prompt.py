@@ -22,6 +22,7 @@ from holdfast.gate import clean
 from holdfast.hooks import hookimpl
 from holdfast.models import Fact, Finding, Message, Profile, Turn
 from holdfast.plugin import discovery
+from holdfast.storage import FactOrder
 from holdfast.testing import strategies
 from holdfast.text import recall, tokens
 from holdfast_app.facts import factlines, prompt
@@ -382,11 +383,11 @@ def test_prompt__facts_of_any_length__reads_at_most_twice_what_it_prints(
         )
         backend, asked = memory.store.backend, []
 
-        def strongest(limit: int) -> Iterator[Any]:
+        def facts(order: FactOrder, limit: int) -> Iterator[Any]:
             asked.append(limit)
-            return type(backend).strongest(backend, limit)
+            return type(backend).facts(backend, order, limit)
 
-        monkeypatch.setattr(backend, "strongest", strongest)
+        monkeypatch.setattr(backend, "facts", facts)
         printed = len(_rows(memory.prompt(2000)))
         assert printed < 490
         assert asked[-1] <= max(printed * 2, 75)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 logger = log(__name__)
 
 
-class FactKeeper(ABC):
+class FactService(ABC):
     """Stores facts of one project's flushes, and runs the extractors that a flush does not wait for.
 
     Facts never make a flush fail, so only the methods that say so raise errors.
@@ -73,7 +73,7 @@ class FactKeeper(ABC):
         Raises: as :meth:`state`."""
 
 
-class NoFacts(FactKeeper):
+class NoFacts(FactService):
     """Keeps nothing and reports that."""
 
     def __init__(self, services: Services) -> None:

@@ -13,27 +13,23 @@ from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Refused
-from holdfast.flush.extraction import AT_ONCE_MESSAGES, at_once
 from holdfast.fs import paths, private
 from holdfast.journal import background
 from holdfast.journal.journal import Journal
-from holdfast.models import Payload, turns_of
-from holdfast.text import ownlines, recall
+from holdfast.models import turns_of
+from holdfast.text import recall
 from holdfast.text.lazy import log
 from holdfast_app.authorship import hostile
 from holdfast_app.facts.extraction import extract, extracted
 from holdfast_app.facts.extraction.extract import ExtractResult
 from holdfast_app.facts.extraction.extracted import Extracted
-from holdfast_app.facts.store import statedfacts
-from holdfast_app.facts.store.lifecycle import Facts
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast.flush.extraction import Gathered
-    from holdfast.models import Extraction, Fact, Message, Receipt, Turn
+    from holdfast.models import Extraction, Message, Turn
     from holdfast.session.services import Services
-    from holdfast.session.session import Session
     from holdfast_app.facts.extraction.queue import Queue, Waiting
 
 logger = log("holdfast.facts")
@@ -51,70 +47,6 @@ def extract_now(services: Services, said: Sequence[Turn], *, source: str = "") -
         failed.update(found.failed)
         result += extract.settle(services, found, said=piece, source=source) + waiting
     return result + work_off(services, but=failed)
-
-
-def settle_flush(
-    services: Services,
-    found: Gathered | None,
-    said: Sequence[Message],
-    *,
-    source: str,
-    flush: str,
-    payload: Payload | None = None,
-    at: datetime | None = None,
-    late: bool = False,
-    stored: Sequence[Fact] | None = None,
-) -> tuple[list[str], tuple[str, ...]]:
-    """Store the facts that the flush ``flush`` found, and queue its turns for extractors that run later
-    or failed. With ``[extract] when = "turn"`` all extractors run later, for the messages not extracted
-    yet. If the extracting process died and its results are lost, the extractors that a flush may wait for
-    run again. The facts that ``payload`` states are stored with the flush as their source, dated
-    ``at``; ``late`` when an earlier attempt collected them. ``stored`` are all stored facts, read just before; None if
-    they were not read.
-
-    Never raises, because a failure here must not refuse a flush. Returns the queued items' ids, and warnings, also for
-    stated facts that were not stored.
-    """
-    queued: list[str] = []
-    try:
-        turns = recall.without_recalled(turns_of(said[-AT_ONCE_MESSAGES:]))
-        asked = services.dispatch.extractors()
-        at = at or services.now()
-        payload = payload or Payload()
-        fresh = statedfacts.values(services, payload, flush=flush, at=at, turns=turns, late=source if late else "")
-        if services.config.extract.when == background.TURN:
-            queued += enqueue(services, source, said, list(asked), flush=flush)
-            _tell_pieces(services, source, said, flush, at)
-            results = tuple(Facts(services).store(fresh, stored))
-        else:
-            found = found or at_once(services, turns)
-            later = [name for name, quick in asked.items() if not quick]
-            for plugins, error in ((later, ""), (sorted(found.failed), " ".join(found.failed.values()))):
-                queued += enqueue(services, source, said, plugins, flush=flush, error=error)
-            results = extract.settle(services, found, said=turns, source=source, stated=fresh, stored=stored).stated
-    except HoldfastError as error:
-        logger.warning("facts of a flush could not be stored: %s", type(error).__name__)
-        return queued, (f"These messages' facts could not be stored: {error}",)
-    return queued, statedfacts.unstored(payload, results)
-
-
-def completed(
-    services: Services, session: Session, receipt: Receipt, queued: Collection[str], gathered: Gathered | None
-) -> Receipt:
-    """Run the extractors waiting for this flush's turns, and one more piece. Returns the receipt with results."""
-
-    asked = work_off(services, first=queued, but=gathered.failed if gathered else ())
-    mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
-    receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
-    if mine:
-        session.catch_up()
-        receipt = evolve(receipt, summary="\n\n".join([receipt.summary, ownlines.SUMMARY, *mine]))
-    return receipt
-
-
-def queue_all(services: Services, source: str, said: Sequence[Message], flush: str) -> list[str]:
-    """Queue a flush's turns for every extractor after the server did not take it. Raises: Unavailable."""
-    return enqueue(services, source, said, list(services.dispatch.extractors()), flush=flush)
 
 
 def enqueue(
@@ -281,7 +213,7 @@ def _summarise(services: Services, item: Waiting, found: Gathered) -> tuple[tupl
     return tuple(told)
 
 
-def _tell_pieces(services: Services, source: str, said: Sequence[Message], flush: str, at: datetime) -> None:
+def tell_pieces(services: Services, source: str, said: Sequence[Message], flush: str, at: datetime) -> None:
     """Write summaries of all pieces that ``flush`` covers. Waiting pieces follow once they are
     extracted."""
     ids = {m.id for m in said}

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from holdfast.models import Fact
     from holdfast.session.services import Services
     from holdfast_app.facts.extraction.queue import GivenUp, Queue
-    from holdfast_app.facts.store import newer
+    from holdfast_app.facts.store import writer
 
 logger = log("holdfast.facts")
 
@@ -148,7 +148,7 @@ def settle(
     *,
     said: Sequence[Turn] = (),
     source: str = "",
-    stated: Sequence[newer.Value | AddResult] = (),
+    stated: Sequence[writer.Value | AddResult] = (),
     stored: Sequence[Fact] | None = None,
     at: datetime | None = None,
 ) -> ExtractResult:

@@ -34,8 +34,7 @@ def _trail(services: Services) -> FactTrail:
 
 def replaces_at_once(services: Services) -> bool:
     """Whether :func:`add_all` also deletes the replaced facts: on a server that takes several changes in one step."""
-    together = Capability.TOGETHER in services.store.backend.capabilities
-    return together and not by_choice(services.config.facts)
+    return Capability.TRANSACTIONS in services.store.backend.capabilities and not by_choice(services.config.facts)
 
 
 def add_all(services: Services, facts: Sequence[Fact], gone: Sequence[str] = ()) -> list[AddResult | None]:
@@ -45,8 +44,7 @@ def add_all(services: Services, facts: Sequence[Fact], gone: Sequence[str] = ())
     """
     rules = services.config.facts
     if (gone or len(facts) > 1) and not by_choice(rules):
-        store = services.store
-        results = store.replace_facts(facts, rules.max_facts, gone) if gone else store.add_facts(facts, rules.max_facts)
+        results = services.store.add_facts(facts, rules.max_facts, gone)
         for fact, result in zip(facts, results, strict=True):
             if result is not None and result.evicted:
                 _trail(services).evicted(result.evicted, fact.id, services.clock())

@@ -21,7 +21,7 @@ from holdfast_app.facts.store.checks import SURFACE, check_category, check_confi
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
-    from holdfast_app.facts.store.lifecycle import Facts
+    from holdfast_app.facts.store.writer import FactWriter
 
 logger = log("holdfast.facts")
 
@@ -108,7 +108,7 @@ def _is_one_document(text: str) -> bool:
 
 
 def import_rows(
-    services: Services, facts: Facts, rows: Iterable[object], *, progress: Callable[[int], object] | None = None
+    services: Services, facts: FactWriter, rows: Iterable[object], *, progress: Callable[[int], object] | None = None
 ) -> ImportReport:
     """See :meth:`holdfast_app.facts.store.lifecycle.Facts.import_`."""
     tally, witness = _Tally(), Witness(services)

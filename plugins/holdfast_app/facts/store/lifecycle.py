@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast.errors import BadValue, Conflict, DuplicateFact, NotFound, Refused, StorageError
+from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused, StorageError
 from holdfast.facts.factrules import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.text.lazy import log
@@ -21,8 +20,8 @@ from holdfast_app.facts.store.checks import (
     check_confidence,
     check_content,
     check_source,
-    draw_id,
 )
+from holdfast_app.facts.store.writer import FactWriter, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,38 +29,22 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from holdfast.models import FactCandidate
-    from holdfast.session.services import Services
     from holdfast.storage import FactOrder
-    from holdfast_app.facts.store.audit_log import FactTrail
     from holdfast_app.facts.store.factfile import ImportReport
-    from holdfast_app.facts.store.newer import Value
 
     FactList: TypeAlias = list[Fact]  # inside the class `list` is the method
     ResultList: TypeAlias = list[AddResult]
 
 logger = log("holdfast.facts")
 
-_DRAWS = 100
-_NEWER = "a newer value was stated"
 _EXPORTED = 1_000  # facts masked together on their way out
 
 
-class Facts:
-    """One project's facts. Content passes the gate before it is stored; ``trail`` lists removals with their reasons.
+class Facts(FactWriter):
+    """One project's facts. Content passes the gate before it is stored.
 
-    ``new_id`` draws ids. All methods may raise Unavailable and Corrupt from the store.
+    All methods may raise Unavailable and Corrupt from the store.
     """
-
-    def __init__(self, services: Services, *, new_id: Callable[[], str] = draw_id) -> None:
-        self._services = services
-        self._new_id = new_id
-
-    @property
-    def trail(self) -> FactTrail:
-        """The removals from the store, and the changes, with their reasons."""
-        from holdfast_app.facts.store.audit_log import FactTrail
-
-        return FactTrail(self._services.state)
 
     # reading
 
@@ -69,7 +52,7 @@ class Facts:
         """Raises: NotFound, which is a KeyError, carrying the id."""
         if not isinstance(fact_id, str):
             raise NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts`.")
-        return self._services.store.backend.get_fact(fact_id)
+        return self.services.store.backend.get_fact(fact_id)
 
     def list(
         self, *, order: FactOrder | str = "created", limit: int | None = None, category: str | None = None
@@ -80,11 +63,12 @@ class Facts:
         """
         from holdfast.storage import FactOrder
 
-        if order not in tuple(FactOrder):
-            raise BadValue("order", f"cannot be {abbreviated(order)}", next_step=f"Use one of: {', '.join(FactOrder)}.")
+        known = (FactOrder.CREATED, FactOrder.CONFIDENCE)
+        if order not in known:
+            raise BadValue("order", f"cannot be {abbreviated(order)}", next_step=f"Use one of: {', '.join(known)}.")
         if limit is not None and limit < 0:
             raise BadValue("limit", "cannot be negative")
-        backend, order = self._services.store.backend, FactOrder(order)
+        backend, order = self.services.store.backend, FactOrder(order)
         if category is None:
             return list(backend.facts(order, limit))
         wanted = check_category(category)
@@ -92,7 +76,7 @@ class Facts:
 
     def count(self) -> int:
         """The number of stored facts."""
-        return self._services.store.backend.count_facts()
+        return self.services.store.backend.count_facts()
 
     def export(self) -> Iterator[dict[str, object]]:
         """Every fact in its published form, masked, in order of insertion, lazily: what :meth:`import_` reads.
@@ -100,14 +84,14 @@ class Facts:
         Raises: PluginError."""
         from holdfast.config.serde import fact_out
 
-        facts = iter(self._services.store.backend.facts())
+        facts = iter(self.services.store.backend.facts())
         while part := list(islice(facts, _EXPORTED)):
             yield from map(fact_out, self.shown(part))
 
     def shown(self, facts: Sequence[Fact]) -> FactList:
         """The facts as they may leave the store: masked. Raises: PluginError."""
         texts = [text for fact in facts for text in (fact.content, fact.source)]
-        masked = self._services.gate.outgoing_all(texts, surface=SURFACE)
+        masked = self.services.gate.outgoing_all(texts, surface=SURFACE)
         if masked == texts:
             return list(facts)
         pairs = zip(facts, masked[::2], masked[1::2], strict=True)
@@ -145,26 +129,16 @@ class Facts:
         return self._strictly(self.state(content, category, confidence, source))
 
     def _strictly(self, result: AddResult) -> AddResult:
-        if result.duplicate_of is not None and self._services.config.facts.strict:
+        if result.duplicate_of is not None and self.services.config.facts.strict:
             raise DuplicateFact(
                 f"Fact {result.duplicate_of} already says that.", next_step="Update that one, or delete it first."
             )
         return result
 
-    def offer(self, candidate: FactCandidate) -> AddResult:
-        """Check an extractor's candidate and store it if it is valid. A problem with a candidate becomes its
-        outcome, so its batch continues. Skipped facts are logged without their content.
-
-        Raises: PluginError when a validator is broken.
-        """
-        return self.store([self.proposed(candidate)])[0]
-
     def proposed(self, candidate: FactCandidate, at: datetime | None = None) -> Value | AddResult:
         """A valid candidate's values, for :meth:`store`; the result for an invalid one. ``at`` is when it was said, if
         that was earlier. Raises: PluginError."""
-        from holdfast_app.facts.store.newer import Value
-
-        rules = self._services.config.facts
+        rules = self.services.config.facts
         try:
             content = check_content(candidate.content)
             category = self._proposed_category(candidate.category)
@@ -174,13 +148,13 @@ class Facts:
                 reason = f"confidence {confidence:.2f} is below the threshold {rules.threshold:.2f}"
                 logger.info("a fact was skipped: %s", reason)
                 return AddResult(outcome=AddOutcome.BELOW_THRESHOLD, reason=reason)
-            content = check_content(self._services.gate.admit(content, surface=SURFACE))
+            content = check_content(self.services.gate.admit(content, surface=SURFACE))
             source = self._signed(source)
         except (BadValue, Refused) as error:
             reason = error.message.rstrip(".")
             logger.info("a fact was skipped: %s", f"bad {error.field}" if isinstance(error, BadValue) else "refused")
             return AddResult(outcome=AddOutcome.REFUSED, reason=reason)
-        return Value(content, category, confidence, source, at or self._services.clock(), () if at else None)
+        return Value(content, category, confidence, source, at or self.services.clock(), () if at else None)
 
     def state(
         self, content: str, category: str, confidence: float, source: str = "", *, at: datetime | None = None
@@ -207,14 +181,10 @@ class Facts:
         """A stated fact's values, for :meth:`store`, see :class:`~holdfast_app.facts.store.newer.Value`.
 
         Raises: BadValue, Refused, PluginError."""
-        from holdfast_app.facts.store.newer import Value
-
-        return Value(*self._checked(content, category, confidence, source), at or self._services.clock(), said)
+        return Value(*self._checked(content, category, confidence, source), at or self.services.clock(), said)
 
     def store(self, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> ResultList:
         """Store values. Newer ones replace older ones; see :func:`holdfast_app.facts.store.newer.store`."""
-        if not values:
-            return []
         from holdfast_app.facts.store import newer
 
         return newer.store(self, values, stored)
@@ -223,13 +193,13 @@ class Facts:
         """The values in storable form. Raises: BadValue, Refused, PluginError."""
         content, category, confidence = check_content(content), check_category(category), check_confidence(confidence)
         source = check_source(source)
-        content = check_content(self._services.gate.admit(content, surface=SURFACE))
+        content = check_content(self.services.gate.admit(content, surface=SURFACE))
         return content, category, confidence, self._signed(source)
 
     def _signed(self, source: str) -> str:
         """The source as it may be stored, with who states the fact. Raises: Refused, PluginError."""
-        admitted = self._services.gate.admit(source, surface=SURFACE) if source else ""
-        by = self._services.origin()
+        admitted = self.services.gate.admit(source, surface=SURFACE) if source else ""
+        by = self.services.origin()
         return origins.signed(admitted, by) if by else admitted
 
     def conflicts(self) -> Sequence[origins.Conflict]:
@@ -252,107 +222,13 @@ class Facts:
             self.retire(fact, by=kept.id, why=why)
         return gone
 
-    def sign(self, fact_id: str, change: Callable[[str], str]) -> bool:
-        """Change a fact's source, which names who states it. Returns False for a fact that is gone meanwhile."""
-        try:
-            self._services.store.change_source(fact_id, change)
-        except NotFound:
-            return False
-        return True
-
-    def retire(self, fact: Fact, *, by: str = "", why: str = _NEWER) -> None:
-        """Remove an obsolete fact. Its content goes to the trail first, durably. A missing fact is not an
-        error."""
-        if fact.id == by:
-            return
-        self.trail.replaced(fact, by, self._services.clock(), why=why)
-        try:
-            self._services.store.backend.delete_fact(fact.id)
-        except NotFound:
-            return
-        logger.info("fact %s was replaced", fact.id)
-
     def _proposed_category(self, value: object) -> str:
         try:
             return check_category(value)
         except BadValue:
-            if self._services.config.facts.bad_category == "context":
+            if self.services.config.facts.bad_category == "context":
                 return "context"
             raise
-
-    def add(
-        self,
-        content: str,
-        category: str,
-        confidence: float,
-        source: str = "",
-        *,
-        fact_id: str | None = None,
-        created_at: datetime | None = None,
-    ) -> AddResult:
-        """Store values already checked and admitted. A new id is drawn when there is none or it is taken."""
-        from holdfast_app.facts.store.newer import Value
-
-        at = (created_at or self._services.clock()).astimezone(UTC)
-        return self.add_all([Value(content, category, confidence, source, at)], fact_id=fact_id)[0]
-
-    def add_all(
-        self, values: Sequence[Value], *, fact_id: str | None = None, older: Sequence[Sequence[Fact]] = ()
-    ) -> ResultList:
-        """Store values already checked and admitted, in order, in one round trip where the backend can. ``fact_id`` is
-        the first one's id. New ids are drawn when there are none or they are taken. ``older`` has the facts that each
-        value replaces."""
-        from holdfast_app.facts.store import eviction
-
-        facts = [
-            Fact(id=self._new_id(), content=one.content, category=one.category, confidence=one.confidence,
-                 created_at=one.at, source=one.source)
-            for one in values
-        ]  # fmt: skip
-        if fact_id:
-            facts[0] = evolve(facts[0], id=fact_id)
-        pairs = list(zip(facts, older, strict=True)) if any(older) else []
-        at_once = bool(pairs) and eviction.replaces_at_once(self._services)
-        gone = [old.id for fact, replaced in pairs for old in self._recorded(fact, replaced)] if at_once else []
-        added = eviction.add_all(self._services, facts, gone)
-        results = [self._logged(one or self._redrawn(fact)) for one, fact in zip(added, facts, strict=True)]
-        for at, (_, replaced) in enumerate(pairs):
-            stored = results[at].fact
-            by = stored.id if stored is not None else results[at].duplicate_of or ""
-            results[at] = evolve(results[at], replaced=[old.id for old in replaced if old.id != by])
-            if not at_once:
-                for old in replaced:
-                    self.retire(old, by=by)
-        return results
-
-    def _recorded(self, fact: Fact, replaced: Sequence[Fact]) -> FactList:
-        """The facts that ``fact`` replaces, recorded in the trail. A stored twin of ``fact`` stays instead of it."""
-        key = duplicate_key(fact.content)
-        by = next((old.id for old in replaced if duplicate_key(old.content) == key), fact.id)
-        leaving = [old for old in replaced if old.id != by]
-        for old in leaving:
-            self.trail.replaced(old, by, self._services.clock(), why=_NEWER)
-        return leaving
-
-    def _redrawn(self, fact: Fact) -> AddResult:
-        """Add a fact whose id is taken. Raises: Conflict."""
-        from holdfast_app.facts.store import eviction
-
-        for _ in range(_DRAWS - 1):
-            result = eviction.add_all(self._services, [evolve(fact, id=self._new_id())])[0]
-            if result is not None:
-                return result
-        raise Conflict(f"{_DRAWS} new ids were all taken.", next_step="The source of ids is broken.")
-
-    @staticmethod
-    def _logged(result: AddResult) -> AddResult:
-        if result.outcome is AddOutcome.DUPLICATE:
-            logger.info("a fact was skipped: duplicate of %s", result.duplicate_of)
-        elif result.outcome is AddOutcome.ADDED and result.fact is not None:
-            logger.debug("fact %s was added", result.fact.id)
-        else:
-            logger.info("a fact was skipped: %s", result.reason)
-        return result
 
     def import_(self, rows: Iterable[object], *, progress: Callable[[int], object] | None = None) -> ImportReport:
         """Store rows as :meth:`export` gives them (``id``, ``createdAt`` and ``source`` may be missing). Bad rows are
@@ -360,7 +236,7 @@ class Facts:
         """
         from holdfast_app.facts.store.factfile import import_rows
 
-        return import_rows(self._services, self, rows, progress=progress)
+        return import_rows(self.services, self, rows, progress=progress)
 
     # changing and leaving
 
@@ -385,24 +261,24 @@ class Facts:
         if confidence is not None:
             confidence = check_confidence(confidence)
         if content is not None:
-            content = check_content(self._services.gate.admit(content, surface=SURFACE))
+            content = check_content(self.services.gate.admit(content, surface=SURFACE))
         given = {"content": content, "category": category, "confidence": confidence}
         fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
-        keep = self._services.config.facts.supersede and bool(fields)
+        keep = self.services.config.facts.supersede and bool(fields)
         if keep:  # first, so that a crash cannot lose the old text
             if content is not None:
                 self._check_unique(old.id, content)
-            self.trail.changed(old, fields, self._services.clock(), keep=True)
+            self.trail.changed(old, fields, self.services.clock(), keep=True)
         try:
-            new = self._services.store.update_fact(
+            new = self.services.store.update_fact(
                 fact_id, is_own=content is not None, content=content, category=category, confidence=confidence
             )
         except StorageError:
             if keep:  # another process was faster than the check
-                self.trail.unchanged(old, self._services.clock())
+                self.trail.unchanged(old, self.services.clock())
             raise
         if new != old and not keep:
-            self.trail.changed(old, fields, self._services.clock(), keep=False)
+            self.trail.changed(old, fields, self.services.clock(), keep=False)
         logger.info("fact %s was updated", fact_id)
         return new
 
@@ -410,7 +286,7 @@ class Facts:
         """Raises: DuplicateFact."""
         key = duplicate_key(content)
         same = (
-            f.id for f in self._services.store.backend.facts() if f.id != fact_id and duplicate_key(f.content) == key
+            f.id for f in self.services.store.backend.facts() if f.id != fact_id and duplicate_key(f.content) == key
         )
         for other in same:
             raise DuplicateFact(f"Fact {other} already says that.", next_step="Update that one, or delete it first.")
@@ -421,7 +297,7 @@ class Facts:
         Raises: NotFound (a KeyError) carrying the id, having changed nothing.
         """
         self.get(fact_id)
-        fact = self._services.store.backend.delete_fact(fact_id)
-        self.trail.deleted(fact, self._services.clock())
+        fact = self.services.store.backend.delete_fact(fact_id)
+        self.trail.deleted(fact, self.services.clock())
         logger.info("fact %s was deleted", fact_id)
         return fact

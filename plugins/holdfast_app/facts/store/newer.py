@@ -3,44 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final
 
 from holdfast.facts.relation import K, Known, Relation, read
-from holdfast.journal import order
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast_app.facts.store import origins
-
-if TYPE_CHECKING:
-    from holdfast_app.facts.store.lifecycle import Facts
+from holdfast_app.facts.store.writer import FactWriter, Value
 
 #: A fact more confident than a newer statement by more than this stays.
 _OUTRANKED: Final = 0.3
 
 
-class Value(NamedTuple):
-    """A fact's values, checked and admitted. ``at`` is the instant at which it was stated, aware.
-
-    What is said now is newer than everything stored, whatever the clocks say. A statement that is stored later than it
-    was said has ``said``, the flushes of its session in their order. They decide; the clock decides for other facts."""
-
-    content: str
-    category: str
-    confidence: float
-    source: str
-    at: datetime
-    said: tuple[str, ...] | None = None
-
-    def is_before(self, fact: Fact) -> bool:
-        """Whether ``fact``, on the same subject, was stated later."""
-        if self.said is None:
-            return False
-        after = order.is_after(self.said, origins.unsigned(fact.source), origins.unsigned(self.source))
-        return fact.created_at > self.at if after is None else after
-
-
-def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None) -> list[AddResult]:
+def store(
+    facts: FactWriter, values: Sequence[Value | AddResult], stored: Sequence[Fact] | None = None
+) -> list[AddResult]:
     """The result for each value, in order. Results among the values stay unchanged.
 
     A new value is stored first and then replaces older ones, which go to the trail with their content, so that a crash
@@ -65,14 +43,13 @@ def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fa
         added = facts.add_all(list(waiting.values()), older=[leaving.get(at, []) for at in waiting])
         learn(result.fact for result in added if result.fact is not None)
         results.update(zip(waiting, added, strict=True))
-        for at, value, result in zip(list(waiting), waiting.values(), added, strict=True):
+        for (at, value), result in zip(waiting.items(), added, strict=True):
+            said.remove(at)
             if not _cosign(facts, value, result):  # who stated it first has just taken it back
                 results[at] = facts.add_all([value])[0]
         for fact_id, by in unsaid:
             facts.sign(fact_id, partial(origins.left, other=by))
         unsaid.clear()
-        for at in waiting:
-            said.remove(at)
         waiting.clear()
 
     learn(_stored(facts, values) if stored is None else stored)
@@ -101,10 +78,10 @@ def store(facts: Facts, values: Sequence[Value | AddResult], stored: Sequence[Fa
     return [results[at] for at in range(len(values))]
 
 
-def _stored(facts: Facts, values: Sequence[Value | AddResult]) -> Sequence[Fact]:
+def _stored(facts: FactWriter, values: Sequence[Value | AddResult]) -> Sequence[Fact]:
     """All stored facts; none when no value can replace one."""
     replaces = any(isinstance(value, Value) and read(value.content).frames for value in values)
-    return facts.list() if replaces else ()
+    return list(facts.services.store.backend.facts()) if replaces else ()
 
 
 def _rivals(known: Known[K], value: Value) -> list[K]:
@@ -124,7 +101,7 @@ def _others(fact: Fact, value: Value) -> bool:
     return bool(origins.of(value.source) and origins.of(origins.left(fact.source, value.source)))
 
 
-def _cosign(facts: Facts, value: Value, result: AddResult) -> bool:
+def _cosign(facts: FactWriter, value: Value, result: AddResult) -> bool:
     """Add another origin to a value already stored by someone else. Returns False when the fact is gone meanwhile."""
     places = origins.places(value.source)
     known = result.fact is not None and places <= origins.places(result.fact.source)

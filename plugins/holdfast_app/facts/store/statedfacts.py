@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from holdfast.models import Payload, Turn
     from holdfast.session.services import Services
-    from holdfast_app.facts.store.newer import Value
+    from holdfast_app.facts.store.writer import Value
 
 #: Characters of a fact that a warning quotes.
 _QUOTED: Final = 60
@@ -36,15 +36,6 @@ _CUES: Final = (
 def category(text: str) -> str:
     """A stated fact's category, by its first words. ``context`` where none of them decides."""
     return next((found for cue, found in _CUES if cue.match(text)), Category.CONTEXT)
-
-
-def store(services: Services, payload: Payload, *, session: str, flush: str, at: datetime) -> tuple[str, ...]:
-    """Store the facts that an earlier flush stated. A retry finds each of them as a duplicate. Returns
-    :func:`unstored`. Raises: PluginError, Corrupt, Unavailable."""
-    from holdfast_app.facts.store.lifecycle import Facts
-
-    stated = values(services, payload, flush=flush, at=at, turns=(), late=session)
-    return unstored(payload, Facts(services).store(stated))
 
 
 def values(

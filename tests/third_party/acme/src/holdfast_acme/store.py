@@ -28,8 +28,10 @@ from holdfast.storage import (
     Document,
     FactOrder,
     StorageBackend,
+    block_ids,
     block_marker,
     check_name,
+    check_text,
     sha256,
 )
 
@@ -90,13 +92,12 @@ class AcmeStore(StorageBackend):
 
     def append(self, name: str, block: str, header: str, block_id: str) -> str:
         _check(name, block)
-        marker = block_marker(block_id)
-        if not _has_line(block, marker):
-            raise ValueError(f"the block does not hold its marker line {marker!r}")
+        if block_id not in block_ids(block):
+            raise ValueError(f"the block does not hold its marker line {block_marker(block_id)!r}")
 
         def change(content: Content) -> str:
             before = content.documents.get(name, "")
-            if not _has_line(before, marker):
+            if block_id not in block_ids(before):
                 start = before or header
                 newline = "" if not start or start.endswith("\n") else "\n"
                 content.documents[name] = start + newline + block
@@ -146,13 +147,16 @@ class AcmeStore(StorageBackend):
         content: str | None = None,
         category: str | None = None,
         confidence: float | None = None,
-        source: str | None = None,
+        source: str | Callable[[str], str] | None = None,
     ) -> Fact:
         given = {"content": content, "category": category, "confidence": confidence, "source": source}
         changes: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
 
         def change(stored: Content) -> Fact:
-            new = attrs.evolve(stored.fact(fact_id), **changes)
+            old = stored.fact(fact_id)
+            if callable(source):
+                changes["source"] = source(old.source)
+            new = attrs.evolve(old, **changes)
             twin = stored.twin(new.content)
             if content is not None and twin and twin.id != fact_id:
                 raise DuplicateFact(f"{twin.id} says the same.", next_step="Delete one of them.")
@@ -171,7 +175,9 @@ class AcmeStore(StorageBackend):
 
     def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
         listed = list(self._load().facts.values())
-        if order is FactOrder.CONFIDENCE:
+        if order is FactOrder.STRONGEST:
+            listed.reverse()
+        if order is not FactOrder.CREATED:
             listed.sort(key=lambda f: -f.confidence)
         return iter(listed[:limit])
 
@@ -240,10 +246,4 @@ def _revision(content: Content, name: str) -> str:
 
 
 def _check(name: str, text: str) -> None:
-    check_name(name)
-    if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
-        raise Refused(f"{name!r} cannot hold NUL or a lone surrogate.", next_step="Take it out of the text.")
-
-
-def _has_line(text: str, line: str) -> bool:
-    return any(found.rstrip("\r") == line for found in text.split("\n"))
+    check_text(text, check_name(name))

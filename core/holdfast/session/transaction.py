@@ -32,10 +32,10 @@ class _Step:
     answer: Written
 
 
-class Together(Store):
-    """A :class:`Store` that collects appends and changes until :meth:`finish`. Reads see collected changes.
+class Transaction(Store):
+    """A :class:`Store` that collects appends and changes until :meth:`commit`. Reads see collected changes.
 
-    Used by one thread, once. The backend has :attr:`~holdfast.storage.Capability.TOGETHER`."""
+    Used by one thread, once. The backend has :attr:`~holdfast.storage.Capability.TRANSACTIONS`."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store.backend, store.layout, store.state, store.provenance)
@@ -51,7 +51,7 @@ class Together(Store):
         """Read the documents that were not read yet, in one round trip. Raises: Corrupt, Unavailable."""
         new = [name for name in names if name not in self._stored]
         if new:
-            self._stored.update(self.read_many(new))
+            self._stored.update(self.fetch(new).documents)
 
     def read(self, name: str) -> Document | None:
         if name in self._unread:
@@ -83,7 +83,7 @@ class Together(Store):
         text = self._coming[name] = change(stored.text if stored else None)
         return self._collected(surface, name, text, change=change)
 
-    def finish(self, answers: Sequence[Written], *, listing: bool = False) -> list[Written]:
+    def commit(self, answers: Sequence[Written], *, listing: bool = False) -> list[Written]:
         """Write the collected changes. Returns ``answers`` with the collected ones as they are stored now. With
         ``listing``, :attr:`facts` are all stored facts after it, read in the same round trip.
 
@@ -95,10 +95,9 @@ class Together(Store):
         return [self._answers.get(one, one) for one in answers]
 
     def _apply(self, changes: Sequence[Append | Write]) -> Mapping[str, Document | None]:
-        if not self._listing:
-            return self.backend.apply(changes)
-        found, self.facts = self.backend.apply_and_list(changes)
-        return found
+        after = self.backend.commit(changes, listing=self._listing)
+        self.facts = after.facts if self._listing else None
+        return after.documents
 
     def _collected(
         self,
@@ -130,7 +129,7 @@ class Together(Store):
                     if attempt >= TRIES and time.monotonic() >= until:
                         raise conflicting(", ".join(changed), attempt) from None
                 pause(attempt)
-                self._stored.update(self.read_many(changed))
+                self._stored.update(self.fetch(changed).documents)
                 for step in steps:
                     if step.change:
                         stored = self._stored[step.name]
