@@ -62,7 +62,6 @@ class Redaction:
             from holdfast_redaction.rules.loader import load
 
             extra = load(_inside(os.fspath(context.root), name) for name in files)
-        self.VALIDATES_AT_ONCE = extra is None  # a user's own expression may run away
         allowed = frozenset(_texts(settings, "allow"))
         self._scanner = Scanner(
             disabled=frozenset(_texts(settings, "disable")),

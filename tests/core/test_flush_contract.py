@@ -681,7 +681,7 @@ class Fails:
 @pytest.mark.parametrize("how", ["raises", "hangs", "wrong type"])
 @pytest.mark.parametrize("hook", ["on_validate", "on_flush"])
 def test_compact__gate_plugin_fails__is_blocked_and_the_plugin_named(opened, payload, monkeypatch, hook, how):
-    monkeypatch.setattr("holdfast.plugin.manager.DEADLINES_S", {"on_validate": 0.05, "on_flush": 0.05})
+    monkeypatch.setattr("holdfast.plugin.calls.DEADLINES_S", {"on_validate": 0.05, "on_flush": 0.05})
     fails = Fails("")
 
     class Validates:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import threading
 import time
 
 import pytest
@@ -111,47 +110,6 @@ def test_validator__hangs__refuses_at_its_deadline():
     with pytest.raises(HookFailed, match=r"longer than 0\.05 s"):
         validator(lambda s: time.sleep(3), deadline_s=0.05).admit("text", surface="daily")
     assert time.monotonic() - began < 2
-
-
-def test_validator__says_that_it_answers_at_once__short_text_alone_is_checked_in_the_callers_thread():
-    class AtOnce:
-        VALIDATES_AT_ONCE = True
-
-        @hookimpl
-        def on_validate(self, subject):
-            return [Finding(rule="r", message=threading.current_thread().name, severity="warning")]
-
-    class Other(AtOnce):
-        VALIDATES_AT_ONCE = False
-
-    def threads(subject: Subject, *more: tuple[object, float | None]) -> set[str]:
-        dispatch = Dispatch()
-        dispatch.register(AtOnce(), "at-once")
-        for number, (plugin, deadline_s) in enumerate(more):
-            dispatch.register(plugin, f"more-{number}", deadline_s=deadline_s)
-        return {found.message for found in dispatch.on_validate(subject)}
-
-    here, borrowed = {threading.current_thread().name}, {"holdfast-hooks"}
-    assert threads(SUBJECT) == here
-    assert threads(SUBJECT, (AtOnce(), None)) == here
-    assert threads(SUBJECT, (AtOnce(), 5.0)) == borrowed
-    assert threads(SUBJECT, (Other(), None)) == borrowed
-    assert threads(SUBJECT._replace(text="x" * 4_001)) == borrowed
-    assert threads(SUBJECT._replace(sources=(("n.md", "text"),))) == borrowed
-
-
-def test_validator__answers_at_once_and_fails__refuses_and_is_named():
-    class AtOnce:
-        VALIDATES_AT_ONCE = True
-
-        @hookimpl
-        def on_validate(self, subject):
-            raise SystemExit
-
-    dispatch = Dispatch()
-    dispatch.register(AtOnce(), "mine", "dist 1.0")
-    with pytest.raises(HookFailed, match=r"mine.*SystemExit"):
-        Gate(dispatch).admit("text", surface="daily")
 
 
 def test_extractor__one_fails__the_other_is_heard_and_the_failure_named(opened):

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from holdfast.config import inforce, settings, statefolder
@@ -21,7 +22,6 @@ from holdfast.storage import Capability
 if TYPE_CHECKING:
     from holdfast.config.values import Config
     from holdfast.session.collaborators import Collaborators
-    from holdfast.storage import StorageBackend
 
 
 def opened(
@@ -43,13 +43,14 @@ def opened(
     tracked.check(folder, state)
     found = tuple(discovery.scan())
     dispatch = Dispatch()
+    _register_backend(settled, dispatch, found)
     enabled = [(name, settled.plugin(name)) for name in settled.enabled_plugins]
     dispatch.load(
         [PluginSettings(name, one.deadline_s, one.settings) for name, one in enabled], found, root=folder, state=state
     )
-    for name, plugin in plugins:
+    for name, plugin in sorted(plugins, key=itemgetter(0), reverse=True):  # the last registered is called first
         dispatch.register(plugin, name)
-    backend = _backend(settled, dispatch, found, folder)
+    backend = dispatch.storage_backend(settled.storage, folder)
     files = Capability.LOCAL_FILES in backend.capabilities
     path, facts = settled.storage.path, settled.storage.facts
     provenance = Provenance(
@@ -74,12 +75,12 @@ def opened(
     return services, found
 
 
-def _backend(config: Config, dispatch: Dispatch, found: Iterable[discovery.Found], root: str) -> StorageBackend:
+def _register_backend(config: Config, dispatch: Dispatch, found: Iterable[discovery.Found]) -> None:
     entry = discovery.choose(found, discovery.BACKENDS, config.storage.backend)
     module = discovery.import_object(entry)
     if config.storage.options:
         options.check_storage(module, config.storage.options, found)
-    return dispatch.storage_backend(module, entry, config.storage, root)
+    dispatch.register_backend(module, entry)
 
 
 def _system_clock() -> datetime:

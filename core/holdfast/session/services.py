@@ -135,7 +135,7 @@ class Services:
     @property
     def validator_limits(self) -> tuple[int, ...]:
         """Limits of enabled validators that limit a curated document's items."""
-        return tuple(one.max_items for one in self.dispatch.offering(LimitsItems).values())
+        return tuple(one.max_items for one in self.dispatch.implementations_of(LimitsItems).values())
 
     @property
     def curated_limit(self) -> int:

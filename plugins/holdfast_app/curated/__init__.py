@@ -37,7 +37,6 @@ class _Context(Protocol):
 class CuratedMemory(LimitsItems):
     """The plugin. Raises: ConfigError for an unknown or invalid setting."""
 
-    VALIDATES_AT_ONCE: ClassVar[bool] = True
     known_settings: ClassVar[tuple[str, ...]] = Limits._fields
     #: A project may only make the limits stricter, and not so strict that every write is refused.
     project_settings: ClassVar[Mapping[str, Callable[[object, object], bool]]] = {

@@ -34,7 +34,6 @@ class _Context(Protocol):
 class Grounding:
     """The plugin. Raises: ConfigError for an unknown or unusable setting."""
 
-    VALIDATES_AT_ONCE: ClassVar[bool] = True
     known_settings: ClassVar[tuple[str, ...]] = ("strict",)
     #: A project may only make it stricter.
     project_settings: ClassVar[Mapping[str, Callable[[object, object], bool]]] = {

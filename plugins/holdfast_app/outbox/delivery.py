@@ -141,7 +141,7 @@ class Deliveries:
         a comment by its id, so none is published twice. A comment that an operator dropped is left alone. Raises:
         PluginError; Corrupt; Unavailable."""
         services = self._services
-        forges = services.dispatch.offering(Forge)
+        forges = services.dispatch.implementations_of(Forge)
         put_back = 0
         for receipt, payload in flushes:
             targets = {e.target for e in receipt.evidence if e.pending and not e.pointer}
@@ -154,7 +154,7 @@ class Deliveries:
 
 
 def _senders(services: Services) -> dict[str, Send]:
-    return {name: forge.send for name, forge in services.dispatch.offering(Forge).items()}
+    return {name: forge.send for name, forge in services.dispatch.implementations_of(Forge).items()}
 
 
 def _queued(item: Item, items: list[Item]) -> Item:

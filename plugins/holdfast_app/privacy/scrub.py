@@ -98,7 +98,7 @@ def _scrubbed(services: Services, *, dry_run: bool) -> ScrubReport:
         changed=changed,
         rules=rules,
         secrets=len(edit.secrets),
-        judges=services.dispatch.validators(),
+        judges=tuple(sorted(services.dispatch.implementing("on_validate"))),
         allowed=tuple(sorted(edit.allowed_in)),
         left=(*left, *edit.refused.values()),
         elsewhere=foreign,

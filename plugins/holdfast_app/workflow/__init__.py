@@ -38,7 +38,6 @@ class Anchors:
     A project may not set ``required`` without the user's trust: impossible headings would block all writes.
     """
 
-    VALIDATES_AT_ONCE: ClassVar[bool] = True
     known_settings: ClassVar[tuple[str, ...]] = ("required",)
 
     def __init__(self, *, context: _Context) -> None:

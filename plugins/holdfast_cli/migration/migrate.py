@@ -60,8 +60,9 @@ def migrate_project(services: Services, to: str, progress: Progress | None = Non
     if to == storage.backend:
         raise ConfigError(f"The project already uses the backend {to!r}.", next_step="Name another backend.")
     entry = discovery.choose(discovery.scan(), discovery.BACKENDS, to)
-    plugin = discovery.import_object(entry)
-    target = Dispatch.storage_backend(plugin, entry, storage.evolve(backend=to), services.root)
+    dispatch = Dispatch()
+    dispatch.register_backend(discovery.import_object(entry), entry)
+    target = dispatch.storage_backend(storage.evolve(backend=to), services.root)
     try:
         private.make(services.state)
         with durable.lock(services.private("migrate.lock")):

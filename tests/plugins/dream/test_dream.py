@@ -566,7 +566,7 @@ def test_dream__several_plugins__the_one_that_was_enabled_wins_and_config_decide
         settled = config(dream=DreamConfig(plugin=named))
         with Holdfast.open(project, config=settled, clock=clock, plugins=plugins) as memory:
             before = len(asked.asked)
-            assert memory.services.dispatch.dreamers() == ("a-model", "offline")
+            assert memory.services.dispatch.implementing("on_dream") == ("a-model", "offline")
             assert memory.deep_dream(force=True).plugin == (named or "a-model")
             assert len(asked.asked) == before + 1
     failed = opened(dreamer, dream=DreamConfig(plugin="missing")).deep_dream(force=True)

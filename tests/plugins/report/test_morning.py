@@ -264,4 +264,4 @@ def test_forges__plugins_that_are_no_forge__are_not_asked(opened, board):
         def on_flush(self):
             return None
 
-    assert list(opened(Other(), board).services.dispatch.offering(Forge).values()) == [board]
+    assert list(opened(Other(), board).services.dispatch.implementations_of(Forge).values()) == [board]
