@@ -119,7 +119,6 @@ def _signatures(plugin: object) -> Iterator[Row]:
         given = {key: value for key, value in given.items() if key != "self"}  # type: ignore[assignment]
         problems = [f"{key!r} is not an argument of the hook" for key in given if key not in known]
         problems += [f"{key!r} has a default" for key, value in given.items() if value.default is not value.empty]
-        problems += [f"uses {word}" for word in ("tryfirst", "trylast", "hookwrapper", "wrapper") if options.get(word)]
         text = "; ".join(problems) or f"({', '.join(given)}): {_MEANINGS[name]}"
         yield name, "fail" if problems else "ok", text
 

@@ -39,7 +39,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
         ("plugins", HOOK + "@hookimpl\ndef on_flsh(payload): pass", "on_flsh"),
         ("plugins", HOOK + "@hookimpl\ndef on_flush(payload, message): pass", "message"),
         ("plugins", HOOK + "@hookimpl\ndef on_flush(payload=None): pass", "has a default"),
-        ("plugins", HOOK + "@hookimpl(tryfirst=True)\ndef on_flush(payload): pass", "tryfirst"),
+        ("plugins", HOOK + "@hookimpl\nasync def on_flush(payload): pass", "async"),
         ("plugins", HOOK + "@hookimpl\ndef on_validate(subject): return None", "NoneType"),
         ("plugins", HOOK + "@hookimpl\ndef on_validate(subject): return ['no']", "returned list of str"),
         ("plugins", HOOK + "@hookimpl\ndef on_validate(subject=None): return ()", "has a default for 'subject'"),
