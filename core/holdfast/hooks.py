@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from holdfast.config.values import StorageConfig
     from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Fact, Finding, Payload, Receipt, Turn
     from holdfast.storage import StorageBackend
-    from holdfast.subject import Portions, Subject
+    from holdfast.validation import Chunks, ValidationRequest
 
 PROJECT = "holdfast"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -56,12 +56,12 @@ def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:
 
 
 @hookspec
-def on_validate(subject: Subject) -> Sequence[Finding] | Portions:  # type: ignore[empty-body]
+def on_validate(request: ValidationRequest) -> Sequence[Finding] | Chunks:  # type: ignore[empty-body]
     """Check content before it is stored, and again by ``holdfast validate``. A gate: every implementation is called.
 
-    :param subject: surface, document name, text and sources.
+    :param request: surface, document name, text and sources.
     :returns: findings, possibly none. Core masks a span with a replacement; an error without a replacement
-            refuses the write. For long content they may come in :class:`~holdfast.subject.Portions`, each with its own
+            refuses the write. For long content they may come in :class:`~holdfast.validation.Chunks`, each with its own
             deadline. An implementation that raises, hangs or returns anything else counts as a refusal.
     """
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from holdfast.config.values import StorageConfig
 from holdfast.errors import BadValue, Conflict, HoldfastError, NotFound, PluginLoadFailed, Unsupported
 from holdfast.plugin.discovery import Found
-from holdfast.plugin.manager import Dispatch
+from holdfast.plugin.manager import PluginManager
 from holdfast.storage import ABSENT, Capability, StorageBackend
 
 Row = tuple[str, str, str]
@@ -23,9 +23,9 @@ def examine(entry: Found, found: object, settings: Mapping[str, object]) -> Iter
         yield "settings", "ok", f"declared: {', '.join(declared) or 'none'}"
     config = StorageConfig(backend=entry.name, options=dict(settings))
     try:
-        dispatch = Dispatch()
-        dispatch.register_backend(found, entry)
-        store = dispatch.storage_backend(config, os.getcwd())
+        manager = PluginManager()
+        manager.register_backend(found, entry)
+        store = manager.storage_backend(config, os.getcwd())
     except HoldfastError as error:
         yield (
             "storage_backend",

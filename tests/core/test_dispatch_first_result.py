@@ -11,7 +11,7 @@ from holdfast.errors import ConfigError, HookFailed, PluginLoadFailed
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources
 from holdfast.plugin.discovery import BACKENDS, Found
-from holdfast.plugin.manager import Dispatch
+from holdfast.plugin.manager import PluginManager
 from holdfast_file.backend import FileBackend
 
 ENTRY = Found(BACKENDS, "mine", "mine", "mine-dist", "1.0")
@@ -45,9 +45,9 @@ class Dreamer:
 
 
 def provided(plugin: object, config: StorageConfig, root: Path) -> object:
-    dispatch = Dispatch()
-    dispatch.register_backend(plugin, ENTRY)
-    return dispatch.storage_backend(config, str(root))
+    manager = PluginManager()
+    manager.register_backend(plugin, ENTRY)
+    return manager.storage_backend(config, str(root))
 
 
 def test_storage_backend__plugin_provides_one__is_given_config_and_root(tmp_path: Path) -> None:
@@ -80,19 +80,19 @@ def test_storage_backend__plugin_gives_none__is_a_hard_error_that_names_it(
 
 
 def test_on_dream__several_plugins__the_first_draft_counts_and_passing_is_allowed() -> None:
-    dispatch = Dispatch()
-    assert dispatch.on_dream(SOURCES) is None
-    dispatch.register(Dreamer(DreamDraft(memory="- new")), "a")
-    dispatch.register(Dreamer(None), "b")  # asked before "a": pluggy calls the last registered first
-    assert dispatch.on_dream(SOURCES) == ("a", DreamDraft(memory="- new"))
+    manager = PluginManager()
+    assert manager.on_dream(SOURCES) is None
+    manager.register(Dreamer(DreamDraft(memory="- new")), "a")
+    manager.register(Dreamer(None), "b")  # asked before "a": pluggy calls the last registered first
+    assert manager.on_dream(SOURCES) == ("a", DreamDraft(memory="- new"))
 
 
 @pytest.mark.parametrize(
     ("answer", "told"), [(RuntimeError("boom"), "RuntimeError: boom"), ("- new", "it returned str")]
 )
 def test_on_dream__plugin_fails__is_named(answer: object, told: str) -> None:
-    dispatch = Dispatch()
-    dispatch.register(Dreamer(answer), "a", "a-dist 2.0")
+    manager = PluginManager()
+    manager.register(Dreamer(answer), "a", "a-dist 2.0")
     with pytest.raises(HookFailed, match=told) as raised:
-        dispatch.on_dream(SOURCES)
+        manager.on_dream(SOURCES)
     assert (raised.value.plugin, raised.value.distribution, raised.value.hook) == ("a", "a-dist 2.0", "on_dream")

@@ -15,7 +15,7 @@ from holdfast.errors import HookFailed, PluginLoadFailed
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Turn
 from holdfast.plugin.discovery import PLUGINS, Found
-from holdfast.plugin.manager import Dispatch, PluginSettings
+from holdfast.plugin.manager import PluginManager, PluginSettings
 from holdfast_file.backend import FileBackend
 
 SOURCES = DreamSources(memory="", notes=[])
@@ -42,9 +42,9 @@ store = Store()
 """
 
 
-def manager(*plugins: object) -> Dispatch:
+def manager(*plugins: object) -> PluginManager:
     """Plugins registered in that order, so the last one is called first."""
-    made = Dispatch()
+    made = PluginManager()
     for number, plugin in enumerate(plugins):
         made.register(plugin, f"p{number}")
     return made
@@ -59,7 +59,7 @@ def dreamer(memory: str | None, **options: Any) -> object:
     return Dreamer()
 
 
-def drafted(made: Dispatch) -> str:
+def drafted(made: PluginManager) -> str:
     found = made.on_dream(SOURCES)
     assert found is not None
     return found[1].memory
@@ -112,7 +112,7 @@ def test_load__several_dreamers__are_called_by_name_and_the_default_ones_last(
     monkeypatch.syspath_prepend(tmp_path)
     names = {"zebra": "first", "yak": "passes", "offline": "second"}  # offline is on by default
     found = [Found(PLUGINS, name, f"dreamers_of_this_test:{value}", "dist", "1") for name, value in names.items()]
-    made = Dispatch()
+    made = PluginManager()
     made.load([PluginSettings(name) for name in names], found, root="", state="")
     assert made.implementing("on_dream") == ("yak", "zebra", "offline")
     assert drafted(made) == "first"
@@ -160,14 +160,14 @@ class _Async:
 
 class _AsyncValidator:
     @hookimpl
-    async def on_validate(self, subject: object) -> Any:
-        yield subject
+    async def on_validate(self, request: object) -> Any:
+        yield request
 
 
 class _Generator:
     @hookimpl
-    def on_validate(self, subject: object) -> Any:
-        yield subject
+    def on_validate(self, request: object) -> Any:
+        yield request
 
 
 class _Default:
@@ -194,7 +194,7 @@ def test_register__implementation_that_cannot_be_called__is_refused_with_the_rea
     plugin: object, reason: str
 ) -> None:
     with pytest.raises(PluginLoadFailed, match=reason):
-        Dispatch().register(plugin, "mine")
+        PluginManager().register(plugin, "mine")
 
 
 @pytest.mark.parametrize("hook", ["on_validate", "on_flush", "storage_backend"])
@@ -206,7 +206,7 @@ def test_register__wrapper_that_could_hide_a_failed_save__is_refused_with_the_re
             yield
 
     with pytest.raises(PluginLoadFailed, match=f"it wraps {hook}; wrappers could hide a failed save"):
-        Dispatch().register(Wraps(), "mine")
+        PluginManager().register(Wraps(), "mine")
 
 
 def test_load__enabled_plugin_provides_a_store__is_refused_and_says_where_it_belongs(
@@ -214,7 +214,7 @@ def test_load__enabled_plugin_provides_a_store__is_refused_and_says_where_it_bel
 ) -> None:
     (tmp_path / "store_of_this_test.py").write_text(CODE)
     monkeypatch.syspath_prepend(tmp_path)
-    made = Dispatch()
+    made = PluginManager()
     made.load([PluginSettings("p")], [Found(PLUGINS, "p", "store_of_this_test:store", "d", "1")], root="", state="")
     assert made.statuses[0].status == "failed"
     assert "storage_backend belongs in a backend, an entry point in the group holdfast.backends" in (
@@ -225,11 +225,11 @@ def test_load__enabled_plugin_provides_a_store__is_refused_and_says_where_it_bel
 def test_register_backend__module_validates__is_refused() -> None:
     class Both(Store):
         @hookimpl
-        def on_validate(self, subject: object) -> tuple[()]:
+        def on_validate(self, request: object) -> tuple[()]:
             return ()
 
     with pytest.raises(PluginLoadFailed, match="on_validate belongs in a plugin"):
-        Dispatch().register_backend(Both(None), Found("holdfast.backends", "both", "both", "d", "1"))
+        PluginManager().register_backend(Both(None), Found("holdfast.backends", "both", "both", "d", "1"))
 
 
 # wrappers
@@ -249,7 +249,7 @@ def test_on_extract__wrapper_fails__is_named_and_isolated(fail: Any) -> None:
 
 
 def test_on_extract__wrapper_hangs__is_left_behind_at_the_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Dispatch()
+    made = PluginManager()
     made.register(Extractor(), "a", deadline_s=0.1)
     made.register(Wrapper(lambda: time.sleep(3)), "b", deadline_s=0.1)
     began = time.monotonic()
@@ -301,7 +301,7 @@ def test_call__takes_too_long__is_left_behind_and_the_next_is_not_held_up() -> N
             time.sleep(self.naps.pop(0))
             return Extraction()
 
-    made, began = Dispatch(), time.monotonic()
+    made, began = PluginManager(), time.monotonic()
     made.register(Slow(), "slow", deadline_s=0.2)
     assert [one.reason for one in made.on_extract(TURNS)[1]] == ["it took longer than 0.2 s"]
     assert made.on_extract(TURNS)[1] == []

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from holdfast.errors import HoldfastError
 from holdfast.plugin import ToStderr
-from holdfast.subject import PORTION_CHARS, Portions
+from holdfast.validation import CHUNK_CHARS, Chunks
 
 #: Time limit for one implementation, in seconds, unless ``[plugins.NAME] deadline_s`` sets another.
 DEADLINES_S: Mapping[str, float] = {"on_validate": 10.0, "on_extract": 60.0, "on_flush": 60.0, "on_dream": 600.0}
@@ -119,20 +119,20 @@ def implementation(caller: Caller, hook: str, function: Callable[..., Any], args
     if hook != "on_validate" or limit_s is None:
         return checked(caller, hook, call(caller, hook, partial(function, *args), limit_s))
     chars = max((len(one.text) for one in args), default=0)  # its only argument is the request
-    found = call(caller, hook, partial(function, *args), limit_s * (1 + max(chars - 1, 0) // PORTION_CHARS))
-    if isinstance(found, Portions):
-        return _in_portions(caller, hook, found, limit_s)
+    found = call(caller, hook, partial(function, *args), limit_s * (1 + max(chars - 1, 0) // CHUNK_CHARS))
+    if isinstance(found, Chunks):
+        return _in_chunks(caller, hook, found, limit_s)
     return checked(caller, hook, found)
 
 
-def _in_portions(caller: Caller, hook: str, portions: Portions, limit_s: float) -> list[Any]:
+def _in_chunks(caller: Caller, hook: str, chunks: Chunks, limit_s: float) -> list[Any]:
     found: list[Any] = []
     for _ in range(_MAX_STEPS):
-        step = call(caller, hook, partial(next, portions.steps, _ENDED), limit_s)
+        step = call(caller, hook, partial(next, chunks.steps, _ENDED), limit_s)
         if step is _ENDED:
             return found
         found += checked(caller, hook, step)
-    raise CallFailed(caller, hook, "its portions do not end")
+    raise CallFailed(caller, hook, "its chunks do not end")
 
 
 def checked(caller: Caller, hook: str, value: Any) -> Any:

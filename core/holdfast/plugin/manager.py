@@ -19,7 +19,7 @@ from holdfast.plugin import ToStderr, discovery
 from holdfast.plugin.calls import Caller, CallFailed, call, checked, words
 from holdfast.plugin.discovery import PLUGINS, Found, PluginContext, Status, choose, import_object
 from holdfast.plugin.guarded import OF_BACKENDS, OF_PLUGINS, GuardedPlugin, cannot_be_used
-from holdfast.subject import Subject
+from holdfast.validation import ValidationRequest
 
 if TYPE_CHECKING:
     from holdfast.config.values import StorageConfig
@@ -40,7 +40,7 @@ class PluginSettings(NamedTuple):
     settings: Mapping[str, object] = {}
 
 
-class Dispatch:
+class PluginManager:
     """Holds one pluggy manager. ``statuses`` has every enabled plugin's status."""
 
     def __init__(self) -> None:
@@ -172,7 +172,7 @@ class Dispatch:
             )
         return backend  # type: ignore[no-any-return]
 
-    def on_validate(self, subject: Subject, *, outgoing: bool = False) -> list[Finding]:
+    def on_validate(self, request: ValidationRequest, *, outgoing: bool = False) -> list[Finding]:
         """All findings of all validators. Raises: PluginError when a validator is broken or fails, which counts as a
         refusal.
 
@@ -181,7 +181,7 @@ class Dispatch:
         """
         self.require_all(installed=outgoing)
         try:
-            return self._findings(subject)
+            return self._findings(request)
         except CallFailed as failed:
             raise self._hook_failed(failed) from failed.cause
 
@@ -260,8 +260,8 @@ class Dispatch:
         found = call(wrappers[0], hook, ask, sum(limits))
         return [checked(wrappers[0], hook, one) for one in (found if isinstance(found, list) else [found])]
 
-    def _findings(self, subject: Subject) -> list[Finding]:
-        answers = self._pluggy.hook.on_validate(subject=subject)
+    def _findings(self, request: ValidationRequest) -> list[Finding]:
+        answers = self._pluggy.hook.on_validate(request=request)
         return [finding for found in answers for finding in found]
 
     def _hook_failed(self, failed: CallFailed, step: str = "") -> HookFailed:
@@ -287,7 +287,7 @@ class Dispatch:
 
         detail = clean(detail)
         try:
-            return mask(detail, self._findings(Subject("journal", "", detail))) if detail else ""
+            return mask(detail, self._findings(ValidationRequest("journal", "", detail))) if detail else ""
         except CallFailed:
             return ""
 

@@ -16,7 +16,7 @@ from holdfast.hooks import LimitsItems, hookimpl
 
 if TYPE_CHECKING:
     from holdfast.models import Finding
-    from holdfast.subject import Subject
+    from holdfast.validation import ValidationRequest
 
 _SURFACES = ("memory", "user")
 
@@ -50,13 +50,13 @@ class CuratedMemory(LimitsItems):
         self.max_items = self.limits.max_items
 
     @hookimpl
-    def on_validate(self, subject: Subject) -> Sequence[Finding]:
+    def on_validate(self, request: ValidationRequest) -> Sequence[Finding]:
         """Findings for the curated surfaces, in line order. Empty for other surfaces."""
-        if subject.surface not in _SURFACES:
+        if request.surface not in _SURFACES:
             return ()
         from holdfast_app.curated.check import check
 
-        return check(subject, self.limits)
+        return check(request, self.limits)
 
 
 def _fits(value: object, own: object, least: int, default: int) -> bool:

@@ -203,7 +203,7 @@ class _Run:
         )
 
     def _dreamer(self) -> str:
-        named, names = self.services.config.dream.plugin, self.services.dispatch.implementing("on_dream")
+        named, names = self.services.config.dream.plugin, self.services.plugins.implementing("on_dream")
         if named and named not in names:
             raise NotApplied(
                 f"The plugin {named!r} of `[dream] plugin` is not loaded, or does not dream.",
@@ -215,7 +215,7 @@ class _Run:
 
     def _dream(self, notes: Sequence[Note], digest: str) -> None:
         services = self.services
-        services.dispatch.require_all()  # every enabled validator checks text sent to a model
+        services.plugins.require_all()  # every enabled validator checks text sent to a model
         name = services.layout.name(Surface.MEMORY)
         document = services.store.read(name)
         if document is not None and services.store.sifted(document).withheld:
@@ -236,7 +236,7 @@ class _Run:
         said, unread = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
         self._warn(consolidate.unread_warning(unread), unread.total())
         report(1, _STAGES, f"Waiting for {self.result.plugin}")
-        dreamt = services.dispatch.on_dream(
+        dreamt = services.plugins.on_dream(
             DreamSources(memory=old, notes=sources[1:], confirmed=self._times(before.texts, record)),
             only=services.config.dream.plugin,
         )
@@ -316,9 +316,9 @@ class _Run:
 
     def _sources(self, name: str, old: str, notes: Sequence[Note]) -> tuple[tuple[str, str], ...]:
         """MEMORY.md and the newest notes that fit, oldest first."""
-        dispatch, named = self.services.dispatch, self.services.config.dream.plugin
-        dreamers = [named] if named else dispatch.implementing("on_dream")
-        endless = all(map(dispatch.dreams_of_everything, dreamers))
+        manager, named = self.services.plugins, self.services.config.dream.plugin
+        dreamers = [named] if named else manager.implementing("on_dream")
+        endless = all(map(manager.dreams_of_everything, dreamers))
         room = sys.maxsize if endless else self.services.config.dream.max_chars - len(old)
         taken: list[tuple[str, str]] = []
         left: list[str] = []
@@ -413,7 +413,7 @@ class _Run:
         named, dreamer = self.services.config.dream.judge, self.result.plugin
         if named:
             return "" if named == "none" else named
-        return dreamer if dreamer in self.services.dispatch.judges() else ""
+        return dreamer if dreamer in self.services.plugins.judges() else ""
 
     def _quoting(
         self,

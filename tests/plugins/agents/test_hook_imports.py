@@ -15,7 +15,7 @@ HOT = """
     holdfast.plugin.discovery
     holdfast.plugin.nested holdfast.text holdfast.text.untrusted holdfast_app.message_formats
     holdfast_app.message_formats.excerpts holdfast.config
-    holdfast.fs holdfast.fs.userdir holdfast.config.settings holdfast.subject holdfast.gate holdfast.fs.safeopen
+    holdfast.fs holdfast.fs.userdir holdfast.config.settings holdfast.validation holdfast.gate holdfast.fs.safeopen
     holdfast.journal holdfast.fs.paths holdfast.fs.faults holdfast.fs.locks holdfast.fs.durable
     holdfast.fs.statemark holdfast.fs.private holdfast.fs.records holdfast.fs.torn holdfast.journal.journal
     holdfast.journal.capture holdfast_app.message_formats.leaves holdfast.config.harmless holdfast.config.trust

@@ -78,7 +78,7 @@ def settle_flush(
     queued: list[str] = []
     try:
         turns = recall.without_recalled(turns_of(said[-AT_ONCE_MESSAGES:]))
-        asked = services.dispatch.extractors()
+        asked = services.plugins.extractors()
         at = at or services.now()
         payload = payload or Payload()
         fresh = statedfacts.values(services, payload, flush=flush, at=at, turns=turns, late=source if late else "")
@@ -114,7 +114,7 @@ def completed(
 
 def queue_all(services: Services, source: str, said: Sequence[Message], flush: str) -> list[str]:
     """Queue a flush's turns for every extractor after the server did not take it. Raises: Unavailable."""
-    return enqueue(services, source, said, list(services.dispatch.extractors()), flush=flush)
+    return enqueue(services, source, said, list(services.plugins.extractors()), flush=flush)
 
 
 def enqueue(
@@ -254,7 +254,7 @@ def work_off(
 def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:
     """The plugins that have not extracted ``item``. The journal is more reliable here than the queue."""
     if not item.covers:
-        return item.plugins or tuple(services.dispatch.extractors())
+        return item.plugins or tuple(services.plugins.extractors())
     account = extracted.read(Journal(services.state, item.source))
     return tuple(name for name in item.plugins if not {*item.covers} <= extracted.of(account, name))
 

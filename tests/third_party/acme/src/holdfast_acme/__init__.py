@@ -12,7 +12,7 @@ from typing import Protocol
 from holdfast.errors import ConfigError
 from holdfast.hooks import hookimpl
 from holdfast.models import Evidence, Extraction, Finding, Payload, Receipt, Turn
-from holdfast.subject import Subject
+from holdfast.validation import ValidationRequest
 
 _TICKET = re.compile(r"\bACME-\d+\b")
 
@@ -47,17 +47,17 @@ class Acme:
         self._folder = folder
 
     @hookimpl
-    def on_validate(self, subject: Subject) -> Sequence[Finding]:
+    def on_validate(self, request: ValidationRequest) -> Sequence[Finding]:
         """One error for each codename: without a replacement, so the text is refused, not masked."""
         return [
             Finding(
                 rule="acme-codename",
                 message="names a project that is not public",
                 span=match.span(),
-                line=subject.text.count("\n", 0, match.start()) + 1,
+                line=request.text.count("\n", 0, match.start()) + 1,
                 fix="Write 'the project' instead of its codename.",
             )
-            for match in self._codenames.finditer(subject.text)
+            for match in self._codenames.finditer(request.text)
         ]
 
     @hookimpl
