@@ -10,8 +10,8 @@ import pytest
 from holdfast_acme import Acme
 
 from holdfast import FlushRefused, Holdfast, Payload
+from holdfast.api import ValidationRequest
 from holdfast.errors import ConfigError
-from holdfast.validation import ValidationRequest
 
 
 class Context(NamedTuple):

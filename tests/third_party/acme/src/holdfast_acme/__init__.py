@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from holdfast.api import ValidationRequest, hookimpl
 from holdfast.errors import ConfigError
-from holdfast.hooks import hookimpl
 from holdfast.models import Evidence, Extraction, Finding, Payload, Receipt, Turn
-from holdfast.validation import ValidationRequest
 
 _TICKET = re.compile(r"\bACME-\d+\b")
 
