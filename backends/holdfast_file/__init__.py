@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 #: The store reads nothing from ``[storage]`` but what core does.
 known_options = ()
-ROOT_AS_STR = True
 
 
 @hookimpl

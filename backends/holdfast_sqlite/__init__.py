@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 #: The keys of ``[storage]`` that this backend reads.
 known_options = ("file", "lock_timeout_s")
-ROOT_AS_STR = True
 
 
 @hookimpl

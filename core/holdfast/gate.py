@@ -6,13 +6,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import Refused
-from holdfast.subject import PORTION_CHARS, Subject
+from holdfast.validation import CHUNK_CHARS, ValidationRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from holdfast.models import Finding
-    from holdfast.plugin.manager import Dispatch
+    from holdfast.plugin.manager import PluginManager
 
 _ROUNDS = 4
 #: Removing a line may cause another error, for example when a limit on the number of items applies.
@@ -60,12 +60,12 @@ def clean(text: str) -> str:
 class Gate:
     """Admits content. A caller passes ``notes`` to collect the warnings."""
 
-    def __init__(self, dispatch: Dispatch) -> None:
-        self._dispatch = dispatch
+    def __init__(self, plugins: PluginManager) -> None:
+        self._plugins = plugins
 
-    def findings(self, subject: Subject) -> list[Finding]:
+    def findings(self, request: ValidationRequest) -> list[Finding]:
         """The validators' findings; changes nothing. Raises: PluginError."""
-        return self._dispatch.on_validate(subject)
+        return self._plugins.on_validate(request)
 
     def admit(
         self,
@@ -90,16 +90,18 @@ class Gate:
         """
         text = text if verbatim else clean(text)
         for _ in range(_ROUNDS):
-            masked = self._masked(Subject(surface, name, text, sources), notes, previous)
+            masked = self._masked(ValidationRequest(surface, name, text, sources), notes, previous)
             if masked is None:
                 return text
             text = masked
         raise _restless(surface, name)
 
-    def _masked(self, subject: Subject, notes: list[Finding] | None, previous: str | None = None) -> str | None:
+    def _masked(
+        self, request: ValidationRequest, notes: list[Finding] | None, previous: str | None = None
+    ) -> str | None:
         """The text after one round of masking, None when there is nothing to mask. Raises: as :meth:`admit`."""
-        surface, name, text = subject[:3]
-        found = self._dispatch.on_validate(subject)
+        surface, name, text = request[:3]
+        found = self._plugins.on_validate(request)
         refused = [f for f in found if f.severity == "error" and not _can_mask(f, text)]
         if refused and previous:  # rare, so the previous text is checked only when the answer matters
             known = self._known(previous, surface, name)
@@ -119,7 +121,7 @@ class Gate:
         Raises: Refused when masking does not converge; PluginError when a validator is broken. Then nothing leaves.
         """
         for _ in range(_ROUNDS):
-            found = self._dispatch.on_validate(Subject(surface, name, text, stored=True), outgoing=True)
+            found = self._plugins.on_validate(ValidationRequest(surface, name, text, stored=True), outgoing=True)
             if not any(_can_mask(f, text) for f in found):
                 return text
             text = mask(text, found)
@@ -133,7 +135,7 @@ class Gate:
         """
         if is_plain(given):
             return given
-        found = self._dispatch.on_validate(Subject("journal", "", given, stored=True), outgoing=True)
+        found = self._plugins.on_validate(ValidationRequest("journal", "", given, stored=True), outgoing=True)
         refused = [f for f in found if f.span is not None and f.severity == "error" and not _can_mask(f, given)]
         if refused:
             raise _refusal("journal", "an id", refused)
@@ -142,10 +144,12 @@ class Gate:
     def identifiers(self, given: Sequence[str]) -> list[str]:
         """:meth:`identifier` for many ids, with few validator calls. Raises: as :meth:`identifier`."""
         masked: dict[str, str] = {}
-        for portion in _portions([one for one in dict.fromkeys(given) if not is_plain(one)]):
-            whole = _joined(portion)
-            if whole is None or self._dispatch.on_validate(Subject("journal", "", whole, stored=True), outgoing=True):
-                masked.update((one, self.identifier(one)) for one in portion)
+        for chunk in _chunks([one for one in dict.fromkeys(given) if not is_plain(one)]):
+            whole = _joined(chunk)
+            if whole is None or self._plugins.on_validate(
+                ValidationRequest("journal", "", whole, stored=True), outgoing=True
+            ):
+                masked.update((one, self.identifier(one)) for one in chunk)
         return [masked.get(one, one) for one in given]
 
     def label(self, given: str) -> str:
@@ -158,10 +162,10 @@ class Gate:
     def outgoing_all(self, texts: Sequence[str], *, surface: str) -> list[str]:
         """:meth:`outgoing` for many short strings, with few validator calls. Raises: as :meth:`outgoing`."""
         shown: list[str] = []
-        for portion in _portions(texts):
-            whole = _joined(portion)
-            together = _parted(self.outgoing(whole, surface=surface), portion) if whole is not None else []
-            shown += together or [self.outgoing(text, surface=surface) for text in portion]
+        for chunk in _chunks(texts):
+            whole = _joined(chunk)
+            together = _parted(self.outgoing(whole, surface=surface), chunk) if whole is not None else []
+            shown += together or [self.outgoing(text, surface=surface) for text in chunk]
         return shown
 
     def sift(
@@ -175,7 +179,7 @@ class Gate:
         entailed: tuple[str, ...] = (),
     ) -> tuple[str, list[tuple[str, Finding]]]:
         """Like :meth:`admit`, but an error on one line removes that line, not the whole text. ``entailed``: see
-        :class:`holdfast.subject.Subject`.
+        :class:`holdfast.validation.ValidationRequest`.
 
         Returns the remaining text, and the removed lines with their findings. Raises: Refused for an error in the
         whole text, or when removing lines does not converge; PluginError.
@@ -185,7 +189,7 @@ class Gate:
         gone: list[tuple[str, Finding]] = []
         errors: list[Finding] = []
         for _ in range(_SIFTS):
-            found = self._dispatch.on_validate(Subject(surface, name, text, sources, entailed=entailed))
+            found = self._plugins.on_validate(ValidationRequest(surface, name, text, sources, entailed=entailed))
             errors = [f for f in found if f.severity == "error" and not _can_mask(f, text)]
             line = _lines_of(text, errors) if known else {}
             errors = [f for f in errors if (f.rule, line.get(f.line, "")) not in known]
@@ -208,17 +212,17 @@ class Gate:
         Raises: as :meth:`admit`."""
         admitted: list[str] = []
         refused: list[Finding] = []
-        for portion in _portions([clean(text) for text in texts]):  # before joining, because the border is not ASCII
+        for chunk in _chunks([clean(text) for text in texts]):  # before joining, because the border is not ASCII
             found: list[Finding] = []
             together: list[str] = []
             with suppress(Refused):  # each string is checked separately then
-                together = self._admit_together(portion, surface, found)
+                together = self._admit_together(chunk, surface, found)
             if together:
                 admitted += together
                 if notes is not None:
                     notes += [f for f in found if f not in notes]
                 continue
-            for text in portion:
+            for text in chunk:
                 try:
                     admitted.append(self.admit(text, surface=surface, notes=notes))
                 except Refused as error:
@@ -235,14 +239,14 @@ class Gate:
         admitted = list(texts)
         left: Sequence[int] = range(len(texts))
         for _ in range(_ROUNDS):
-            portion = [admitted[number] for number in left]
-            whole = _joined(portion)
+            chunk = [admitted[number] for number in left]
+            whole = _joined(chunk)
             if whole is None:
                 return []
-            masked = self._masked(Subject(surface, "", whole), notes)
+            masked = self._masked(ValidationRequest(surface, "", whole), notes)
             if masked is None:
                 return admitted
-            parts = _parted(masked, portion)
+            parts = _parted(masked, chunk)
             if not parts:
                 return []
             changed = [(number, part) for number, part in zip(left, parts, strict=True) if part != admitted[number]]
@@ -252,7 +256,7 @@ class Gate:
         raise _restless(surface, "")
 
     def _known(self, previous: str, surface: str, name: str) -> frozenset[tuple[str, str]]:
-        found = self._dispatch.on_validate(Subject(surface, name, previous))
+        found = self._plugins.on_validate(ValidationRequest(surface, name, previous))
         line = _lines_of(previous, found)
         return frozenset((f.rule, line.get(f.line, "")) for f in found)
 
@@ -269,12 +273,12 @@ def is_plain(given: str) -> bool:
     return len(given) <= _PLAIN_CHARS and _LETTERS.issuperset(given)
 
 
-def _portions(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+def _chunks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
     """The strings in order, in groups that a validator can check within its deadline, at least one per group."""
     start = size = 0
     for number, text in enumerate(texts):
         needed = len(text) + len(_BORDER)
-        if size and size + needed > PORTION_CHARS:
+        if size and size + needed > CHUNK_CHARS:
             yield texts[start:number]
             start, size = number, 0
         size += needed
@@ -289,7 +293,7 @@ def _joined(texts: Sequence[str]) -> str | None:
 
 
 def _parted(whole: str, texts: Sequence[str]) -> list[str]:
-    """The checked strings of a portion; empty when a mask crossed a border."""
+    """The checked strings of a chunk; empty when a mask crossed a border."""
     parts = whole.split(_BORDER)
     return parts if len(parts) == len(texts) and whole.count(_BORDER_CHAR) == len(texts) - 1 else []
 

@@ -1,7 +1,15 @@
 """The five hooks, in order of an agent's lifecycle. Hooks return facts; core acts on them.
 
-An implementation may take any subset of the arguments, by name, without defaults. It must not depend on order:
-no ``tryfirst``, no wrappers (they are refused when a plugin is registered). Only ``plugin/manager.py`` calls a hook.
+An implementation may take any subset of the arguments, by name, without defaults. It is an ordinary function: an async
+one is refused when its plugin is registered, because nothing awaits it.
+
+Plugins are called in this order: objects given to ``Holdfast.open``, plugins that settings enable, plugins on by
+default, each group by name. ``tryfirst`` and ``trylast`` change it. It matters only for the hooks that stop at the
+first result, ``storage_backend`` and ``on_dream``; None passes to the next plugin.
+
+A wrapper (``hookimpl(wrapper=True)`` or ``hookwrapper=True``) is allowed for ``on_extract`` and ``on_dream``. It
+surrounds the call of each plugin, and its failure is a failure of that call. Elsewhere it is refused, because it could
+hide a failed save. Only ``plugin/manager.py`` calls a hook.
 """
 
 from __future__ import annotations
@@ -17,7 +25,7 @@ if TYPE_CHECKING:
     from holdfast.config.values import StorageConfig
     from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Fact, Finding, Payload, Receipt, Turn
     from holdfast.storage import StorageBackend
-    from holdfast.subject import Portions, Subject
+    from holdfast.validation import Chunks, ValidationRequest
 
 PROJECT = "holdfast"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -34,28 +42,27 @@ class LimitsItems:
 
 @hookspec(firstresult=True)
 def storage_backend(config: StorageConfig, root: Path) -> StorageBackend | None:
-    """Provide the store. Called once, and only the backend that ``[storage] backend`` names is imported.
+    """Provide the store. Called once, when a project is opened.
+
+    Asked are the objects given to ``Holdfast.open`` and then the backend that ``[storage] backend`` names; no other
+    backend is imported. A plugin enabled by settings may not implement this hook.
 
     :param config: table ``[storage]`` with ``path`` (folder under ``root``), ``facts``, and ``options``, a mapping
             with all other keys of the table.
-    :param root: absolute path to the project folder. Backends may write only inside it. A plugin with ``ROOT_AS_STR =
-            True`` (an attribute of the plugin) gets it as a string, so that starting holdfast does not import pathlib.
+    :param root: absolute path to the project folder. Backends may write only inside it.
     :returns: the backend, or None to pass. The first backend returned is used.
     An error is fatal, because nothing works without a store.
     """
 
 
 @hookspec
-def on_validate(subject: Subject) -> Sequence[Finding] | Portions:  # type: ignore[empty-body]
+def on_validate(request: ValidationRequest) -> Sequence[Finding] | Chunks:  # type: ignore[empty-body]
     """Check content before it is stored, and again by ``holdfast validate``. A gate: every implementation is called.
 
-    :param subject: surface, document name, text and sources.
+    :param request: surface, document name, text and sources.
     :returns: findings, possibly none. Core masks a span with a replacement; an error without a replacement
-            refuses the write. For long content they may come in :class:`~holdfast.subject.Portions`, each with its own
+            refuses the write. For long content they may come in :class:`~holdfast.validation.Chunks`, each with its own
             deadline. An implementation that raises, hangs or returns anything else counts as a refusal.
-
-    A plugin that reads only the subject, in time that grows evenly with the text, sets ``VALIDATES_AT_ONCE = True`` (an
-    attribute of the plugin). For short text without sources it is then called without a thread and a deadline.
     """
 
 
@@ -93,6 +100,8 @@ def on_flush(payload: Payload, receipt: Receipt) -> Evidence | Sequence[Evidence
 @hookspec(firstresult=True)
 def on_dream(sources: DreamSources) -> DreamDraft | None:
     """Consolidate daily notes into a new curated memory. The first result that is not None is used.
+
+    With ``[dream] plugin`` only that plugin is called.
 
     :param sources: current MEMORY.md and all notes in the window, oldest first.
     :returns: draft that uses only the sources. A failure is recorded and changes nothing.

@@ -177,7 +177,7 @@ class Project:
 
     def plugin_statuses(self) -> list[discovery.Status]:
         """Every installed or enabled plugin and backend, sorted, with its status and the reason."""
-        return discovery.statuses(self.services.dispatch.statuses, self._found, self.config.storage.backend)
+        return discovery.statuses(self.services.plugins.statuses, self._found, self.config.storage.backend)
 
     # closing
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from holdfast.errors import ConfigError, Refused
 from holdfast.fs import safeopen
 from holdfast.gate import Gate
-from holdfast.journal.capture import hot_dispatch, message_record
+from holdfast.journal.capture import hot_plugins, message_record
 from holdfast.journal.journal import Journal, file_stem
 from holdfast_agents import events
 from holdfast_agents.records.digests import digest
@@ -39,13 +39,13 @@ def journal(event: Event, root: str) -> tuple[str, ConfigError | None]:
     """
     broken: ConfigError | None = None
     try:
-        dispatch, state = hot_dispatch(root)
+        manager, state = hot_plugins(root)
     except ConfigError as error:
         if _relies_on_settings(root):
             raise
         broken = error
-        dispatch, state = hot_dispatch(root, alone=True)
-    gate, at = Gate(dispatch), datetime.now().astimezone()
+        manager, state = hot_plugins(root, alone=True)
+    gate, at = Gate(manager), datetime.now().astimezone()
     records = []
     for role, text, given_id in _said(event):
         tool = event.tool if event.kind == events.TOOL else ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 
-from holdfast import Holdfast
 from holdfast.config.values import StorageConfig
 from holdfast.errors import BadValue, Conflict, HoldfastError, NotFound, PluginLoadFailed, Unsupported
 from holdfast.plugin.discovery import Found
+from holdfast.plugin.manager import PluginManager
 from holdfast.storage import ABSENT, Capability, StorageBackend
 
 Row = tuple[str, str, str]
@@ -21,11 +21,11 @@ def examine(entry: Found, found: object, settings: Mapping[str, object]) -> Iter
         yield "settings", "note", "known_options is not declared, so holdfast cannot report a misspelt key"
     else:
         yield "settings", "ok", f"declared: {', '.join(declared) or 'none'}"
-    os.mkdir("other")
     config = StorageConfig(backend=entry.name, options=dict(settings))
     try:
-        with Holdfast.open(os.path.join(os.getcwd(), "other")) as memory:
-            store = memory.services.dispatch.storage_backend(found, entry, config, os.getcwd())
+        manager = PluginManager()
+        manager.register_backend(found, entry)
+        store = manager.storage_backend(config, os.getcwd())
     except HoldfastError as error:
         yield (
             "storage_backend",

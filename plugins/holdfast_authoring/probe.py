@@ -19,11 +19,11 @@ from holdfast import Holdfast, hooks, models
 from holdfast.errors import ConfigError, HoldfastError, PluginError
 from holdfast.plugin import discovery
 from holdfast.plugin.discovery import Found, PluginContext
-from holdfast.subject import Subject
+from holdfast.validation import ValidationRequest
 from holdfast_authoring import backends
 
 if TYPE_CHECKING:
-    from holdfast.plugin.manager import Dispatch
+    from holdfast.plugin.manager import PluginManager
 
 Row = tuple[str, str, str]
 
@@ -82,21 +82,21 @@ def _plugin(entry: Found, found: object, settings: Mapping[str, object]) -> Iter
             yield "settings", "fail", f"raised {type(error).__name__} instead of ConfigError: {error}"
             return
     with Holdfast.open(os.getcwd()) as memory:
-        yield from _hooks(entry, plugin, memory.services.dispatch)
+        yield from _hooks(entry, plugin, memory.services.plugins)
 
 
-def _hooks(entry: Found, plugin: object, dispatch: Dispatch) -> Iterator[Row]:
+def _hooks(entry: Found, plugin: object, manager: PluginManager) -> Iterator[Row]:
     """Register the plugin as holdfast does, and call the hooks that do nothing outside."""
     try:
-        implemented = dispatch.register(plugin, entry.name, f"{entry.distribution} {entry.version}")
+        implemented = manager.register(plugin, entry.name, f"{entry.distribution} {entry.version}")
     except PluginError as error:
         yield "hooks", "fail", str(error)
         return
     yield from _signatures(plugin)
     if "on_validate" in implemented:
-        yield from _validates(dispatch)
+        yield from _validates(manager)
     if "on_extract" in implemented:
-        yield from _extracts(dispatch, plugin)
+        yield from _extracts(manager, plugin)
     for hook in ("on_flush", "on_dream"):
         if hook in implemented:
             yield hook, "note", "not called, because it may publish or ask a model; its own tests have to"
@@ -119,17 +119,16 @@ def _signatures(plugin: object) -> Iterator[Row]:
         given = {key: value for key, value in given.items() if key != "self"}  # type: ignore[assignment]
         problems = [f"{key!r} is not an argument of the hook" for key in given if key not in known]
         problems += [f"{key!r} has a default" for key, value in given.items() if value.default is not value.empty]
-        problems += [f"uses {word}" for word in ("tryfirst", "trylast", "hookwrapper", "wrapper") if options.get(word)]
         text = "; ".join(problems) or f"({', '.join(given)}): {_MEANINGS[name]}"
         yield name, "fail" if problems else "ok", text
 
 
-def _validates(dispatch: Dispatch) -> Iterator[Row]:
+def _validates(manager: PluginManager) -> Iterator[Row]:
     """Call the validator on a few samples, through the guard that holdfast uses."""
     began = time.perf_counter()
     for sample in _SAMPLES:
         try:
-            found = dispatch.on_validate(Subject("daily", "memory/2026-11-21.md", sample))
+            found = manager.on_validate(ValidationRequest("daily", "memory/2026-11-21.md", sample))
         except HoldfastError as error:
             yield "on_validate", "fail", error.message
             return
@@ -141,7 +140,7 @@ def _validates(dispatch: Dispatch) -> Iterator[Row]:
     yield "on_validate", "ok", f"answers {len(_SAMPLES)} samples as specified, in {spent_ms:.0f} ms"
 
 
-def _extracts(dispatch: Dispatch, plugin: object) -> Iterator[Row]:
+def _extracts(manager: PluginManager, plugin: object) -> Iterator[Row]:
     if getattr(plugin, "EXTRACTS_AT_ONCE", False) is not True:
         yield "on_extract", "note", "not called: without EXTRACTS_AT_ONCE it may ask a model; its own tests have to"
         return
@@ -149,7 +148,7 @@ def _extracts(dispatch: Dispatch, plugin: object) -> Iterator[Row]:
 
     said = models.Message(role="user", text="Fix the login. \U0001f600", at=datetime(2026, 11, 21, tzinfo=UTC), id="m1")
     for turns in ((), (models.Turn(messages=[said]),)):
-        _, failures = dispatch.on_extract(turns)
+        _, failures = manager.on_extract(turns)
         if failures:
             yield "on_extract", "fail", failures[0].message
             return

@@ -27,8 +27,8 @@ _REPEATED = 100
 #: A secret of at least this length is also masked inside a longer word.
 _UNMISTAKABLE = 12
 _PERSONAL = frozenset(KINDS[1:])
-#: Characters per portion, see :meth:`Scanner.in_portions`.
-PORTION_CHARS = 200_000
+#: Characters per chunk, see :meth:`Scanner.in_chunks`.
+CHUNK_CHARS = 200_000
 
 
 class Scanner:
@@ -69,10 +69,10 @@ class Scanner:
         hits, keywords = self._searched(text, areas, keywords)
         return self._judged(text, hits), keywords
 
-    def in_portions(self, text: str, size: int = PORTION_CHARS) -> Iterator[list[Hit]]:
+    def in_chunks(self, text: str, size: int = CHUNK_CHARS) -> Iterator[list[Hit]]:
         """:meth:`find` in steps, so that a caller sees progress in a long text: empty lists, then all hits.
 
-        A hit begins in its portion but may extend beyond it. Raises: like ``find``.
+        A hit begins in its chunk but may extend beyond it. Raises: like ``find``.
         """
         hits: list[Hit] = []
         start = 0
@@ -139,7 +139,7 @@ class Scanner:
 
 
 def cut(text: str, start: int, size: int) -> int:
-    """Where a portion of about ``size`` characters from ``start`` ends: after a line ending in its second half, or
+    """Where a chunk of about ``size`` characters from ``start`` ends: after a line ending in its second half, or
     after a word, or anywhere."""
     stop = start + size
     if stop >= len(text):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from holdfast.errors import ConfigError
 from holdfast.hooks import hookimpl
 from holdfast_redaction.budget import SECONDS
-from holdfast_redaction.engine import PORTION_CHARS, Scanner
+from holdfast_redaction.engine import CHUNK_CHARS, Scanner
 from holdfast_redaction.mark import Marker
 from holdfast_redaction.patterns import KINDS, Hit
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from holdfast.models import Finding
     from holdfast.plugin.discovery import PluginContext
-    from holdfast.subject import Portions, Subject
+    from holdfast.validation import Chunks, ValidationRequest
 
 MASK, REFUSE, ALLOW = "mask", "refuse", "allow"
 _KEYS = ("policy", "surfaces", "rules", "disable", "allow", "budget_s")
@@ -62,7 +62,6 @@ class Redaction:
             from holdfast_redaction.rules.loader import load
 
             extra = load(_inside(os.fspath(context.root), name) for name in files)
-        self.VALIDATES_AT_ONCE = extra is None  # a user's own expression may run away
         allowed = frozenset(_texts(settings, "allow"))
         self._scanner = Scanner(
             disabled=frozenset(_texts(settings, "disable")),
@@ -73,16 +72,16 @@ class Redaction:
         self._marker = Marker(os.fspath(context.state))
 
     @hookimpl
-    def on_validate(self, subject: Subject) -> Sequence[Finding] | Portions:
-        """A finding for each secret or identifier, in portions for a long text. It has the span to mask, or no
+    def on_validate(self, request: ValidationRequest) -> Sequence[Finding] | Chunks:
+        """A finding for each secret or identifier, in chunks for a long text. It has the span to mask, or no
         replacement where the policy refuses it. A rule that fails or takes too long raises, which core counts as a
         refusal."""
-        if len(subject.text) > PORTION_CHARS:
-            from holdfast.subject import Portions
+        if len(request.text) > CHUNK_CHARS:
+            from holdfast.validation import Chunks
 
-            return Portions(self._findings(subject, hits) for hits in self._scanner.in_portions(subject.text))
-        hits = self._scanner.find(subject.text)
-        return self._findings(subject, hits) if hits else ()
+            return Chunks(self._findings(request, hits) for hits in self._scanner.in_chunks(request.text))
+        hits = self._scanner.find(request.text)
+        return self._findings(request, hits) if hits else ()
 
     def redact(self, text: str) -> str:
         """``text`` with all hits masked, whatever the policy, with the store's placeholders."""
@@ -90,14 +89,14 @@ class Redaction:
 
         return redact_with(self._scanner, text, self._marker.placeholder)
 
-    def _findings(self, subject: Subject, hits: list[Hit]) -> list[Finding]:
+    def _findings(self, request: ValidationRequest, hits: list[Hit]) -> list[Finding]:
         from holdfast.models import Finding
 
-        policy = {**self._policy, **self._surfaces.get(str(subject.surface), {})}
+        policy = {**self._policy, **self._surfaces.get(str(request.surface), {})}
         findings = []
         at, line = 0, 1
         for hit in hits:
-            line, at = line + subject.text.count("\n", at, hit.start), hit.start
+            line, at = line + request.text.count("\n", at, hit.start), hit.start
             act = policy.get(hit.kind, MASK)
             if act == ALLOW:
                 continue
@@ -107,12 +106,12 @@ class Redaction:
                     rule=f"redaction.{hit.rule}",
                     message=f"this text holds {what}",
                     span=(hit.start, hit.end),
-                    replacement=self._marker.placeholder(hit.rule, subject.text[hit.start : hit.end])
+                    replacement=self._marker.placeholder(hit.rule, request.text[hit.start : hit.end])
                     if act == MASK
                     else None,
                     line=line,
                     fix="Leave it out, or name where it is kept instead.",
-                    name=subject.name,
+                    name=request.name,
                 )
             )
         return findings

@@ -182,8 +182,8 @@ def test_flush__clock_goes_back__warns_and_keeps_the_order_of_writing(opened, pa
 def test_flush__midnight_passes_during_it__one_instant_decides_name_and_headers(opened, payload, note, clock):
     class Slow:
         @hookimpl
-        def on_validate(self, subject):
-            if subject.surface == "daily":
+        def on_validate(self, request):
+            if request.surface == "daily":
                 clock.tick(minutes=2)
             return []
 

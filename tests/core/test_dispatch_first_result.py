@@ -11,7 +11,7 @@ from holdfast.errors import ConfigError, HookFailed, PluginLoadFailed
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft, DreamSources
 from holdfast.plugin.discovery import BACKENDS, Found
-from holdfast.plugin.manager import Dispatch
+from holdfast.plugin.manager import PluginManager
 from holdfast_file.backend import FileBackend
 
 ENTRY = Found(BACKENDS, "mine", "mine", "mine-dist", "1.0")
@@ -44,28 +44,25 @@ class Dreamer:
         return self.answer
 
 
+def provided(plugin: object, config: StorageConfig, root: Path) -> object:
+    manager = PluginManager()
+    manager.register_backend(plugin, ENTRY)
+    return manager.storage_backend(config, str(root))
+
+
 def test_storage_backend__plugin_provides_one__is_given_config_and_root(tmp_path: Path) -> None:
     config = StorageConfig()
     backend = FileBackend(tmp_path)
     plugin = Provider(backend)
-    assert Dispatch.storage_backend(plugin, ENTRY, config, str(tmp_path)) is backend
+    assert provided(plugin, config, tmp_path) is backend
     assert plugin.asked == [(config, tmp_path)]
-
-
-def test_storage_backend__plugin_takes_a_string__is_given_one(tmp_path: Path) -> None:
-    class Quick(Provider):
-        ROOT_AS_STR = True
-
-    plugin = Quick(FileBackend(tmp_path))
-    Dispatch.storage_backend(plugin, ENTRY, StorageConfig(), str(tmp_path))
-    assert [type(root) for _, root in plugin.asked] == [str]
 
 
 @pytest.mark.parametrize(
     ("answer", "error", "told"),
     [
-        (None, PluginLoadFailed, "The backend 'mine' (mine-dist) did not return a StorageBackend."),
-        ("a store", PluginLoadFailed, "The backend 'mine' (mine-dist) did not return a StorageBackend."),
+        (None, PluginLoadFailed, "The backend 'mine' did not return a StorageBackend."),
+        ("a store", HookFailed, "Plugin 'mine' (mine-dist 1.0) failed in storage_backend: it returned str"),
         (
             RuntimeError("boom"),
             HookFailed,
@@ -78,26 +75,24 @@ def test_storage_backend__plugin_gives_none__is_a_hard_error_that_names_it(
     tmp_path: Path, answer: object, error: type[Exception], told: str
 ) -> None:
     with pytest.raises(error) as raised:
-        Dispatch.storage_backend(Provider(answer), ENTRY, StorageConfig(), str(tmp_path))
+        provided(Provider(answer), StorageConfig(backend="mine"), tmp_path)
     assert str(raised.value).startswith(told)
 
 
 def test_on_dream__several_plugins__the_first_draft_counts_and_passing_is_allowed() -> None:
-    dispatch = Dispatch()
-    assert dispatch.on_dream(SOURCES) is None
-    dispatch.register(Dreamer(DreamDraft(memory="- new")), "a")
-    dispatch.register(Dreamer(None), "b")  # asked before "a": pluggy calls the last registered first
-    draft = dispatch.on_dream(SOURCES)
-    assert draft is not None
-    assert draft.memory == "- new"
+    manager = PluginManager()
+    assert manager.on_dream(SOURCES) is None
+    manager.register(Dreamer(DreamDraft(memory="- new")), "a")
+    manager.register(Dreamer(None), "b")  # asked before "a": pluggy calls the last registered first
+    assert manager.on_dream(SOURCES) == ("a", DreamDraft(memory="- new"))
 
 
 @pytest.mark.parametrize(
     ("answer", "told"), [(RuntimeError("boom"), "RuntimeError: boom"), ("- new", "it returned str")]
 )
 def test_on_dream__plugin_fails__is_named(answer: object, told: str) -> None:
-    dispatch = Dispatch()
-    dispatch.register(Dreamer(answer), "a", "a-dist 2.0")
+    manager = PluginManager()
+    manager.register(Dreamer(answer), "a", "a-dist 2.0")
     with pytest.raises(HookFailed, match=told) as raised:
-        dispatch.on_dream(SOURCES)
+        manager.on_dream(SOURCES)
     assert (raised.value.plugin, raised.value.distribution, raised.value.hook) == ("a", "a-dist 2.0", "on_dream")

@@ -314,8 +314,8 @@ class Probe:
         )
 
     @hookimpl
-    def on_validate(self, subject):
-        self.look(subject.surface)
+    def on_validate(self, request):
+        self.look(request.surface)
         return []
 
     @hookimpl
@@ -681,12 +681,12 @@ class Fails:
 @pytest.mark.parametrize("how", ["raises", "hangs", "wrong type"])
 @pytest.mark.parametrize("hook", ["on_validate", "on_flush"])
 def test_compact__gate_plugin_fails__is_blocked_and_the_plugin_named(opened, payload, monkeypatch, hook, how):
-    monkeypatch.setattr("holdfast.plugin.manager.DEADLINES_S", {"on_validate": 0.05, "on_flush": 0.05})
+    monkeypatch.setattr("holdfast.plugin.calls.DEADLINES_S", {"on_validate": 0.05, "on_flush": 0.05})
     fails = Fails("")
 
     class Validates:
         @hookimpl
-        def on_validate(self, subject):
+        def on_validate(self, request):
             return fails.act() if fails.how else []
 
     class Publishes:
@@ -710,8 +710,8 @@ def test_compact__gate_plugin_fails__is_blocked_and_the_plugin_named(opened, pay
 def test_compact__validator_refuses_the_payload__is_blocked_and_says_why(opened, payload, note):
     class NoLocks:
         @hookimpl
-        def on_validate(self, subject):
-            return [Finding(rule="no-locks", message="no locks here")] if "lock" in subject.text else []
+        def on_validate(self, request):
+            return [Finding(rule="no-locks", message="no locks here")] if "lock" in request.text else []
 
     session = opened(NoLocks()).session("s")
     session.add("user", "hello")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import threading
 import time
 
 import pytest
@@ -20,31 +19,31 @@ from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, Finding, Turn
 from holdfast.plugin import discovery
 from holdfast.plugin.discovery import Found
-from holdfast.plugin.manager import Dispatch, PluginSettings
+from holdfast.plugin.manager import PluginManager, PluginSettings
 from holdfast.storage import Document
-from holdfast.subject import Portions, Subject
+from holdfast.validation import Chunks, ValidationRequest
 
-SUBJECT = Subject("daily", "n.md", "text")
+SUBJECT = ValidationRequest("daily", "n.md", "text")
 
 
 def validator(answer, **register):
-    """A gate with one validator that returns ``answer(subject)``."""
+    """A gate with one validator that returns ``answer(request)``."""
 
     class Validator:
         @hookimpl
-        def on_validate(self, subject):
-            return answer(subject)
+        def on_validate(self, request):
+            return answer(request)
 
-    dispatch = Dispatch()
-    dispatch.register(Validator(), "mine", "dist 1.0", **register)
-    return Gate(dispatch)
+    manager = PluginManager()
+    manager.register(Validator(), "mine", "dist 1.0", **register)
+    return Gate(manager)
 
 
 def finding(start: int, end: int, replacement: str | None = "*", **more) -> Finding:
     return Finding(rule="r", message="m", span=(start, end), replacement=replacement, **more)
 
 
-def explode(subject):
+def explode(request):
     raise RuntimeError("boom")
 
 
@@ -75,10 +74,10 @@ def test_validator__raises_or_returns_a_wrong_type__refuses_and_is_named(answer,
     ("steps", "reason"),
     [([[], None, [finding(0, 4)]], "NoneType"), (itertools.repeat([]), "do not end"), ([[], "fine"], "str")],
 )
-def test_validator__portions_are_wrong_or_endless__refuses_and_is_named(steps, reason):
+def test_validator__chunks_are_wrong_or_endless__refuses_and_is_named(steps, reason):
     """None counted as the end, so the findings after it were lost."""
     with pytest.raises(HookFailed, match=rf"'mine'.*{reason}"):
-        validator(lambda s: Portions(iter(steps))).admit("text", surface="daily")
+        validator(lambda s: Chunks(iter(steps))).admit("text", surface="daily")
 
 
 @pytest.mark.parametrize("said", ["word " * 10_000_000, "x" * 50_000_000, None])
@@ -111,47 +110,6 @@ def test_validator__hangs__refuses_at_its_deadline():
     with pytest.raises(HookFailed, match=r"longer than 0\.05 s"):
         validator(lambda s: time.sleep(3), deadline_s=0.05).admit("text", surface="daily")
     assert time.monotonic() - began < 2
-
-
-def test_validator__says_that_it_answers_at_once__short_text_alone_is_checked_in_the_callers_thread():
-    class AtOnce:
-        VALIDATES_AT_ONCE = True
-
-        @hookimpl
-        def on_validate(self, subject):
-            return [Finding(rule="r", message=threading.current_thread().name, severity="warning")]
-
-    class Other(AtOnce):
-        VALIDATES_AT_ONCE = False
-
-    def threads(subject: Subject, *more: tuple[object, float | None]) -> set[str]:
-        dispatch = Dispatch()
-        dispatch.register(AtOnce(), "at-once")
-        for number, (plugin, deadline_s) in enumerate(more):
-            dispatch.register(plugin, f"more-{number}", deadline_s=deadline_s)
-        return {found.message for found in dispatch.on_validate(subject)}
-
-    here, borrowed = {threading.current_thread().name}, {"holdfast-hooks"}
-    assert threads(SUBJECT) == here
-    assert threads(SUBJECT, (AtOnce(), None)) == here
-    assert threads(SUBJECT, (AtOnce(), 5.0)) == borrowed
-    assert threads(SUBJECT, (Other(), None)) == borrowed
-    assert threads(SUBJECT._replace(text="x" * 4_001)) == borrowed
-    assert threads(SUBJECT._replace(sources=(("n.md", "text"),))) == borrowed
-
-
-def test_validator__answers_at_once_and_fails__refuses_and_is_named():
-    class AtOnce:
-        VALIDATES_AT_ONCE = True
-
-        @hookimpl
-        def on_validate(self, subject):
-            raise SystemExit
-
-    dispatch = Dispatch()
-    dispatch.register(AtOnce(), "mine", "dist 1.0")
-    with pytest.raises(HookFailed, match=r"mine.*SystemExit"):
-        Gate(dispatch).admit("text", surface="daily")
 
 
 def test_extractor__one_fails__the_other_is_heard_and_the_failure_named(opened):
@@ -187,8 +145,8 @@ def test_validator__raises_in_a_library__error_names_the_plugins_own_line_and_qu
 
     class Bad:
         @hookimpl
-        def on_validate(self, subject):
-            return json.loads(subject.text)
+        def on_validate(self, request):
+            return json.loads(request.text)
 
     with pytest.raises(HookFailed) as failed:
         opened(Bad()).session("s").add("user", "no JSON, and private")
@@ -203,10 +161,10 @@ def test_dispatch__several_extractors__answers_are_in_order_of_name():
         def on_extract(self, turns):
             return Extraction(summary="x")
 
-    dispatch = Dispatch()
+    manager = PluginManager()
     for name in ("b", "c", "a"):
-        dispatch.register(Named(), name)
-    results, failures = dispatch.on_extract([Turn(messages=())])
+        manager.register(Named(), name)
+    results, failures = manager.on_extract([Turn(messages=())])
     assert [name for name, _ in results] == ["a", "b", "c"]
     assert failures == []
 
@@ -234,7 +192,7 @@ def test_dispatch__implementation_takes_a_subset_of_arguments__is_called_with_it
 def _misspelt():
     class P:
         @hookimpl
-        def on_validat(self, subject): ...
+        def on_validat(self, request): ...
 
     return P()
 
@@ -242,7 +200,7 @@ def _misspelt():
 def _extra_argument():
     class P:
         @hookimpl
-        def on_validate(self, subject, mood): ...
+        def on_validate(self, request, mood): ...
 
     return P()
 
@@ -276,26 +234,26 @@ def _old_wrapper():
     ],
 )
 def test_register__plugin_that_cannot_be_used__is_refused_and_leaves_nothing(plugin, reason):
-    dispatch = Dispatch()
+    manager = PluginManager()
     with pytest.raises(PluginLoadFailed, match=reason) as refused:
-        dispatch.register(plugin, "mine", "dist 1.0")
+        manager.register(plugin, "mine", "dist 1.0")
     assert "'mine' (dist 1.0)" in refused.value.message
     assert "on_validate" in refused.value.next_step
-    assert dispatch.on_validate(SUBJECT) == []
+    assert manager.on_validate(SUBJECT) == []
 
 
 def test_register__name_twice__is_refused_and_the_first_stays(tmp_path):
     class P:
         @hookimpl
-        def on_validate(self, subject):
+        def on_validate(self, request):
             return [finding(0, 1)]
 
-    dispatch, first = Dispatch(), P()
-    dispatch.register(first, "mine")
+    manager, first = PluginManager(), P()
+    manager.register(first, "mine")
     for again in (P(), first):
         with pytest.raises(PluginLoadFailed):
-            dispatch.register(again, "mine")
-    assert len(dispatch.on_validate(SUBJECT)) == 1
+            manager.register(again, "mine")
+    assert len(manager.on_validate(SUBJECT)) == 1
     with pytest.raises(PluginLoadFailed):
         Holdfast.open(tmp_path, plugins=[("a", P()), ("a", P())])
 
@@ -312,7 +270,7 @@ class Plugin:
         if context.settings.get("fail"):
             raise ValueError("no key")
     @hookimpl
-    def on_validate(self, subject):
+    def on_validate(self, request):
         from holdfast.models import Finding
         return [Finding(rule=str(self.context.settings["rule"]), message=self.context.name, severity="warning")]
 """
@@ -322,13 +280,13 @@ def test_load__plugin_is_a_class__is_made_with_its_context(tmp_path, monkeypatch
     (tmp_path / "a_plugin_for_this_test.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
     found = [_found("good", "a_plugin_for_this_test:Plugin"), _found("bad", "a_plugin_for_this_test:Plugin")]
-    dispatch = Dispatch()
-    dispatch.load([PluginSettings("good", None, {"rule": "r1"})], found, root="/r", state="/s")
-    assert [(f.rule, f.message) for f in dispatch.on_validate(SUBJECT)] == [("r1", "good")]
-    assert dispatch.statuses[0].hooks == ("on_validate",)
-    dispatch.load([PluginSettings("bad", None, {"fail": True})], found, root="/r", state="/s")
+    manager = PluginManager()
+    manager.load([PluginSettings("good", None, {"rule": "r1"})], found, root="/r", state="/s")
+    assert [(f.rule, f.message) for f in manager.on_validate(SUBJECT)] == [("r1", "good")]
+    assert manager.statuses[0].hooks == ("on_validate",)
+    manager.load([PluginSettings("bad", None, {"fail": True})], found, root="/r", state="/s")
     with pytest.raises(PluginLoadFailed, match="no key"):
-        dispatch.on_validate(SUBJECT)
+        manager.on_validate(SUBJECT)
 
 
 @pytest.mark.parametrize(
@@ -342,12 +300,12 @@ def test_load__plugin_is_a_class__is_made_with_its_context(tmp_path, monkeypatch
     ],
 )
 def test_load__enabled_plugin_does_not_work__is_recorded_and_the_gate_is_closed(found, status, reason, kind):
-    dispatch = Dispatch()
-    dispatch.load([PluginSettings("p")], found, root="/r", state="/s")
-    assert dispatch.statuses[0].status == status
-    assert reason in dispatch.statuses[0].reason
+    manager = PluginManager()
+    manager.load([PluginSettings("p")], found, root="/r", state="/s")
+    assert manager.statuses[0].status == status
+    assert reason in manager.statuses[0].reason
     with pytest.raises(kind, match="nothing can be stored") as closed:
-        Gate(dispatch).admit("text", surface="daily")
+        Gate(manager).admit("text", surface="daily")
     assert "[plugins.p] enabled = false" in closed.value.next_step
 
 
@@ -405,8 +363,8 @@ def test_mask__any_spans__no_character_of_any_span_is_left(text, spans):
 def test_gate__secret_is_masked__is_nowhere_on_disk(opened, project):
     class Masks:
         @hookimpl
-        def on_validate(self, subject):
-            at = subject.text.find("hunter2")
+        def on_validate(self, request):
+            at = request.text.find("hunter2")
             return [finding(at, at + 7, "[secret]")] if at >= 0 else []
 
     session = opened(Masks()).session("s")
@@ -417,8 +375,8 @@ def test_gate__secret_is_masked__is_nowhere_on_disk(opened, project):
 
 @pytest.mark.parametrize("replacement", ["bad bad", "bad"])
 def test_gate__masking_does_not_come_to_rest__refuses(replacement):
-    def answer(subject):
-        at = subject.text.find("bad")
+    def answer(request):
+        at = request.text.find("bad")
         return [finding(at, at + 3, replacement)] if at >= 0 else []
 
     with pytest.raises(Refused, match="converge"):
@@ -442,8 +400,8 @@ def test_gate__error_without_a_replacement__refuses_naming_rule_line_and_fix():
 def test_gate__warning__lets_pass_and_is_noted_once():
     warning = Finding(rule="w", message="hm", severity="warning")
 
-    def answer(subject):
-        return [warning, *([finding(0, 1, "-")] if subject.text.startswith("s") else [])]
+    def answer(request):
+        return [warning, *([finding(0, 1, "-")] if request.text.startswith("s") else [])]
 
     notes: list[Finding] = []
     assert validator(answer).admit("sxt", surface="daily", notes=notes) == "-xt"
@@ -451,8 +409,8 @@ def test_gate__warning__lets_pass_and_is_noted_once():
 
 
 def test_gate__error_that_stood_there_before__does_not_refuse_and_a_new_one_does():
-    def answer(subject):
-        lines = subject.text.splitlines()
+    def answer(request):
+        lines = request.text.splitlines()
         return [Finding(rule="no-x", message="x", line=n) for n, line in enumerate(lines, 1) if line.startswith("x")]
 
     gate = validator(answer)
@@ -495,8 +453,8 @@ def test_add__message_of_10_megabytes__is_kept_whole_and_the_note_stays_small(op
 
 
 def test_admit_all__several_are_refused__the_refusal_tells_all_of_them_and_no_clean_one():
-    def answer(subject):
-        words = subject.text.split()
+    def answer(request):
+        words = request.text.split()
         return [Finding(rule="no-x", message=f"{w} is not wanted", line=1) for w in words if w.startswith("x")]
 
     texts = ["xa here", "fine", "holds \ufffc itself", "xb there"]
@@ -510,9 +468,9 @@ def test_admit_all__several_are_refused__the_refusal_tells_all_of_them_and_no_cl
 def test_gate__five_megabytes_in_many_texts__no_question_is_larger_than_a_validator_can_judge(way):
     asked = []
 
-    def answer(subject):
-        asked.append(len(subject.text))
-        return [finding(m.start(), m.end(), "***") for m in re.finditer("secret", subject.text)]
+    def answer(request):
+        asked.append(len(request.text))
+        return [finding(m.start(), m.end(), "***") for m in re.finditer("secret", request.text)]
 
     texts = [f"{number} secret " + "x" * 5_000 for number in range(1_000)] + ["", "y" * 900_000, ""]
     got = getattr(validator(answer), way)(texts, surface="daily")
@@ -523,8 +481,8 @@ def test_gate__five_megabytes_in_many_texts__no_question_is_larger_than_a_valida
 
 
 def test_outgoing_all__text_that_holds_the_border__is_judged_by_itself():
-    def answer(subject):
-        return [finding(m.start(), m.end(), "***") for m in re.finditer("secret", subject.text)]
+    def answer(request):
+        return [finding(m.start(), m.end(), "***") for m in re.finditer("secret", request.text)]
 
     texts = ["a secret", "b \ufffc secret", "\n\ufffc\n"]
     assert validator(answer).outgoing_all(texts, surface="fact") == ["a ***", "b \ufffc ***", "\n\ufffc\n"]
@@ -546,14 +504,14 @@ def test_outgoing_all__text_that_holds_the_border__is_judged_by_itself():
 )
 def test_identifier__form_of_the_id__decides_whether_validators_are_asked(given, plain):
     asked = []
-    assert validator(lambda subject: asked.append(subject) or []).identifier(given) == given
+    assert validator(lambda request: asked.append(request) or []).identifier(given) == given
     assert (not asked) is plain
 
 
 def test_identifier__secret_and_a_remark_about_the_whole_id__only_the_secret_is_masked():
-    def answer(subject):
+    def answer(request):
         remark = Finding(rule="r", message="m", severity="error")
-        return [remark, finding(2, 8, "***")] if "secret" in subject.text else [remark]
+        return [remark, finding(2, 8, "***")] if "secret" in request.text else [remark]
 
     assert validator(answer).identifier("S-secret") == "S-***"
     assert validator(answer).identifier("S-other") == "S-other"
@@ -561,7 +519,7 @@ def test_identifier__secret_and_a_remark_about_the_whole_id__only_the_secret_is_
 
 @pytest.mark.parametrize("severity", ["error", "warning"])
 def test_identifier__secret_without_a_replacement__is_refused_only_for_an_error(severity):
-    gate = validator(lambda subject: [finding(0, 6, None, severity=severity)])
+    gate = validator(lambda request: [finding(0, 6, None, severity=severity)])
     if severity == "warning":
         assert gate.identifier("SECRET-1") == "SECRET-1"
         return
@@ -572,35 +530,35 @@ def test_identifier__secret_without_a_replacement__is_refused_only_for_an_error(
 
 def test_identifier__asked_about__is_shown_as_a_stored_text_on_its_way_out():
     asked = []
-    validator(lambda subject: asked.append((subject.surface, subject.stored)) or []).identifier("S1")
+    validator(lambda request: asked.append((request.surface, request.stored)) or []).identifier("S1")
     assert asked == [("journal", True)]
 
 
 def test_identifiers__an_enabled_plugin_was_never_installed__ids_are_given_all_the_same():
     """An id is read back, so a plugin that this machine never had does not block it."""
-    dispatch = Dispatch()
-    dispatch.load([PluginSettings("gone")], [], root="/r", state="/s")
-    assert Gate(dispatch).identifier("S1") == "S1"
-    assert Gate(dispatch).identifiers(["S1", "S2"]) == ["S1", "S2"]
+    manager = PluginManager()
+    manager.load([PluginSettings("gone")], [], root="/r", state="/s")
+    assert Gate(manager).identifier("S1") == "S1"
+    assert Gate(manager).identifiers(["S1", "S2"]) == ["S1", "S2"]
 
 
 def test_identifiers__many_without_a_secret__validators_are_asked_once():
     asked = []
     ids = [f"S{number}" for number in range(100)]
-    assert validator(lambda subject: asked.append(subject) or []).identifiers(ids) == ids
+    assert validator(lambda request: asked.append(request) or []).identifiers(ids) == ids
     assert len(asked) == 1
 
 
 def test_identifiers__one_holds_a_secret__it_alone_is_masked_and_the_order_is_kept():
-    def answer(subject):
-        return [finding(m.start(), m.end(), "***") for m in re.finditer("SECRET", subject.text)]
+    def answer(request):
+        return [finding(m.start(), m.end(), "***") for m in re.finditer("SECRET", request.text)]
 
     given_ids = ["plain", "S1", "SECRET-2", "S1", "other"]
     assert validator(answer).identifiers(given_ids) == ["plain", "S1", "***-2", "S1", "other"]
 
 
-def test_admit_all__the_same_warning_in_several_portions__is_noted_once():
-    gate = validator(lambda subject: [Finding(rule="r", message="m", severity="warning")])
+def test_admit_all__the_same_warning_in_several_chunks__is_noted_once():
+    gate = validator(lambda request: [Finding(rule="r", message="m", severity="warning")])
     notes = [Finding(rule="earlier", message="m", severity="warning")]
     texts = ["x" * 200_000 for _ in range(4)]
     assert gate.admit_all(texts, surface="daily", notes=notes) == texts
@@ -617,14 +575,14 @@ def test_admit_all__the_same_warning_in_several_portions__is_noted_once():
 )
 def test_gate__many_texts_at_once__validators_see_their_surface_and_whether_they_are_stored(ask, wanted):
     asked = set()
-    ask(validator(lambda subject: asked.add((subject.surface, subject.stored)) or []))
+    ask(validator(lambda request: asked.add((request.surface, request.stored)) or []))
     assert asked == wanted
 
 
 def test_admit_all__texts_are_refused_only_when_joined__each_is_admitted_with_its_warnings():
-    def answer(subject):
-        severity = "error" if "\n" in subject.text else "warning"
-        return [Finding(rule=subject.text[:3], message="m", severity=severity)]
+    def answer(request):
+        severity = "error" if "\n" in request.text else "warning"
+        return [Finding(rule=request.text[:3], message="m", severity=severity)]
 
     notes: list[Finding] = []
     assert validator(answer).admit_all(["one", "two"], surface="daily", notes=notes) == ["one", "two"]
@@ -632,16 +590,16 @@ def test_admit_all__texts_are_refused_only_when_joined__each_is_admitted_with_it
 
 
 def test_admit_all__masking_one_of_them_does_not_come_to_rest__raises_and_drops_none():
-    def answer(subject):
-        return [finding(m.start(), m.end(), "secret!") for m in re.finditer("secret", subject.text)]
+    def answer(request):
+        return [finding(m.start(), m.end(), "secret!") for m in re.finditer("secret", request.text)]
 
     with pytest.raises(Refused):
         validator(answer).admit_all(["fine", "a secret"], surface="daily")
 
 
 def test_identifiers__one_holds_the_border__the_others_are_masked_all_the_same():
-    def answer(subject):
-        return [finding(m.start(), m.end(), "***") for m in re.finditer("SECRET", subject.text)]
+    def answer(request):
+        return [finding(m.start(), m.end(), "***") for m in re.finditer("SECRET", request.text)]
 
     assert validator(answer).identifiers(["S\n\ufffc\n1", "SECRET-2"]) == ["S\n\ufffc\n1", "***-2"]
 
@@ -653,10 +611,10 @@ def test_admit_all__a_validator_is_broken__raises_and_admits_nothing():
 
 @given(st.lists(st.sampled_from(["good", "bad a", "bad b", "", "secret"]), max_size=8))
 def test_sift__any_lines__bad_ones_are_removed_and_returned_in_their_order(lines):
-    def answer(subject):
-        shown = subject.text.splitlines()
+    def answer(request):
+        shown = request.text.splitlines()
         bad = [Finding(rule=f"r{n}", message=f"m{n}", line=n) for n, line in enumerate(shown, 1) if line[:3] == "bad"]
-        masks = [finding(m.start(), m.end(), "***") for m in re.finditer("secret", subject.text)]
+        masks = [finding(m.start(), m.end(), "***") for m in re.finditer("secret", request.text)]
         return [*reversed(bad), *bad[:1], *masks]
 
     text, gone = validator(answer).sift("\n".join(lines), surface="memory")
@@ -669,7 +627,7 @@ def test_sift__any_lines__bad_ones_are_removed_and_returned_in_their_order(lines
 @pytest.mark.parametrize("line", [None, 0, 3])
 def test_sift__error_in_no_line_of_the_text__the_whole_text_is_refused(line):
     with pytest.raises(Refused, match="m"):
-        validator(lambda subject: [Finding(rule="r", message="m", line=line)]).sift("one\ntwo\n", surface="memory")
+        validator(lambda request: [Finding(rule="r", message="m", line=line)]).sift("one\ntwo\n", surface="memory")
 
 
 def test_scan__something_is_installed_and_removed_meanwhile__is_seen(tmp_path):

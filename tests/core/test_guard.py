@@ -44,8 +44,8 @@ class Broken:
 
 class BrokenValidate(Broken):
     @hookimpl
-    def on_validate(self, subject: Any) -> list[Finding]:
-        if subject.surface == "journal":  # the mirror must work: it is the flush that fails
+    def on_validate(self, request: Any) -> list[Finding]:
+        if request.surface == "journal":  # the mirror must work: it is the flush that fails
             return []
         raise self.error
 
@@ -566,8 +566,8 @@ def test_mirror__kept__tells_what_is_left_of_any_result(opened) -> None:
 def test_mirror__what_was_redacted__is_known_again(opened) -> None:
     class Masks:
         @hookimpl
-        def on_validate(self, subject: Any) -> list[Finding]:
-            at = subject.text.find("hunter2")
+        def on_validate(self, request: Any) -> list[Finding]:
+            at = request.text.find("hunter2")
             return [Finding(rule="r", message="m", span=(at, at + 7), replacement="[X]")] if at >= 0 else []
 
     memory = opened(Masks())
@@ -593,8 +593,8 @@ def test_mirror__kept_after_each_turn__journals_what_is_new_and_asks_the_gate_on
 
     class Listens:
         @hookimpl
-        def on_validate(self, subject: Any) -> list[Finding]:
-            asked.append(subject.text)
+        def on_validate(self, request: Any) -> list[Finding]:
+            asked.append(request.text)
             return []
 
     session = opened(Listens()).session("s")

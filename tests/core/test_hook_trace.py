@@ -13,7 +13,7 @@ from holdfast import Holdfast, hookimpl
 
 class Loud:
     @hookimpl
-    def on_validate(self, subject):
+    def on_validate(self, request):
         return ()
 
     @hookimpl
@@ -68,6 +68,6 @@ def test_trace__not_set_or_another_word__is_silent(project: Path) -> None:
 
 
 def test_trace__not_set__its_module_is_not_imported() -> None:
-    script = "import sys, holdfast.plugin.manager as m; m.Dispatch(); print('holdfast.plugin.trace' in sys.modules)"
+    script = "import sys, holdfast.plugin.manager as m; m.PluginManager();print('holdfast.plugin.trace' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
     assert done.stdout.strip() == "False"

@@ -36,7 +36,7 @@ class Validator:
     broken = False
 
     @hookimpl
-    def on_validate(self, subject: Any) -> list[Any]:
+    def on_validate(self, request: Any) -> list[Any]:
         if self.broken:
             raise RuntimeError("the validator is broken")
         return []

@@ -13,7 +13,7 @@ from tests.support.trusting import trusted
 
 from holdfast.errors import PluginLoadFailed
 from holdfast.hooks import hookimpl
-from holdfast.plugin.manager import Dispatch
+from holdfast.plugin.manager import PluginManager
 from holdfast_cli.own_exit import ExitRefused, own_exit
 
 VALIDATOR = """from holdfast.hooks import hookimpl
@@ -21,7 +21,7 @@ class Odd:
     def __init__(self, *, context):
         {start}
     @hookimpl
-    def on_validate(self, subject):
+    def on_validate(self, request):
         {call}
         return ()
 """
@@ -122,19 +122,19 @@ def test_command__hook_hangs_and_prints_late__stdout_holds_only_the_answer(proje
 def test_register__argument_with_a_default__is_refused() -> None:
     class Odd:
         @hookimpl
-        def on_validate(self, subject=None):
+        def on_validate(self, request=None):
             return ()
 
-    with pytest.raises(PluginLoadFailed, match=r"on_validate has a default for 'subject'"):
-        Dispatch().register(Odd(), "odd")
+    with pytest.raises(PluginLoadFailed, match=r"on_validate has a default for 'request'"):
+        PluginManager().register(Odd(), "odd")
 
 
 def test_register__misspelt_hook__is_named_without_the_objects_address() -> None:
     class Odd:
         @hookimpl
-        def on_valdiate(self, subject):
+        def on_valdiate(self, request):
             return ()
 
     with pytest.raises(PluginLoadFailed) as caught:
-        Dispatch().register(Odd(), "odd")
+        PluginManager().register(Odd(), "odd")
     assert caught.value.message == "The plugin 'odd' (this process) cannot be used: unknown hook 'on_valdiate'."

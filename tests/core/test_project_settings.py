@@ -18,7 +18,7 @@ from holdfast.config.serde import config_from
 from holdfast.config.values import Config
 from holdfast.errors import ConfigError, FlushRefused, NotTrusted
 from holdfast.fs import userdir
-from holdfast.journal.capture import hot_dispatch
+from holdfast.journal.capture import hot_plugins
 from holdfast.plugin import discovery
 
 #: Settings of hostile clones, each with the key that must not be in force.
@@ -203,10 +203,10 @@ def test_hot_path__any_settings__loads_the_same_plugins_as_the_engine(
     if is_trusted:
         trusted(project)
 
-    dispatch, state = hot_dispatch(root)
+    manager, state = hot_plugins(root)
     config = inforce.load(root)
 
-    assert tuple(sorted(s.name for s in dispatch.statuses)) == config.enabled_plugins
+    assert tuple(sorted(s.name for s in manager.statuses)) == config.enabled_plugins
     assert state == os.path.join(root, settings.STATE_FOLDERS[config.layout.preset])
 
 

@@ -271,8 +271,8 @@ def test_flush__note_was_scrubbed_and_the_handoff_is_gone__only_the_handoff_is_w
 
     class Masks:
         @hookimpl
-        def on_validate(self, subject):
-            found = re.finditer("plover", subject.text)
+        def on_validate(self, request):
+            found = re.finditer("plover", request.text)
             return [Finding(rule="r", message="m", span=m.span(), replacement="***") for m in found]
 
     opened().session("s").flush(payload(decisions=["call plover back"]))

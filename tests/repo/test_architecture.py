@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import tomllib
 from pathlib import Path
@@ -12,11 +11,9 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def public(root: Path) -> dict[str, list[str]]:
-    """The public modules by subject."""
-    text = (root / "tests" / "repo" / "architecture.toml").read_text(encoding="utf-8")
-    found: dict[str, list[str]] = tomllib.loads(text)["public"]
-    return found
+def tables(root: Path) -> dict[str, list[str]]:
+    """The public modules, and the private ones that this distribution's plugins import."""
+    return tomllib.loads((root / "tests" / "repo" / "architecture.toml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -47,49 +44,46 @@ PLUGINS = (
 )
 
 
-def test_plugins_and_backends__imports__are_of_public_modules_only(
-    graph: grimp.ImportGraph, public: dict[str, list[str]]
+def test_plugins_and_backends__imports__are_of_listed_modules_only(
+    graph: grimp.ImportGraph, tables: dict[str, list[str]]
 ) -> None:
-    listed = {module for modules in public.values() for module in modules}
     used = {
         imported
         for module in graph.modules
         for imported in graph.find_modules_directly_imported_by(module)
         if (package := module.partition(".")[0]) in PLUGINS and imported.partition(".")[0] != package
     }
-    assert sorted(used - listed) == []
+    assert sorted(used - {*tables["public"], *tables["internal"]}) == []
+    assert sorted(set(tables["internal"]) - used) == [], "no plugin imports these any more"
+
+
+def test_third_parties__imports_of_holdfast__are_of_public_modules_only(
+    root: Path, tables: dict[str, list[str]]
+) -> None:
+    """Of the foreign distribution, of what `plugin new` writes, and of the pages for authors."""
+    folders = (root / "tests" / "third_party", root / "plugins" / "holdfast_authoring" / "templates")
+    files = [p for folder in folders for p in folder.rglob("*") if p.suffix in (".py", ".tmpl")]
+    files += [root / "docs" / name for name in ("hooks.md", "tutorial-plugin.md", "models.md", "plugin-tools.md")]
+    named = {
+        (path.name, package)
+        for path in files
+        for package, imported in re.findall(
+            r"^ *from (holdfast(?:_(?:cli|models|app|keys))?[\w.]*) import (\w+)",
+            path.read_text(encoding="utf-8"),
+            re.MULTILINE,
+        )
+        if f"{package}.{imported}" not in tables["public"] and package.partition(".")[0] in _OURS
+    }
+    assert sorted(one for one in named if one[1] not in tables["public"]) == []
+
+
+_OURS = ("holdfast", "holdfast_app", "holdfast_cli", "holdfast_keys", "holdfast_models")
 
 
 def test_public_surface__every_module_of_it__exists_once(
-    graph: grimp.ImportGraph, public: dict[str, list[str]]
+    graph: grimp.ImportGraph, tables: dict[str, list[str]]
 ) -> None:
-    listed = [module for modules in public.values() for module in modules]
+    assert len(tables["public"]) <= 12
+    listed = [*tables["public"], *tables["internal"]]
     assert [module for module in listed if module not in graph.modules] == []
     assert len(listed) == len(set(listed))
-
-
-def test_public_surface__in_the_documentation__is_the_same_table(root: Path, public: dict[str, list[str]]) -> None:
-    page = (root / "docs" / "hooks.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| ([^|`]+) \| ((?:`[\w.]+`(?:, )?)+) \|$", page, re.MULTILINE)
-    table = {subject: [_full(name) for name in re.findall(r"`([\w.]+)`", modules)] for subject, modules in rows}
-    assert table == public
-
-
-def _full(name: str) -> str:
-    return name if name.startswith("holdfast") else f"holdfast.{name}"
-
-
-def test_core__its_strings__name_no_plugin_of_this_distribution(root: Path) -> None:
-    """What core needs to know of a plugin, the distribution or the plugin declares."""
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    groups = project["entry-points"]
-    # `file` is the default of a setting, and `curated` a field of the payload.
-    names = {*groups["holdfast.plugins"], *groups["holdfast.backends"]} - {"file", "curated"}
-    found = []
-    for path in sorted((root / "core" / "holdfast").rglob("*.py")):
-        constants = (
-            n.value for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Constant)
-        )
-        dotted = (one for one in constants if isinstance(one, str) and re.fullmatch(r"[\w.]+", one))
-        found += [(path.name, one) for one in dotted if not names.isdisjoint(one.split("."))]
-    assert found == []

@@ -8,7 +8,10 @@ import runpy
 import tomllib
 from pathlib import Path
 
+from tests.support import public_api
+
 import holdfast
+from holdfast import api
 
 
 def test_public_names__of_the_package__are_those_of_the_page(root: Path) -> None:
@@ -24,14 +27,20 @@ def test_public_modules__of_the_page__are_public_in_the_architecture(root: Path)
     named = set(re.findall(r"`(holdfast\.[a-z]\w*)`", section))
     tables = tomllib.loads((root / "tests" / "repo" / "architecture.toml").read_text(encoding="utf-8"))
     assert named
-    assert named <= {module for modules in tables["public"].values() for module in modules}
+    assert named <= set(tables["public"])
 
 
-def test_public_modules__all_of_them__import_and_say_what_they_are_for(root: Path) -> None:
-    tables = tomllib.loads((root / "tests" / "repo" / "architecture.toml").read_text(encoding="utf-8"))
-    assert [
-        name for names in tables["public"].values() for name in names if not importlib.import_module(name).__doc__
-    ] == []
+def test_public_modules__all_of_them__import_and_say_what_they_are_for() -> None:
+    assert [name for name in public_api.modules() if not importlib.import_module(name).__doc__] == []
+
+
+def test_public_modules__on_their_page__are_as_in_the_code(root: Path) -> None:
+    assert (root / "docs" / "plugin-api.md").read_text(encoding="utf-8") == public_api.page(), public_api.__doc__
+
+
+def test_api__each_name__is_its_modules() -> None:
+    assert {name: getattr(api, name) for name in api.__all__}.keys() == set(dir(api))
+    assert [name for name in holdfast.__all__ if getattr(api, name) is not getattr(holdfast, name)] == []
 
 
 def test_picture__of_the_readme__is_what_its_script_draws(root: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.subject import MAX_DOCUMENT_CHARS
+from holdfast.validation import MAX_DOCUMENT_CHARS
 from holdfast_app.workflow import observations
 from holdfast_app.workflow.sections import Limits
 from holdfast_app.workflow.three import ANCHORS, CONDITIONS

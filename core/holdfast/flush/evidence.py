@@ -21,7 +21,7 @@ FLUSH_LIMIT_S: Final = 5.0
 
 def publish(services: Services, payload: Payload, receipt: Receipt) -> Receipt:
     """The receipt with the plugins' evidence. Raises: FlushRefused, PluginError."""
-    found = services.dispatch.on_flush(payload, receipt)
+    found = services.plugins.on_flush(payload, receipt)
     for item in found:
         paths.check_pointer(item.pointer, "evidence.pointer")
         if item.published.strip() != item.read_back.strip():

@@ -53,7 +53,7 @@ class Trouble(NamedTuple):
 
 def at_once(services: Services, turns: Sequence[Turn], before: Payload | None = None) -> Gathered:
     """Call the extractors that a flush may wait for. ``before`` is the session's state before the turns."""
-    only = [name for name, quick in services.dispatch.extractors().items() if quick]
+    only = [name for name, quick in services.plugins.extractors().items() if quick]
     return ask(services, recall.without_recalled(turns), only, before=before)[0] if only else Gathered()
 
 
@@ -68,7 +68,7 @@ def ask(
     failures. An extractor can retire only facts that it was shown."""
     if not said:
         return Gathered(), []
-    results, failures = services.dispatch.on_extract(said, only=only, known=known, before=before)
+    results, failures = services.plugins.on_extract(said, only=only, known=known, before=before)
     shown = {fact.id for fact in known}
     results = [(plugin, evolve(e, retire=[i for i in e.retire if i in shown])) for plugin, e in results]
     troubles = [_trouble(failure, services.root) for failure in failures]
@@ -76,8 +76,8 @@ def ask(
 
 
 def _trouble(failure: HookFailed, root: str) -> Trouble:
-    """A failure, described for a person. Shows only ``reason``, which dispatch has masked, never the cause itself,
-    because a plugin's error may quote the conversation."""
+    """A failure, described for a person. Shows only ``reason``, which is masked, never the cause itself, because
+    a plugin's error may quote the conversation."""
     from holdfast.errors import AnswerUnusable, ModelFailed
 
     cause = failure.__cause__

@@ -134,7 +134,7 @@ class _Flush:
                 safety.clear_empty(services.state, session.id)
                 raise contract.nothing(session.id)
             try:
-                services.dispatch.require_all()
+                services.plugins.require_all()
                 self.documents.proof = proof.check(services, last, session.last_flush)
                 if not self.documents.proof.lost:
                     return self._repeat(last)
@@ -194,7 +194,7 @@ class _Flush:
 
     def _write(self, marker: Marker) -> Receipt:
         services, session, documents = self.services, self.session, self.documents
-        services.dispatch.require_all()
+        services.plugins.require_all()
         documents.read_ahead(services.now())
         content = self._collect(marker)
         if isinstance(content, Receipt):

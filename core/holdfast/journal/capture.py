@@ -18,7 +18,7 @@ from holdfast.journal.journal import Entry, Journal
 
 if TYPE_CHECKING:
     from holdfast.models import Message
-    from holdfast.plugin.manager import Dispatch
+    from holdfast.plugin.manager import PluginManager
 
 ROLES = ("user", "assistant", "system", "tool")
 
@@ -98,8 +98,8 @@ def capture(
 
     Raises: ConfigError, Refused, PluginError, Unavailable, having written nothing.
     """
-    dispatch, state = hot_dispatch(root, env)
-    gate = Gate(dispatch)
+    manager, state = hot_plugins(root, env)
+    gate = Gate(manager)
     record = message_record(gate, root, role, text, at=datetime.now().astimezone(), message_id=message_id)
     entry = Journal(state, gate.identifier(session_id)).append(record)[0]
     if role == "assistant":
@@ -114,10 +114,10 @@ def stored_id(root: str, session_id: str) -> str:
 
     Raises: ConfigError, Refused, PluginError.
     """
-    return session_id if is_plain(session_id) else Gate(hot_dispatch(root)[0]).identifier(session_id)
+    return session_id if is_plain(session_id) else Gate(hot_plugins(root)[0]).identifier(session_id)
 
 
-def hot_dispatch(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False) -> tuple[Dispatch, str]:
+def hot_plugins(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False) -> tuple[PluginManager, str]:
     """The enabled plugins and the private folder, from the settings in force; ``alone`` ignores the project's file.
 
     Reads the same keys as :class:`holdfast.config.values.Config` and checks only those it uses. A test keeps the two in
@@ -125,7 +125,7 @@ def hot_dispatch(root: str, env: Mapping[str, str] | None = None, *, alone: bool
     """
     from holdfast.config import inforce, settings
     from holdfast.plugin import discovery
-    from holdfast.plugin.manager import Dispatch, PluginSettings
+    from holdfast.plugin.manager import PluginManager, PluginSettings
 
     data = inforce.hot(root, env, alone=alone)
     with _as_config_error("The configuration"):
@@ -142,9 +142,9 @@ def hot_dispatch(root: str, env: Mapping[str, str] | None = None, *, alone: bool
             if table.get("enabled", True)
         ]
     private.check(state)
-    dispatch = Dispatch()
-    dispatch.load(enabled, discovery.scan(), root=root, state=state)
-    return dispatch, state
+    manager = PluginManager()
+    manager.load(enabled, discovery.scan(), root=root, state=state)
+    return manager, state
 
 
 @contextmanager

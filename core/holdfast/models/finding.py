@@ -18,7 +18,7 @@ class Severity(StrEnum):
 class Finding(Value):
     """A validator's finding.
 
-    With ``span`` (start, end: character offsets into the subject's text) and ``replacement``, core masks the span.
+    With ``span`` (start, end: character offsets into the request's text) and ``replacement``, core masks the span.
     An error without a replacement refuses the write. A warning is only reported. ``line`` is 1-based.
     """
 

@@ -1,14 +1,14 @@
 """The typed interface to the hooks, with one method per hook. The only module that calls hooks.
 
-Every implementation is wrapped at registration. The wrapper limits its time and turns an exception into a value, so
-that one plugin cannot stop another and every failure is attributed. This module decides, per hook, how a failure is
-handled.
+pluggy keeps the plugins and their order and calls them. Each is registered as a
+:class:`holdfast.plugin.guarded.GuardedPlugin`, which limits the time of every call and attributes every failure. This
+module decides, per hook, how a failure is handled.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pluggy
@@ -16,10 +16,10 @@ import pluggy
 from holdfast import hooks
 from holdfast.errors import HoldfastError, HookFailed, PluginError, PluginLoadFailed, PluginNotFound
 from holdfast.plugin import ToStderr, discovery
-from holdfast.plugin.deadline import Deadlines
+from holdfast.plugin.calls import Caller, CallFailed, call, checked, words
 from holdfast.plugin.discovery import PLUGINS, Found, PluginContext, Status, choose, import_object
-from holdfast.plugin.guarded import DEADLINES_S, Answer, Failure, Guard, are_short, guarded, place, tried, words
-from holdfast.subject import Subject
+from holdfast.plugin.guarded import OF_BACKENDS, OF_PLUGINS, GuardedPlugin, cannot_be_used
+from holdfast.validation import ValidationRequest
 
 if TYPE_CHECKING:
     from holdfast.config.values import StorageConfig
@@ -30,16 +30,6 @@ T = TypeVar("T")
 
 #: Time limit for one question to a judging plugin, in seconds.
 JUDGE_S = 60.0
-#: Time limit in seconds for ``on_extract`` of a plugin with EXTRACTS_AT_ONCE, because a flush waits for it with its
-#: lock held.
-AT_ONCE_S = 5.0
-
-
-class _Plugins(pluggy.PluginManager):
-    """pluggy's manager, without a look at Python's own attributes of each plugin, which are four of five."""
-
-    def parse_hookimpl_opts(self, plugin: object, name: str) -> Any:
-        return None if name.startswith("__") else super().parse_hookimpl_opts(plugin, name)
 
 
 class PluginSettings(NamedTuple):
@@ -50,23 +40,28 @@ class PluginSettings(NamedTuple):
     settings: Mapping[str, object] = {}
 
 
-class Dispatch:
-    """Holds one plugin manager. ``statuses`` has every enabled plugin's status."""
+class PluginManager:
+    """Holds one pluggy manager. ``statuses`` has every enabled plugin's status."""
 
     def __init__(self) -> None:
-        self._manager = _Plugins(hooks.PROJECT)
-        self._manager.add_hookspecs(hooks)
-        self._deadlines = Deadlines()
-        self._validate_at_once = True
+        self._pluggy = pluggy.PluginManager(hooks.PROJECT)
+        self._pluggy.add_hookspecs(hooks)
+        self._plugins: dict[str, GuardedPlugin] = {}
         self.statuses: list[Status] = []
 
     # loading
 
     def load(self, enabled: Iterable[PluginSettings], found: Sequence[Found], *, root: str, state: str) -> None:
-        """Load the enabled plugins in order of name. A plugin that cannot be loaded is recorded without raising. Code
-        that needs it (every gate) fails closed, and the rest works."""
-        for plugin in sorted(enabled):
+        """Load the enabled plugins. A plugin that cannot be loaded is recorded without raising. Code that needs it
+        (every gate) fails closed, and the rest works.
+
+        Hooks are called in order of name, the plugins on by default after those that a user enabled.
+        """
+        by_default = discovery.defaults()
+        for plugin in sorted(enabled, key=lambda one: (one.name in by_default, one.name), reverse=True):
             entry: Found | None = None
+            status, reason = "loaded", ""
+            implemented: tuple[str, ...] = ()
             try:
                 entry = choose(found, PLUGINS, plugin.name)
                 obj = import_object(entry)
@@ -75,77 +70,50 @@ class Dispatch:
                 if isinstance(obj, type):
                     context = PluginContext(plugin.name, plugin.settings, root, state)
                     obj = _instantiate(obj, context, entry)
+                distribution = f"{entry.distribution} {entry.version}"
                 implemented = self.register(
-                    obj, plugin.name, f"{entry.distribution} {entry.version}", deadline_s=plugin.deadline_s
+                    obj, plugin.name, distribution, deadline_s=plugin.deadline_s, allowed=OF_PLUGINS
                 )
             except PluginError as error:
-                status = "missing" if isinstance(error, PluginNotFound) else "failed"
-                self.statuses.append(
-                    Status(
-                        plugin.name,
-                        PLUGINS,
-                        entry.distribution if entry else "",
-                        entry.version if entry else "",
-                        status,
-                        error.message,
-                    )
-                )
-            else:
-                self.statuses.append(
-                    Status(plugin.name, PLUGINS, entry.distribution, entry.version, "loaded", "", implemented)
-                )
+                status, reason = ("missing" if isinstance(error, PluginNotFound) else "failed"), error.message
+            distribution, version = (entry.distribution, entry.version) if entry else ("", "")
+            self.statuses.append(Status(plugin.name, PLUGINS, distribution, version, status, reason, implemented))
+        self.statuses.sort()
 
     def register(
-        self, plugin: object, name: str, distribution: str = "this process", *, deadline_s: float | None = None
+        self,
+        plugin: object,
+        name: str,
+        distribution: str = "this process",
+        *,
+        deadline_s: float | None = None,
+        allowed: Collection[str] = (*OF_PLUGINS, *OF_BACKENDS),
     ) -> tuple[str, ...]:
         """Register an object with hook implementations; returns the hooks it implements, sorted.
 
-        Raises: PluginLoadFailed for a duplicate name, an unknown hook (a misspelt hook must not load silently), an
-        unknown hook argument, an argument with a default, a wrapper, or an object without any hook, unless it sets
+        As in pluggy, the last registered plugin is called first, unless an implementation has ``tryfirst`` or
+        ``trylast``. Raises: PluginLoadFailed for a duplicate name, an unknown hook (a misspelt hook must not load
+        silently), a hook that is not ``allowed`` here, an unknown argument or one with a default, an async
+        implementation, a wrapper where it could hide a failed save, or an object without any hook, unless it sets
         ``without_hooks = True``.
         """
-        manager = self._manager
-        problem = ""
-        taken = manager.has_plugin(name) or manager.is_registered(plugin)
-        try:
-            manager.register(plugin, name)
-            manager.check_pending()
-            callers = manager.get_hookcallers(plugin) or []
-            offers = getattr(plugin, "without_hooks", False) is True  # an interface to a feature, see `offering`
-            problem = "" if callers or offers else "it implements none of the hooks"
-            for caller in callers:
-                for impl in caller.get_hookimpls():
-                    if impl.plugin is plugin:
-                        if impl.wrapper or impl.hookwrapper:
-                            problem = f"it wraps {caller.name}; wrappers could hide a failed save and are not allowed"
-                        if impl.kwargnames:
-                            named = ", ".join(map(repr, impl.kwargnames))
-                            problem = f"{caller.name} has a default for {named}; hook arguments have none"
-                        # Final for type checkers only, because a proxy would hide the plugin from pluggy's messages.
-                        limit_s = deadline_s
-                        if limit_s is None and caller.name == "on_extract" and _at_once(plugin):
-                            limit_s = AT_ONCE_S
-                        at_once = getattr(plugin, "VALIDATES_AT_ONCE", False) is True and deadline_s is None
-                        if caller.name == "on_validate":
-                            self._validate_at_once = self._validate_at_once and at_once
-                        guard = Guard(
-                            impl.function, name, distribution, caller.name, limit_s, self._deadlines, at_once=at_once
-                        )
-                        impl.function = guarded(guard)  # type: ignore[misc]
-        except (pluggy.PluginValidationError, ValueError) as error:
-            problem = str(error).replace(f" in plugin {plugin!r}", "").replace("\n", " ")
-        if problem:
-            if manager.get_plugin(name) is plugin and not taken:
-                manager.unregister(plugin)
-            raise PluginLoadFailed(
-                f"The plugin {name!r} ({distribution}) cannot be used: {problem}.",
-                next_step="Hooks are: " + ", ".join(sorted(DEADLINES_S)) + ".",
-            )
-        return tuple(sorted(caller.name for caller in callers))
+        inline = getattr(plugin, "EXTRACTS_AT_ONCE", False) is True
+        return self._add(name, plugin, Caller(name, distribution, deadline_s, inline), allowed)
 
-    def validators(self) -> tuple[str, ...]:
-        """Names of the validator plugins, sorted."""
-        return tuple(sorted(impl.plugin_name for impl in self._manager.hook.on_validate.get_hookimpls()))
+    def register_backend(self, plugin: object, entry: Found) -> None:
+        """Register a store's module, before the plugins, which are then asked first. Raises: PluginLoadFailed."""
+        caller = Caller(entry.name, f"{entry.distribution} {entry.version}")
+        self._add(f"{discovery.BACKENDS}:{entry.name}", plugin, caller, OF_BACKENDS)
+
+    def _add(self, name: str, plugin: object, caller: Caller, allowed: Collection[str]) -> tuple[str, ...]:
+        if name in self._plugins:
+            raise cannot_be_used(caller, "its name is taken by another plugin")
+        guarded = GuardedPlugin(plugin, caller, allowed, self._pluggy.parse_hookimpl_opts)
+        if not (guarded.hooks or guarded.wraps or getattr(plugin, "without_hooks", False) is True):
+            raise cannot_be_used(caller, "it implements none of the hooks")
+        self._pluggy.register(guarded, name)
+        self._plugins[name] = guarded
+        return tuple(sorted({*guarded.hooks, *guarded.wraps}))
 
     def require_all(self, *, installed: bool = False) -> None:
         """Raise the error that kept an enabled plugin from loading. Gates call this, because a missing plugin cannot
@@ -159,26 +127,52 @@ class Dispatch:
                     f"`[plugins.{status.name}] enabled = false`.",
                 )
 
+    # the loaded plugins
+
+    def implementing(self, hook: str) -> tuple[str, ...]:
+        """Names of the plugins that implement a hook, in calling order."""
+        called = reversed(getattr(self._pluggy.hook, hook).get_hookimpls())
+        return tuple(impl.plugin_name for impl in called if hook in self._plugins[impl.plugin_name].hooks)
+
+    def extractors(self) -> dict[str, bool]:
+        """The plugins that implement ``on_extract``, by name, sorted; true for those called within a flush."""
+        return {name: self._plugins[name].caller.inline for name in sorted(self.implementing("on_extract"))}
+
+    def dreams_of_everything(self, name: str) -> bool:
+        """Whether a plugin's dream is so cheap that ``[dream] max_chars`` does not apply."""
+        return getattr(self._plugins[name].plugin, "dreams_of_everything", False) is True
+
+    def implementations_of(self, interface: type[T]) -> dict[str, T]:
+        """The plugins that are instances of ``interface``, by name, sorted. This lets a plugin offer more than its
+        hooks to the feature that declares the interface."""
+        named = sorted((name, one.plugin) for name, one in self._plugins.items() if isinstance(one.plugin, interface))
+        return dict(named)
+
+    def judges(self) -> tuple[str, ...]:
+        """Names of the plugins with a method ``judge``, sorted."""
+        return tuple(sorted(n for n, one in self._plugins.items() if callable(getattr(one.plugin, "judge", None))))
+
     # the five hooks
 
-    @staticmethod
-    def storage_backend(plugin: object, entry: Found, config: StorageConfig, root: str) -> StorageBackend:
-        """The backend from the configured plugin. Raises: PluginLoadFailed, or the plugin's own error."""
-        from holdfast.storage import StorageBackend as Backend
+    def storage_backend(self, config: StorageConfig, root: str) -> StorageBackend:
+        """The first store provided, in calling order. Raises: PluginLoadFailed when every backend passes; HookFailed,
+        or the backend's own error."""
+        from pathlib import Path
 
-        own = Dispatch()
-        own.register(plugin, entry.name, f"{entry.distribution} {entry.version}")
-        answer = own._manager.hook.storage_backend(config=config, root=_root_for(plugin, root))
-        if isinstance(answer, Failure):
-            raise answer.cause if isinstance(answer.cause, HoldfastError) else _hook_failed(answer, answer.detail, "")
-        if answer is None or not isinstance(answer.value, Backend):
+        choose_another = "Choose another with `[storage] backend` in holdfast.toml."
+        try:
+            backend = self._pluggy.hook.storage_backend(config=config, root=Path(root))
+        except CallFailed as failed:
+            if isinstance(failed.cause, HoldfastError):
+                raise failed.cause from None
+            raise self._hook_failed(failed, choose_another) from failed.cause
+        if backend is None:
             raise PluginLoadFailed(
-                f"The backend {entry.name!r} ({entry.distribution}) did not return a StorageBackend.",
-                next_step="Choose another with `[storage] backend` in holdfast.toml.",
+                f"The backend {config.backend!r} did not return a StorageBackend.", next_step=choose_another
             )
-        return answer.value
+        return backend  # type: ignore[no-any-return]
 
-    def on_validate(self, subject: Subject, *, outgoing: bool = False) -> list[Finding]:
+    def on_validate(self, request: ValidationRequest, *, outgoing: bool = False) -> list[Finding]:
         """All findings of all validators. Raises: PluginError when a validator is broken or fails, which counts as a
         refusal.
 
@@ -186,33 +180,10 @@ class Dispatch:
         can be read on another machine, but an installed and broken plugin does.
         """
         self.require_all(installed=outgoing)
-        findings: list[Finding] = []
-        for answer in self._validated(subject):
-            got = self._value(answer)
-            _expect(answer, isinstance(got, list | tuple), "on_validate")
-            if got:  # the value class is only imported here because it is costly
-                from holdfast.models import Finding as Kind
-
-                _expect(answer, all(isinstance(f, Kind) for f in got), "on_validate")
-                findings += got
-        return findings
-
-    def _validated(self, subject: Subject) -> Sequence[Any]:
-        """Each validator's answer. All share one thread, because a thread each costs as much as an fsync. Short text
-        needs none if every validator answers at once."""
-        if self._validate_at_once and are_short((subject,)):
-            with ToStderr():
-                return self._manager.hook.on_validate(subject=subject)  # type: ignore[no-any-return]
-        box: list[Any] = []
-
-        def ask() -> None:
-            box.append(tried(lambda: self._manager.hook.on_validate(subject=subject), "", "", "on_validate"))
-
-        with ToStderr():
-            late: Any = self._deadlines.call_in_steps(ask)
-        if late is not None:
-            return [late()]
-        return [box[0]] if isinstance(box[0], Failure) else box[0]
+        try:
+            return self._findings(request)
+        except CallFailed as failed:
+            raise self._hook_failed(failed) from failed.cause
 
     def on_extract(
         self,
@@ -227,123 +198,98 @@ class Dispatch:
         ``only`` calls the plugins with these names, by default all. ``known`` are stored facts on the same subjects,
         ``before`` the session's state before the turns.
         """
-        from holdfast.models import Extraction as Kind
         from holdfast.models import Payload
 
         results: list[tuple[str, Extraction]] = []
         failures: list[HookFailed] = []
-        others = [plugin for name, plugin in self._manager.list_name_plugin() if only and name not in only]
-        before = Payload() if before is None else before
-        for answer in self._manager.subset_hook_caller("on_extract", others)(turns=turns, known=known, before=before):
-            try:
-                got = self._value(answer)
-                _expect(answer, isinstance(got, Kind), "on_extract")
-            except HookFailed as error:
-                failures.append(error)
-            else:
-                results.append((answer.plugin, got))
-        return sorted(results, key=lambda r: r[0]), failures
-
-    def extractors(self) -> dict[str, bool]:
-        """The plugins that implement ``on_extract``, by name, sorted; true for those called within a flush."""
-        found = {impl.plugin_name: _at_once(impl.plugin) for impl in self._manager.hook.on_extract.get_hookimpls()}
-        return dict(sorted(found.items()))
+        arguments = {"turns": turns, "known": known, "before": Payload() if before is None else before}
+        for name in sorted(self.implementing("on_extract")):
+            if not only or name in only:
+                try:
+                    results += [(name, one) for one in self._ask("on_extract", name, arguments)]
+                except CallFailed as failed:
+                    failures.append(self._hook_failed(failed))
+        return results, failures
 
     def on_flush(self, payload: Payload, receipt: Receipt) -> list[Evidence]:
         """The published references. Raises: HookFailed, which fails the flush."""
         from attrs import evolve
 
-        from holdfast.models import Evidence as Kind
+        try:
+            answers = self._pluggy.hook.on_flush(payload=payload, receipt=receipt)
+        except CallFailed as failed:
+            raise self._hook_failed(failed) from failed.cause
+        evidence = [one for several in answers for one in (several if isinstance(several, list | tuple) else [several])]
+        return [evolve(one, note=self._masked(one.note)) if one.note else one for one in evidence]
 
-        evidence: list[Evidence] = []
-        for answer in self._manager.hook.on_flush(payload=payload, receipt=receipt):
-            got = self._value(answer)
-            several = got if isinstance(got, list | tuple) else [got]
-            _expect(answer, all(isinstance(one, Kind) for one in several), "on_flush")
-            evidence += (evolve(one, note=self._safe(one.note)) if one.note else one for one in several)
-        return evidence
-
-    def offering(self, interface: type[T]) -> dict[str, T]:
-        """The plugins that are instances of ``interface``, by name, sorted. This lets a plugin offer more than its
-        hooks to the feature that declares the interface."""
-        named = sorted(self._manager.list_name_plugin(), key=lambda pair: pair[0])
-        return {name: plugin for name, plugin in named if isinstance(plugin, interface)}
-
-    def dreamers(self) -> tuple[str, ...]:
-        """Names of the plugins that implement ``on_dream``, in calling order. The ones a user enabled come before those
-        on by default, so that a configured model wins over the offline one; then by name."""
-        implementing = (
-            name
-            for name, plugin in self._manager.list_name_plugin()
-            if plugin is not None and any(c.name == "on_dream" for c in self._manager.get_hookcallers(plugin) or ())
-        )
-        by_default = discovery.defaults()
-        return tuple(sorted(implementing, key=lambda name: (name in by_default, name)))
-
-    def dreams_of_everything(self, name: str) -> bool:
-        """Whether a plugin's dream is so cheap that ``[dream] max_chars`` does not apply."""
-        return getattr(self._manager.get_plugin(name), "dreams_of_everything", False) is True
-
-    def on_dream(self, sources: DreamSources, *, only: str = "") -> DreamDraft | None:
-        """The first draft, or None when no plugin dreams. ``only`` calls the plugin with that name. Raises:
-        HookFailed."""
-        from holdfast.models import DreamDraft as Kind
-
-        others = [plugin for name, plugin in self._manager.list_name_plugin() if only and name != only]
-        answer = self._manager.subset_hook_caller("on_dream", others)(sources=sources)
-        if answer is None:
-            return None
-        got = self._value(answer)
-        _expect(answer, isinstance(got, Kind), "on_dream")
-        return got  # type: ignore[no-any-return]
-
-    def judges(self) -> tuple[str, ...]:
-        """Names of the plugins with a method ``judge``, sorted."""
-        named = self._manager.list_name_plugin()
-        return tuple(sorted(name for name, plugin in named if callable(getattr(plugin, "judge", None))))
+    def on_dream(self, sources: DreamSources, *, only: str = "") -> tuple[str, DreamDraft] | None:
+        """The first plugin with a draft, in calling order, and its draft. None when every plugin passes. ``only``
+        calls the plugin with that name. Raises: HookFailed."""
+        for name in self.implementing("on_dream"):
+            try:
+                drafts = self._ask("on_dream", name, {"sources": sources}) if only in ("", name) else []
+            except CallFailed as failed:
+                raise self._hook_failed(failed) from failed.cause
+            for draft in filter(None, drafts):
+                return name, draft
+        return None
 
     def judge(self, name: str, system: str, question: str) -> str:
         """The plugin's answer to a question about lines and their sources. This is not a hook, because the user chooses
         one plugin. Raises: HookFailed."""
-        plugin: Any = self._manager.get_plugin(name)
-        status = next((one for one in self.statuses if one.name == name), None)
-        distribution = status.distribution if status else "this process"
-        guard = guarded(Guard(plugin.judge, name, distribution, "judge", JUDGE_S, self._deadlines))
-        answer = guard(system, question)
-        got = self._value(answer) if answer is not None else None
-        _expect(Answer(name, distribution, got), isinstance(got, str), "judge")
-        return str(got)
+        plugin: Any = self._plugins[name].plugin
+        caller = self._plugins[name].caller
+        try:
+            answer = call(caller, "judge", partial(plugin.judge, system, question), JUDGE_S)
+            return str(checked(caller, "judge", answer))
+        except CallFailed as failed:
+            raise self._hook_failed(failed) from failed.cause
 
-    def _value(self, answer: Any) -> Any:
-        if isinstance(answer, Failure):
-            step = words(answer.cause.next_step) if isinstance(answer.cause, HoldfastError) else ""
-            raise _hook_failed(answer, self._safe(answer.detail), self._safe(step))
-        return answer.value
+    # calling
 
-    def _safe(self, detail: str) -> str:
+    def _ask(self, hook: str, name: str, arguments: Mapping[str, object]) -> list[Any]:
+        """One plugin's results for a hook, through the wrappers of all plugins. Raises: CallFailed."""
+        plugins = self._plugins.items()
+        others = [one for other, one in plugins if other != name and hook not in one.wraps]
+        ask = partial(self._pluggy.subset_hook_caller(hook, others), **arguments)
+        wrappers = [one.caller for _, one in plugins if hook in one.wraps]
+        if not wrappers:
+            found = ask()
+            return found if isinstance(found, list) else [found]
+        limits = [one.limit_s(hook) or 0.0 for one in (self._plugins[name].caller, *wrappers)]
+        found = call(wrappers[0], hook, ask, sum(limits))
+        return [checked(wrappers[0], hook, one) for one in (found if isinstance(found, list) else [found])]
+
+    def _findings(self, request: ValidationRequest) -> list[Finding]:
+        answers = self._pluggy.hook.on_validate(request=request)
+        return [finding for found in answers for finding in found]
+
+    def _hook_failed(self, failed: CallFailed, step: str = "") -> HookFailed:
+        cause = failed.cause
+        if isinstance(cause, HoldfastError):
+            step = self._masked(words(cause.next_step))
+        reason = ": ".join(filter(None, (failed.reason, self._masked(failed.detail)))) or type(cause).__name__
+        error = HookFailed(
+            plugin=failed.caller.plugin,
+            distribution=failed.caller.distribution,
+            hook=failed.hook,
+            reason=reason,
+            next_step=step,
+            place=failed.place,
+        )
+        error.__cause__ = cause
+        return error
+
+    def _masked(self, detail: str) -> str:
         """A plugin's own failure message in a form safe to show and store: masked, and left out when a validator cannot
         check it."""
         from holdfast.gate import clean, mask
 
         detail = clean(detail)
-        findings: list[Finding] = []
-        for answer in self._validated(Subject("journal", "", detail)) if detail else ():
-            if isinstance(answer, Failure) or not isinstance(answer.value, list | tuple):
-                return ""
-            findings += answer.value
-        return mask(detail, findings)
-
-
-def _at_once(plugin: object) -> bool:
-    return getattr(plugin, "EXTRACTS_AT_ONCE", False) is True
-
-
-def _root_for(plugin: object, root: str) -> str | os.PathLike[str]:
-    if getattr(plugin, "ROOT_AS_STR", False) is True:
-        return root
-    from pathlib import Path
-
-    return Path(root)
+        try:
+            return mask(detail, self._findings(ValidationRequest("journal", "", detail))) if detail else ""
+        except CallFailed:
+            return ""
 
 
 def _instantiate(cls: type, context: PluginContext, entry: Found) -> object:
@@ -366,26 +312,3 @@ def _check_keys(plugin: object, given: PluginSettings, entry: Found) -> None:
         check_plugin(plugin, given.name, given.settings)
     except HoldfastError as error:
         raise PluginLoadFailed(f"{entry.name!r} ({entry.distribution}): {error}") from error
-
-
-def _hook_failed(failure: Failure, detail: str, next_step: str) -> HookFailed:
-    reason = ": ".join(filter(None, (failure.reason, detail))) or type(failure.cause).__name__
-    error = HookFailed(
-        plugin=failure.plugin,
-        distribution=failure.distribution,
-        hook=failure.hook,
-        reason=reason,
-        next_step=next_step,
-        place=place(failure),
-    )
-    error.__cause__ = failure.cause
-    return error
-
-
-def _expect(answer: Answer, ok: bool, hook: str) -> None:
-    if not ok:
-        items = answer.value if isinstance(answer.value, list | tuple) else ()
-        kinds = " and ".join(sorted({type(one).__name__ for one in items}))
-        returned = type(answer.value).__name__ + (f" of {kinds}" if kinds else "")
-        reason = f"it returned {returned}, which is the wrong type for this hook"
-        raise HookFailed(plugin=answer.plugin, distribution=answer.distribution, hook=hook, reason=reason)

@@ -11,27 +11,27 @@ from collections.abc import Callable
 from typing import Any
 
 
-def traced(guard: Callable[..., Any], plugin: str, distribution: str, hook: str) -> Callable[..., Any]:
-    """``guard`` with a line on stderr after each call. The time includes waiting for the plugin's thread."""
-
-    def call(*args: Any) -> Any:
-        began = time.perf_counter()
-        got = guard(*args)
+def traced(job: Callable[[], Any], plugin: str, distribution: str, hook: str) -> Any:
+    """The result of ``job``, with a line on stderr. The time includes waiting for the plugin's thread."""
+    began = time.perf_counter()
+    outcome = ""
+    try:
+        result = job()
+        outcome = _outcome(result)
+        return result
+    except Exception as error:
+        outcome = f"failed ({type(error.__cause__ or error).__name__})"
+        raise
+    finally:
         spent_ms = (time.perf_counter() - began) * 1000
-        line = f"holdfast: hook {hook} of {plugin} ({distribution}): {_outcome(got)}, {spent_ms:.1f} ms\n"
         if sys.stderr is not None:
-            sys.stderr.write(line)
-        return got
-
-    return call
+            sys.stderr.write(f"holdfast: hook {hook} of {plugin} ({distribution}): {outcome}, {spent_ms:.1f} ms\n")
 
 
-def _outcome(got: Any) -> str:
-    """A guarded call's result in a few words."""
-    if got is None:
+def _outcome(result: Any) -> str:
+    """A call's result in a few words."""
+    if result is None:
         return "nothing"
-    if hasattr(got, "reason"):
-        return f"failed ({type(got.cause).__name__})"
-    if isinstance(got.value, list | tuple):
-        return f"{len(got.value)} results" if len(got.value) != 1 else "1 result"
-    return type(got.value).__name__
+    if isinstance(result, list | tuple):
+        return f"{len(result)} results" if len(result) != 1 else "1 result"
+    return type(result).__name__

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from holdfast.config import inforce, settings, statefolder
@@ -13,7 +14,7 @@ from holdfast.config.provenance import Provenance
 from holdfast.errors import BadValue, Refused, StorageError
 from holdfast.fs import private, tracked
 from holdfast.plugin import discovery, options
-from holdfast.plugin.manager import Dispatch, PluginSettings
+from holdfast.plugin.manager import PluginManager, PluginSettings
 from holdfast.session.services import Services
 from holdfast.session.store import Store
 from holdfast.storage import Capability
@@ -21,7 +22,6 @@ from holdfast.storage import Capability
 if TYPE_CHECKING:
     from holdfast.config.values import Config
     from holdfast.session.collaborators import Collaborators
-    from holdfast.storage import StorageBackend
 
 
 def opened(
@@ -42,14 +42,15 @@ def opened(
     private.check(state)
     tracked.check(folder, state)
     found = tuple(discovery.scan())
-    dispatch = Dispatch()
+    manager = PluginManager()
+    _register_backend(settled, manager, found)
     enabled = [(name, settled.plugin(name)) for name in settled.enabled_plugins]
-    dispatch.load(
+    manager.load(
         [PluginSettings(name, one.deadline_s, one.settings) for name, one in enabled], found, root=folder, state=state
     )
-    for name, plugin in plugins:
-        dispatch.register(plugin, name)
-    backend = _backend(settled, dispatch, found, folder)
+    for name, plugin in sorted(plugins, key=itemgetter(0), reverse=True):  # the last registered is called first
+        manager.register(plugin, name)
+    backend = manager.storage_backend(settled.storage, folder)
     files = Capability.LOCAL_FILES in backend.capabilities
     path, facts = settled.storage.path, settled.storage.facts
     provenance = Provenance(
@@ -63,7 +64,7 @@ def opened(
         root=folder,
         state=state,
         config=settled,
-        dispatch=dispatch,
+        plugins=manager,
         store=Store(backend, settled.layout, state, provenance),
         clock=clock or _system_clock,
         collaborators=collaborators,
@@ -74,12 +75,12 @@ def opened(
     return services, found
 
 
-def _backend(config: Config, dispatch: Dispatch, found: Iterable[discovery.Found], root: str) -> StorageBackend:
+def _register_backend(config: Config, manager: PluginManager, found: Iterable[discovery.Found]) -> None:
     entry = discovery.choose(found, discovery.BACKENDS, config.storage.backend)
     module = discovery.import_object(entry)
     if config.storage.options:
         options.check_storage(module, config.storage.options, found)
-    return dispatch.storage_backend(module, entry, config.storage, root)
+    manager.register_backend(module, entry)
 
 
 def _system_clock() -> datetime:

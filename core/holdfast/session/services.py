@@ -12,7 +12,7 @@ from holdfast.config.layout import Surface
 from holdfast.config.values import Config
 from holdfast.gate import Gate
 from holdfast.hooks import LimitsItems
-from holdfast.plugin.manager import Dispatch
+from holdfast.plugin.manager import PluginManager
 from holdfast.session.store import Store
 from holdfast.storage import Capability, Document
 from holdfast.text import tokens
@@ -37,7 +37,7 @@ class Services:
         root: str,
         state: str,
         config: Config,
-        dispatch: Dispatch,
+        plugins: PluginManager,
         store: Store,
         clock: Callable[[], datetime],
         collaborators: Collaborators,
@@ -47,8 +47,8 @@ class Services:
         self.state = state
         self.config = config
         self.layout = config.layout
-        self.dispatch = dispatch
-        self.gate = Gate(dispatch)
+        self.plugins = plugins
+        self.gate = Gate(plugins)
         self.store = store
         self.clock = clock
         self.collaborators = collaborators
@@ -135,7 +135,7 @@ class Services:
     @property
     def validator_limits(self) -> tuple[int, ...]:
         """Limits of enabled validators that limit a curated document's items."""
-        return tuple(one.max_items for one in self.dispatch.offering(LimitsItems).values())
+        return tuple(one.max_items for one in self.plugins.implementations_of(LimitsItems).values())
 
     @property
     def curated_limit(self) -> int:

@@ -16,7 +16,7 @@ from holdfast.hooks import LimitsItems, hookimpl
 
 if TYPE_CHECKING:
     from holdfast.models import Finding
-    from holdfast.subject import Subject
+    from holdfast.validation import ValidationRequest
 
 _SURFACES = ("memory", "user")
 
@@ -37,7 +37,6 @@ class _Context(Protocol):
 class CuratedMemory(LimitsItems):
     """The plugin. Raises: ConfigError for an unknown or invalid setting."""
 
-    VALIDATES_AT_ONCE: ClassVar[bool] = True
     known_settings: ClassVar[tuple[str, ...]] = Limits._fields
     #: A project may only make the limits stricter, and not so strict that every write is refused.
     project_settings: ClassVar[Mapping[str, Callable[[object, object], bool]]] = {
@@ -51,13 +50,13 @@ class CuratedMemory(LimitsItems):
         self.max_items = self.limits.max_items
 
     @hookimpl
-    def on_validate(self, subject: Subject) -> Sequence[Finding]:
+    def on_validate(self, request: ValidationRequest) -> Sequence[Finding]:
         """Findings for the curated surfaces, in line order. Empty for other surfaces."""
-        if subject.surface not in _SURFACES:
+        if request.surface not in _SURFACES:
             return ()
         from holdfast_app.curated.check import check
 
-        return check(subject, self.limits)
+        return check(request, self.limits)
 
 
 def _fits(value: object, own: object, least: int, default: int) -> bool:

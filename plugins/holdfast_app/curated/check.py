@@ -21,7 +21,7 @@ from holdfast_app.curated import rules
 from holdfast_app.markdown.lines import BLANK, CODE, FENCE, HEADING, ITEM, Line, Lines
 
 if TYPE_CHECKING:
-    from holdfast.subject import Subject
+    from holdfast.validation import ValidationRequest
     from holdfast_app.curated import Limits
 
 #: Maximum characters of a line that the word rules read, which bounds their time. A longer item is refused for its
@@ -32,21 +32,21 @@ _JUDGED_CHARS: Final = 2_000
 _MAX_FINDINGS: Final = 1_000
 
 
-def check(subject: Subject, limits: Limits) -> tuple[Finding, ...]:
+def check(request: ValidationRequest, limits: Limits) -> tuple[Finding, ...]:
     """Findings in line order, at most one from the word rules per line."""
-    return _Check(subject, limits).run()
+    return _Check(request, limits).run()
 
 
 class _Check:
-    def __init__(self, subject: Subject, limits: Limits) -> None:
-        self._subject = subject
+    def __init__(self, request: ValidationRequest, limits: Limits) -> None:
+        self._request = request
         self._limits = limits
         self._findings: list[Finding] = []
 
     def run(self) -> tuple[Finding, ...]:
         firsts: dict[str, int] = {}  # duplicate key -> line of the first item that has it
         count = 0
-        document = Lines(self._subject.text)
+        document = Lines(self._request.text)
         shown = (line for line in document if line.kind not in (BLANK, CODE))
         for index, line in enumerate(shown):
             if len(self._findings) >= _MAX_FINDINGS:
@@ -102,9 +102,9 @@ class _Check:
 
     def _add(self, rule: str, line: int, message: str, *, fix: str, warning: bool | None = None) -> None:
         if warning is None:
-            warning = self._subject.stored
+            warning = self._request.stored
         severity = Severity.WARNING if warning else Severity.ERROR
-        name = self._subject.name
+        name = self._request.name
         self._findings.append(Finding(rule=rule, message=message, severity=severity, line=line, fix=fix, name=name))
 
 

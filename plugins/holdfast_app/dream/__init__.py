@@ -21,7 +21,7 @@ from holdfast.hooks import hookimpl
 
 if TYPE_CHECKING:
     from holdfast.models import Finding
-    from holdfast.subject import Subject
+    from holdfast.validation import ValidationRequest
 
 _SURFACES = ("memory", "user", "profile")
 
@@ -34,7 +34,6 @@ class _Context(Protocol):
 class Grounding:
     """The plugin. Raises: ConfigError for an unknown or unusable setting."""
 
-    VALIDATES_AT_ONCE: ClassVar[bool] = True
     known_settings: ClassVar[tuple[str, ...]] = ("strict",)
     #: A project may only make it stricter.
     project_settings: ClassVar[Mapping[str, Callable[[object, object], bool]]] = {
@@ -45,13 +44,13 @@ class Grounding:
         self.strict = _strict(context.settings)
 
     @hookimpl
-    def on_validate(self, subject: Subject) -> Sequence[Finding]:
+    def on_validate(self, request: ValidationRequest) -> Sequence[Finding]:
         """One finding for each line with an invention, in line order. Text without sources has none."""
-        if not subject.sources or subject.surface not in _SURFACES:
+        if not request.sources or request.surface not in _SURFACES:
             return ()
         from holdfast_app.dream.grounding.findings import check
 
-        return check(subject, strict=self.strict)
+        return check(request, strict=self.strict)
 
 
 def _strict(settings: Mapping[str, object]) -> bool:

@@ -203,7 +203,7 @@ class _Run:
         )
 
     def _dreamer(self) -> str:
-        named, names = self.services.config.dream.plugin, self.services.dispatch.dreamers()
+        named, names = self.services.config.dream.plugin, self.services.plugins.implementing("on_dream")
         if named and named not in names:
             raise NotApplied(
                 f"The plugin {named!r} of `[dream] plugin` is not loaded, or does not dream.",
@@ -215,7 +215,7 @@ class _Run:
 
     def _dream(self, notes: Sequence[Note], digest: str) -> None:
         services = self.services
-        services.dispatch.require_all()  # every enabled validator checks text sent to a model
+        services.plugins.require_all()  # every enabled validator checks text sent to a model
         name = services.layout.name(Surface.MEMORY)
         document = services.store.read(name)
         if document is not None and services.store.sifted(document).withheld:
@@ -236,12 +236,14 @@ class _Run:
         said, unread = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
         self._warn(consolidate.unread_warning(unread), unread.total())
         report(1, _STAGES, f"Waiting for {self.result.plugin}")
-        draft = services.dispatch.on_dream(
+        dreamt = services.plugins.on_dream(
             DreamSources(memory=old, notes=sources[1:], confirmed=self._times(before.texts, record)),
-            only=self.result.plugin,
+            only=services.config.dream.plugin,
         )
-        if draft is None:
+        if dreamt is None:
             raise NotApplied(f"The plugin {self.result.plugin!r} had nothing to say.")
+        plugin, draft = dreamt
+        self.note(plugin=plugin)
         report(2, _STAGES, "Checking each line against its sources")
         newest = max((one.at for one in said), default=None)
         try:
@@ -314,7 +316,9 @@ class _Run:
 
     def _sources(self, name: str, old: str, notes: Sequence[Note]) -> tuple[tuple[str, str], ...]:
         """MEMORY.md and the newest notes that fit, oldest first."""
-        endless = self.services.dispatch.dreams_of_everything(self.result.plugin)
+        manager, named = self.services.plugins, self.services.config.dream.plugin
+        dreamers = [named] if named else manager.implementing("on_dream")
+        endless = all(map(manager.dreams_of_everything, dreamers))
         room = sys.maxsize if endless else self.services.config.dream.max_chars - len(old)
         taken: list[tuple[str, str]] = []
         left: list[str] = []
@@ -409,7 +413,7 @@ class _Run:
         named, dreamer = self.services.config.dream.judge, self.result.plugin
         if named:
             return "" if named == "none" else named
-        return dreamer if dreamer in self.services.dispatch.judges() else ""
+        return dreamer if dreamer in self.services.plugins.judges() else ""
 
     def _quoting(
         self,

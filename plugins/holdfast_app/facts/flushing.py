@@ -55,7 +55,7 @@ class FlushedFacts(FactService):
         queued: list[str] = []
         try:
             turns = recall.without_recalled(turns_of(said[-AT_ONCE_MESSAGES:]))
-            asked = services.dispatch.extractors()
+            asked = services.plugins.extractors()
             fresh = statedfacts.values(services, payload, flush=flush, at=at, turns=turns, late=session if late else "")
             if services.config.extract.when == background.TURN:
                 queued += backlog.enqueue(services, session, said, list(asked), flush=flush)
@@ -74,7 +74,7 @@ class FlushedFacts(FactService):
         return queued, statedfacts.unstored(payload, results)
 
     def queue(self, said: Sequence[Message], *, session: str, flush: str) -> tuple[list[str], tuple[str, ...]]:
-        plugins = list(self._services.dispatch.extractors())
+        plugins = list(self._services.plugins.extractors())
         return backlog.enqueue(self._services, session, said, plugins, flush=flush), ()
 
     def complete(self, session: Session, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:

@@ -141,20 +141,20 @@ class Deliveries:
         a comment by its id, so none is published twice. A comment that an operator dropped is left alone. Raises:
         PluginError; Corrupt; Unavailable."""
         services = self._services
-        forges = services.dispatch.offering(Forge)
+        forges = services.plugins.implementations_of(Forge)
         put_back = 0
         for receipt, payload in flushes:
             targets = {e.target for e in receipt.evidence if e.pending and not e.pointer}
             ids = {forge.item_id(receipt.flush_id, target) for forge in forges.values() for target in targets}
             known = {item.id for item in self._outbox.items()}
             if targets and not ids <= known and not any(_is_dropped(services, one) for one in ids):
-                services.dispatch.on_flush(payload, receipt)
+                services.plugins.on_flush(payload, receipt)
                 put_back += len(ids - known)
         return put_back
 
 
 def _senders(services: Services) -> dict[str, Send]:
-    return {name: forge.send for name, forge in services.dispatch.offering(Forge).items()}
+    return {name: forge.send for name, forge in services.plugins.implementations_of(Forge).items()}
 
 
 def _queued(item: Item, items: list[Item]) -> Item:

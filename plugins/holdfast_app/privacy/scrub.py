@@ -15,7 +15,7 @@ from attrs import evolve, field, frozen
 from holdfast.config.layout import Surface
 from holdfast.fs import durable, private
 from holdfast.gate import mask
-from holdfast.subject import Subject
+from holdfast.validation import ValidationRequest
 from holdfast_app.privacy.purge import bury
 from holdfast_app.privacy.sweep import Walk, carry_out
 from holdfast_app.privacy.text_search import Needle
@@ -67,7 +67,9 @@ class ScrubReport:
 
 def scrub(services: Services, *, dry_run: bool = False) -> ScrubReport:
     """See :meth:`holdfast_app.project.Holdfast.scrub`."""
-    services.gate.findings(Subject(Surface.JOURNAL, "", "a sample"))  # report a broken validator once, not per place
+    services.gate.findings(
+        ValidationRequest(Surface.JOURNAL, "", "a sample")
+    )  # report a broken validator once, not per place
     if dry_run or not os.path.isdir(services.state):
         return _scrubbed(services, dry_run=dry_run)
     private.make(services.state)
@@ -98,7 +100,7 @@ def _scrubbed(services: Services, *, dry_run: bool) -> ScrubReport:
         changed=changed,
         rules=rules,
         secrets=len(edit.secrets),
-        judges=services.dispatch.validators(),
+        judges=tuple(sorted(services.plugins.implementing("on_validate"))),
         allowed=tuple(sorted(edit.allowed_in)),
         left=(*left, *edit.refused.values()),
         elsewhere=foreign,
@@ -172,7 +174,7 @@ class _Masking(Edit):
         if key in self._clean:
             return text
         for _ in range(_ROUNDS):
-            found = self._services.gate.findings(Subject(surface, name, text))
+            found = self._services.gate.findings(ValidationRequest(surface, name, text))
             self._note_refused(found, surface, name)
             masked = mask(text, found)
             if masked == text:
@@ -217,6 +219,6 @@ class _Masking(Edit):
         """Whether the validators allow the secret's original line on this surface."""
         key = (secret, surface)
         if key not in self._may:
-            found = self._services.gate.findings(Subject(surface, "", known.line))
+            found = self._services.gate.findings(ValidationRequest(surface, "", known.line))
             self._may[key] = secret in mask(known.line, found)
         return self._may[key]

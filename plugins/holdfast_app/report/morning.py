@@ -54,7 +54,7 @@ def morning(services: Services) -> Morning:
     files = report(services, days=2)
     happened: list[tuple[Activity, Line]] = []
     remarks: list[str] = []
-    forges = services.dispatch.offering(Forge)
+    forges = services.plugins.implementations_of(Forge)
     for forge in forges.values():
         found, remark = _of(services, forge, since, now)
         happened += found

@@ -34,7 +34,7 @@ def similar(memory: Holdfast, db: sqlite3.Connection, question: str) -> tuple[Si
 
     Empty without a plugin or when the plugin fails. A failure also returns a sentence for the user.
     """
-    embedder = next(iter(memory.services.dispatch.offering(Embedder).values()), None)
+    embedder = next(iter(memory.services.plugins.implementations_of(Embedder).values()), None)
     if embedder is None:
         return NOTHING_SIMILAR, ""
     try:

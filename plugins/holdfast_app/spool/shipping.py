@@ -139,7 +139,7 @@ def ship_one(services: Services, one: Kept) -> None:
     """Write one kept flush to the store, publish it, and record its receipt in the journal. Raises: Conflict, Corrupt,
     Unavailable, Refused, PluginError, FlushRefused."""
     assert one.receipt is not None
-    services.dispatch.require_all()
+    services.plugins.require_all()
     payload = flushed_payload(one.flushed)
     receipt = _written(services, one.receipt, one.flushed, payload)
     receipt = evidence.publish(services, payload, receipt)

@@ -11,8 +11,8 @@ from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt, NotFound, Refused
 from holdfast.flush import handoff
 from holdfast.models import Finding, Severity
-from holdfast.subject import MAX_DOCUMENT_CHARS, Subject
 from holdfast.text import conflicts
+from holdfast.validation import MAX_DOCUMENT_CHARS, ValidationRequest
 from holdfast_app.validation.consistency import Derived
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def validate(services: Services, names: Iterable[str] = ()) -> Validation:
             for found in conflicts.find(document.text)
         ]
         surface = services.layout.surface_of(name) or OTHER
-        found = services.gate.findings(Subject(surface, name, document.text, stored=True))
+        found = services.gate.findings(ValidationRequest(surface, name, document.text, stored=True))
         found = [*(_placed(f, name, document.text) for f in found), *derived.findings(name)]
         if surface is Surface.HANDOFF:
             found += _crowded(name, document.text)

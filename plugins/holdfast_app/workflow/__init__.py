@@ -22,7 +22,7 @@ from holdfast.hooks import hookimpl
 
 if TYPE_CHECKING:
     from holdfast.models import Finding
-    from holdfast.subject import Subject
+    from holdfast.validation import ValidationRequest
 
 _SURFACES = ("active_context", "patterns", "progress")
 
@@ -38,23 +38,22 @@ class Anchors:
     A project may not set ``required`` without the user's trust: impossible headings would block all writes.
     """
 
-    VALIDATES_AT_ONCE: ClassVar[bool] = True
     known_settings: ClassVar[tuple[str, ...]] = ("required",)
 
     def __init__(self, *, context: _Context) -> None:
         self.required = _required(context.settings)
 
     @hookimpl
-    def on_validate(self, subject: Subject) -> Sequence[Finding]:
+    def on_validate(self, request: ValidationRequest) -> Sequence[Finding]:
         """Findings for whole documents with anchors, in line order. Other text has none.
 
         Text without a document name is a fragment (an entry about to be placed under an anchor).
         """
-        if not subject.name or (subject.surface not in _SURFACES and subject.name not in self.required):
+        if not request.name or (request.surface not in _SURFACES and request.name not in self.required):
             return ()
         from holdfast_app.workflow.anchor_check import check
 
-        return check(subject, self.required.get(subject.name))
+        return check(request, self.required.get(request.name))
 
 
 def _required(settings: Mapping[str, object]) -> dict[str, tuple[str, ...]]:

@@ -13,37 +13,37 @@ from typing import TYPE_CHECKING, Final
 from holdfast.config.layout import Surface
 from holdfast.facts.relation import same_key
 from holdfast.models import Finding, Severity
-from holdfast.subject import MAX_DOCUMENT_CHARS
+from holdfast.validation import MAX_DOCUMENT_CHARS
 from holdfast_app.markdown.marks import without_comments
 from holdfast_app.markdown.outline import Heading, Outline, outline
 from holdfast_app.workflow.sections import heading_of
 from holdfast_app.workflow.three import ANCHORS
 
 if TYPE_CHECKING:
-    from holdfast.subject import Subject
+    from holdfast.validation import ValidationRequest
 
 _FILE: Final = "`holdfast validate --fix` adds it."
 
 
-def check(subject: Subject, required: Sequence[str] | None) -> tuple[Finding, ...]:
+def check(request: ValidationRequest, required: Sequence[str] | None) -> tuple[Finding, ...]:
     """Findings in line order, those without a line first; ``()`` for a valid document."""
-    anchors = ANCHORS[Surface(subject.surface)] if required is None else required
+    anchors = ANCHORS[Surface(request.surface)] if required is None else required
     if not anchors:
         return ()
-    text = subject.text
+    text = request.text
     if len(text) > MAX_DOCUMENT_CHARS:
         message = f"has {len(text):,} characters, more than the limit of {MAX_DOCUMENT_CHARS:,}"
-        return (_finding(subject, "anchors/size", message, fix="Move old entries out of it."),)
+        return (_finding(request, "anchors/size", message, fix="Move old entries out of it."),)
     found = outline(text)
-    told = [*_anchors(subject, found, anchors), *_repeats(subject, found, anchors), *_empty(subject, found)]
+    told = [*_anchors(request, found, anchors), *_repeats(request, found, anchors), *_empty(request, found)]
     if found.unclosed:
         kind, line = found.unclosed
         message = f"opens {'fenced code' if kind == 'fence' else 'an HTML block or comment'} that never ends"
-        told.append(_finding(subject, "anchors/unclosed", message, line=line, fix="Close it."))
+        told.append(_finding(request, "anchors/unclosed", message, line=line, fix="Close it."))
     return tuple(sorted(told, key=lambda f: f.line or 0))
 
 
-def _anchors(subject: Subject, found: Outline, anchors: Sequence[str]) -> Iterator[Finding]:
+def _anchors(request: ValidationRequest, found: Outline, anchors: Sequence[str]) -> Iterator[Finding]:
     for anchor in anchors:
         wanted = heading_of(anchor)
         places = [h for h in found.headings if (h.level, h.text) == wanted]
@@ -52,16 +52,16 @@ def _anchors(subject: Subject, found: Outline, anchors: Sequence[str]) -> Iterat
             if other:
                 message = f"`{_shown(other)}` is not the required `{anchor}`: its case differs"
                 fix = f"Write it as `{anchor}`."
-                yield _finding(subject, "anchors/case", message, line=other.line, fix=fix, warning=True)
-            yield _finding(subject, "anchors/missing", f"The required anchor `{anchor}` is missing", fix=_FILE)
+                yield _finding(request, "anchors/case", message, line=other.line, fix=fix, warning=True)
+            yield _finding(request, "anchors/missing", f"The required anchor `{anchor}` is missing", fix=_FILE)
         for again in places[1:]:
             message = f"The anchor `{anchor}` is a duplicate of line {places[0].line}"
             yield _finding(
-                subject, "anchors/duplicate", message, line=again.line, fix="Merge the two sections manually."
+                request, "anchors/duplicate", message, line=again.line, fix="Merge the two sections manually."
             )
 
 
-def _repeats(subject: Subject, found: Outline, anchors: Sequence[str]) -> Iterator[Finding]:
+def _repeats(request: ValidationRequest, found: Outline, anchors: Sequence[str]) -> Iterator[Finding]:
     """Repeated optional headings, and headings that resemble an existing anchor."""
     required = {heading_of(anchor) for anchor in anchors}
     have = required & {(h.level, h.text) for h in found.headings}
@@ -76,22 +76,22 @@ def _repeats(subject: Subject, found: Outline, anchors: Sequence[str]) -> Iterat
         if near:
             message = f"`{_shown(heading)}` differs from the anchor `{'#' * near[0]} {near[1]}` in case only"
             fix = "Merge the two sections, or rename this one."
-            yield _finding(subject, "anchors/case", message, line=heading.line, fix=fix, warning=True)
+            yield _finding(request, "anchors/case", message, line=heading.line, fix=fix, warning=True)
             continue
         # The same words under different parents mean different things: `### Notes` of two sections is fine.
         key = (heading.level, "\n".join(parent))
         if first.setdefault(key, heading.line) != heading.line:
             message = f"The heading `{_shown(heading)}` is a duplicate of line {first[key]}"
             fix = "Merge the two sections, or rename one."
-            yield _finding(subject, "anchors/repeated", message, line=heading.line, fix=fix, warning=True)
+            yield _finding(request, "anchors/repeated", message, line=heading.line, fix=fix, warning=True)
 
 
-def _empty(subject: Subject, found: Outline) -> Iterator[Finding]:
+def _empty(request: ValidationRequest, found: Outline) -> Iterator[Finding]:
     """Report empty sections. A section ends at the next heading of its level or higher; comments are not text."""
     pieces: list[bool] = []
     for index, heading in enumerate(found.headings):
-        until = found.headings[index + 1].start if index + 1 < len(found.headings) else len(subject.text)
-        body = subject.text[heading.end : until]
+        until = found.headings[index + 1].start if index + 1 < len(found.headings) else len(request.text)
+        body = request.text[heading.end : until]
         pieces.append(bool(without_comments(body)[0].strip()))
     # From the end, so each section knows its subsections: level still open -> whether it has text.
     told: list[Finding] = []
@@ -103,7 +103,7 @@ def _empty(subject: Subject, found: Outline) -> Iterator[Finding]:
         if not pieces[index]:
             message = f"The section `{_shown(heading)}` is empty"
             fix = "Write its text, or `- None yet`."
-            told.append(_finding(subject, "anchors/empty", message, line=heading.line, fix=fix, warning=True))
+            told.append(_finding(request, "anchors/empty", message, line=heading.line, fix=fix, warning=True))
     yield from reversed(told)
 
 
@@ -116,7 +116,7 @@ def _shown(heading: Heading) -> str:
 
 
 def _finding(
-    subject: Subject, rule: str, message: str, *, line: int | None = None, fix: str, warning: bool = False
+    request: ValidationRequest, rule: str, message: str, *, line: int | None = None, fix: str, warning: bool = False
 ) -> Finding:
     severity = Severity.WARNING if warning else Severity.ERROR
-    return Finding(rule=rule, message=message, severity=severity, line=line, fix=fix, name=subject.name)
+    return Finding(rule=rule, message=message, severity=severity, line=line, fix=fix, name=request.name)

@@ -233,12 +233,12 @@ def _exists(services: Services, path: str) -> bool:
 
 
 def _warnings(services: Services, files: Sequence[FileChange]) -> tuple[str, ...]:
-    from holdfast.subject import Subject
+    from holdfast.validation import ValidationRequest
 
     found: list[tuple[str, Finding]] = []
     for change in files:
         if change.written:
             document = services.store.read(change.name)
-            subject = Subject(change.surface, change.name, document.text if document else "", stored=True)
-            found += [(change.name, f) for f in services.gate.findings(subject) if f.replacement is None]
+            request = ValidationRequest(change.surface, change.name, document.text if document else "", stored=True)
+            found += [(change.name, f) for f in services.gate.findings(request) if f.replacement is None]
     return tuple(f"{name}: {f.message} ({f.rule})" for name, f in found)

@@ -6,7 +6,7 @@ from holdfast.config import inforce, statefolder
 from holdfast.errors import NotTrusted, PluginError, StorageError
 from holdfast.plugin import discovery
 from holdfast.plugin.discovery import Status, statuses
-from holdfast.plugin.manager import Dispatch, PluginSettings
+from holdfast.plugin.manager import PluginManager, PluginSettings
 
 
 def inventory(root: str) -> list[Status]:
@@ -23,11 +23,11 @@ def inventory(root: str) -> list[Status]:
 def _without_store(root: str, error: NotTrusted | PluginError | StorageError) -> list[Status]:
     config = inforce.load(root)
     found = discovery.scan()
-    dispatch = Dispatch()
+    manager = PluginManager()
     enabled = [
         PluginSettings(name, config.plugin(name).deadline_s, config.plugin(name).settings)
         for name in config.enabled_plugins
     ]
     state = statefolder.path(root, config.layout.preset)
-    dispatch.load(enabled, found, root=root, state=state)
-    return statuses(dispatch.statuses, found, config.storage.backend, error=error)
+    manager.load(enabled, found, root=root, state=state)
+    return statuses(manager.statuses, found, config.storage.backend, error=error)

@@ -54,14 +54,15 @@ def migrate_project(services: Services, to: str, progress: Progress | None = Non
     facts, and the total. Raises: ConfigError when ``to`` is already in use; PluginNotFound; errors of :func:`migrate`.
     """
     from holdfast.plugin import discovery
-    from holdfast.plugin.manager import Dispatch
+    from holdfast.plugin.manager import PluginManager
 
     storage = services.config.storage
     if to == storage.backend:
         raise ConfigError(f"The project already uses the backend {to!r}.", next_step="Name another backend.")
     entry = discovery.choose(discovery.scan(), discovery.BACKENDS, to)
-    plugin = discovery.import_object(entry)
-    target = Dispatch.storage_backend(plugin, entry, storage.evolve(backend=to), services.root)
+    manager = PluginManager()
+    manager.register_backend(discovery.import_object(entry), entry)
+    target = manager.storage_backend(storage.evolve(backend=to), services.root)
     try:
         private.make(services.state)
         with durable.lock(services.private("migrate.lock")):

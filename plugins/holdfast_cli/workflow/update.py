@@ -64,7 +64,7 @@ def _with_session(memory: Holdfast, session_id: str, given: MemoryUpdate) -> Mem
     from holdfast_cli.session_lookup import require_session
 
     require_session(memory, session_id)
-    results, _ = memory.services.dispatch.on_extract(turns_of(memory.session(session_id).messages))
+    results, _ = memory.services.plugins.on_extract(turns_of(memory.session(session_id).messages))
     drafts = [extraction.draft for _, extraction in results]
 
     limit = Limits().max_chars

@@ -112,7 +112,7 @@ def test_trail__server_that_only_the_project_names__nothing_reaches_it(
         text = f'[plugins.gitea_trail]\nserver = "{server.url}"\nrepository = "{REPO}"\n'
         (project / "holdfast.toml").write_text(text)
         with Holdfast.open(project, config=Config(plugins={"gitea_trail": PluginConfig(settings=settings)})) as memory:
-            forge = memory.services.dispatch.offering(Forge)["gitea_trail"]
+            forge = memory.services.plugins.implementations_of(Forge)["gitea_trail"]
             with pytest.raises(HoldfastError, match="only this project's own settings name"):
                 forge.check()  # type: ignore[attr-defined]
         main(["--root", str(project), "report", "--morning"])

@@ -268,7 +268,7 @@ def test_trail__a_flush_with_a_change_of_state__is_one_comment_on_the_work_that_
         session = memory.session("s")
         session.add("user", "hello")
         receipts = [session.flush(payload), session.flush(payload)]
-        [forge] = memory.services.dispatch.offering(Forge).values()
+        [forge] = memory.services.plugins.implementations_of(Forge).values()
         told = forge.activity(since, datetime.now(UTC) + timedelta(minutes=5))
     assert [receipt.pending for receipt in receipts] == [0, 0]
     [comment] = server.ask("GET", f"/issues/{number}/comments").json

@@ -307,7 +307,7 @@ def test_flush__a_person_has_to_do_something__not_blocked_and_told_what_everywhe
 
 def test_check__repository_renamed__the_next_step_names_the_plugins_own_table(gitea, opened):
     gitea.rename(REPO, "store")
-    [forge] = opened().services.dispatch.offering(Forge).values()
+    [forge] = opened().services.plugins.implementations_of(Forge).values()
     now = datetime.now(UTC)
     for ask in (forge.check, lambda: forge.activity(now - timedelta(days=1), now)):
         with pytest.raises(StorageError) as caught:
@@ -478,7 +478,7 @@ def test_activity__of_a_window__what_people_did_and_no_record_of_a_store(gitea, 
     clock.tick(minutes=1)
     gitea.merge(REPO, pull)
     gitea.close_issue(REPO, 2)
-    [forge] = memory.services.dispatch.offering(Forge).values()
+    [forge] = memory.services.plugins.implementations_of(Forge).values()
     found = forge.activity(since, clock())
     assert [(one.kind, one.target, one.text) for one in found] == [
         ("pull", f"{REPO}#3", "opened: Fix #1"),
@@ -510,7 +510,7 @@ def test_timeline__rebuilt_from_notes_and_forge_alone__is_what_was_recorded(gite
     for path in sorted(kept):
         for block in notes.blocks(path.read_text()):
             told[block.id] = (block.at, block.objective)
-    [forge] = memory.services.dispatch.offering(Forge).values()
+    [forge] = memory.services.plugins.implementations_of(Forge).values()
     seen = [a for a in forge.activity(recorded[0][0], clock()) if a.kind == "comment"]
     rebuilt = []
     for one in seen:

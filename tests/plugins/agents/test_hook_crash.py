@@ -91,7 +91,7 @@ def test_prompt__too_late_to_be_journalled__the_next_compaction_needs_the_transc
 ) -> None:
     client = Client(project)
     client.say("Fix the flaky login test")
-    env = install(tmp_path, "pass", "@hookimpl\ndef on_validate(subject):\n    time.sleep(600)\n    return []\n")
+    env = install(tmp_path, "pass", "@hookimpl\ndef on_validate(request):\n    time.sleep(600)\n    return []\n")
     enable(project)
 
     client.send(client.payload("UserPromptSubmit", prompt="Use SQLite", prompt_id="p2"), "--deadline", "2", **env)

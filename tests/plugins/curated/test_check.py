@@ -14,7 +14,7 @@ from tests.support.growth import grows_less_than
 from holdfast.config.layout import SURFACES
 from holdfast.errors import ConfigError
 from holdfast.models import Finding
-from holdfast.subject import Subject
+from holdfast.validation import ValidationRequest
 from holdfast_app.curated import CuratedMemory
 
 
@@ -25,7 +25,7 @@ class Context:
 
 def check(text: str, *, stored: bool = False, **settings: object) -> list[Finding]:
     plugin = CuratedMemory(context=Context(settings))
-    return list(plugin.on_validate(Subject("memory", "MEMORY.md", text, stored=stored)))
+    return list(plugin.on_validate(ValidationRequest("memory", "MEMORY.md", text, stored=stored)))
 
 
 def told(text: str, **settings: object) -> list[tuple[str, int | None]]:
@@ -144,7 +144,7 @@ def test_check__stored_text__warns_except_for_machine_paths() -> None:
 @pytest.mark.parametrize("surface", [s for s in SURFACES if s not in ("memory", "user")])
 def test_plugin__other_surface__is_not_its_business(surface: str) -> None:
     text = "Maybe.\nToday we deployed from /home/x\nUser: hi\n"
-    assert CuratedMemory(context=Context()).on_validate(Subject(surface, "x", text)) == ()
+    assert CuratedMemory(context=Context()).on_validate(ValidationRequest(surface, "x", text)) == ()
 
 
 @pytest.mark.parametrize(
@@ -157,9 +157,10 @@ def test_plugin__unusable_setting__is_a_configuration_error(settings: dict[str, 
 
 def test_plugin__other_surface__imports_nothing_heavy() -> None:
     code = (
-        "import sys; from holdfast_app.curated import CuratedMemory; from holdfast.subject import Subject\n"
+        "import sys; from holdfast_app.curated import CuratedMemory\n"
+        "from holdfast.validation import ValidationRequest\n"
         "class Context: settings = {}\n"
-        "CuratedMemory(context=Context()).on_validate(Subject('journal', 'x', 'Today we deployed'))\n"
+        "CuratedMemory(context=Context()).on_validate(ValidationRequest('journal', 'x', 'Today we deployed'))\n"
         "print([m for m in ('attrs', 'attr', 'holdfast.models', 'holdfast_app.curated.rules') if m in sys.modules])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

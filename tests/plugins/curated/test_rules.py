@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from attrs import field, frozen
 
-from holdfast.subject import Subject
+from holdfast.validation import ValidationRequest
 from holdfast_app.curated import CuratedMemory
 
 HERE = Path(__file__).parent
@@ -35,7 +35,7 @@ def plugin() -> CuratedMemory:
 
 @pytest.mark.parametrize("line", STANDING)
 def test_curated__standing_fact__passes(plugin: CuratedMemory, line: str) -> None:
-    assert list(plugin.on_validate(Subject("memory", "MEMORY.md", f"- {line}\n"))) == []
+    assert list(plugin.on_validate(ValidationRequest("memory", "MEMORY.md", f"- {line}\n"))) == []
 
 
 @pytest.mark.req("R108", "R154", "R155", "R156", "R158", "R173", "R176")
@@ -45,7 +45,7 @@ def test_curated__line_that_will_not_stand__is_refused(
     plugin: CuratedMemory, surface: str, rule: str, line: str
 ) -> None:
     text = f"# Memory\n\n## Standing\n- Python 3.11 is the minimum\n- {line}\n"
-    [finding] = plugin.on_validate(Subject(surface, f"{surface}.md", text))
+    [finding] = plugin.on_validate(ValidationRequest(surface, f"{surface}.md", text))
     assert (finding.rule, finding.severity, finding.line) == (f"curated/{rule}", "error", 5)
     assert finding.message
     assert finding.fix
@@ -58,7 +58,7 @@ SENTENCES = (HERE.parents[1] / "data" / "curated" / "sentences.tsv").read_text(e
 def test_curated__sentence_written_without_knowledge_of_the_rules__goes_where_it_belongs(
     plugin: CuratedMemory, where: str, line: str
 ) -> None:
-    found = plugin.on_validate(Subject("memory", "MEMORY.md", f"- {line}\n"))
+    found = plugin.on_validate(ValidationRequest("memory", "MEMORY.md", f"- {line}\n"))
     assert [one.severity for one in found] == ([] if where == "keep" else ["error"])
     assert all("daily note" in str(one.fix) for one in found)
 

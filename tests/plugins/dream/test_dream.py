@@ -47,10 +47,10 @@ class Strict:
         self.word = word
 
     @hookimpl
-    def on_validate(self, subject: Any) -> list[Finding]:
-        if subject.surface != "memory":
+    def on_validate(self, request: Any) -> list[Finding]:
+        if request.surface != "memory":
             return []
-        lines = enumerate(subject.text.splitlines(), 1)
+        lines = enumerate(request.text.splitlines(), 1)
         return [Finding(rule="test/word", message="holds it", line=n) for n, line in lines if self.word in line]
 
 
@@ -566,7 +566,7 @@ def test_dream__several_plugins__the_one_that_was_enabled_wins_and_config_decide
         settled = config(dream=DreamConfig(plugin=named))
         with Holdfast.open(project, config=settled, clock=clock, plugins=plugins) as memory:
             before = len(asked.asked)
-            assert memory.services.dispatch.dreamers() == ("a-model", "offline")
+            assert memory.services.plugins.implementing("on_dream") == ("a-model", "offline")
             assert memory.deep_dream(force=True).plugin == (named or "a-model")
             assert len(asked.asked) == before + 1
     failed = opened(dreamer, dream=DreamConfig(plugin="missing")).deep_dream(force=True)

@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from holdfast.errors import ConfigError
 from holdfast.models import Finding, Severity
-from holdfast.subject import Subject
+from holdfast.validation import ValidationRequest
 from holdfast_app.dream import Grounding
 
 SOURCES = (("memory/2026-11-20.md", "# 2026-11-20\n\n- The cache of the gateway holds 300 entries.\n"),)
@@ -26,7 +26,7 @@ def check(
     text: str, *, surface: str = "memory", sources: tuple[tuple[str, str], ...] = SOURCES, **settings: object
 ) -> list[Finding]:
     plugin = Grounding(context=Context(settings))
-    return list(plugin.on_validate(Subject(surface, "MEMORY.md", text, sources)))
+    return list(plugin.on_validate(ValidationRequest(surface, "MEMORY.md", text, sources)))
 
 
 @pytest.mark.req("R028", "R029")
@@ -61,17 +61,17 @@ def test_on_validate__words_of_its_own__are_unproven_until_a_judge_admits_them()
     (finding,) = check(f"{line}\n")
     assert finding.rule == "grounding/unproven"
     assert "cannot be proved" in finding.message
-    subject = Subject("memory", "MEMORY.md", f"{line}\n", SOURCES, entailed=(line,))
-    assert list(Grounding(context=Context({})).on_validate(subject)) == []
-    (finding,) = Grounding(context=Context({"strict": True})).on_validate(subject)
+    request = ValidationRequest("memory", "MEMORY.md", f"{line}\n", SOURCES, entailed=(line,))
+    assert list(Grounding(context=Context({})).on_validate(request)) == []
+    (finding,) = Grounding(context=Context({"strict": True})).on_validate(request)
     assert finding.rule == "grounding/unsupported"
 
 
 @pytest.mark.req("R028")
 def test_on_validate__a_judge_admits_an_invention__it_is_refused() -> None:
     line = "- The gateway caches 900 entries"
-    subject = Subject("memory", "MEMORY.md", f"{line}\n", SOURCES, entailed=(line,))
-    (finding,) = Grounding(context=Context({})).on_validate(subject)
+    request = ValidationRequest("memory", "MEMORY.md", f"{line}\n", SOURCES, entailed=(line,))
+    (finding,) = Grounding(context=Context({})).on_validate(request)
     assert finding.rule == "grounding/number"
 
 
@@ -91,9 +91,9 @@ def test_plugin__a_setting_it_does_not_know__is_an_error(settings: dict[str, obj
 
 def test_plugin__no_sources__imports_nothing_heavy() -> None:
     code = (
-        "import sys; from holdfast_app.dream import Grounding; from holdfast.subject import Subject\n"
+        "import sys; from holdfast_app.dream import Grounding; from holdfast.validation import ValidationRequest\n"
         "class Context: settings = {}\n"
-        "assert Grounding(context=Context()).on_validate(Subject('memory', 'MEMORY.md', '- a')) == ()\n"
+        "assert Grounding(context=Context()).on_validate(ValidationRequest('memory', 'MEMORY.md', '- a')) == ()\n"
         "print([m for m in ('attrs', 'attr', 'holdfast.models', 'holdfast_app.dream.grounding') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -145,7 +145,7 @@ def test_flush__model_fails__flush_stands_warns_and_the_turns_wait(opened, clock
 
 
 def test_flush__extractor_that_should_be_quick_hangs__flush_goes_on_without_it(opened, monkeypatch, note):
-    monkeypatch.setattr("holdfast.plugin.manager.AT_ONCE_S", 0.05)
+    monkeypatch.setattr("holdfast.plugin.calls.AT_ONCE_S", 0.05)
 
     class Hangs:
         EXTRACTS_AT_ONCE = True

@@ -74,12 +74,12 @@ class Masker:
     """Masks the word ``hunter2`` and refuses the word ``forbidden``."""
 
     @hookimpl
-    def on_validate(self, subject: Any) -> list[Finding]:
+    def on_validate(self, request: Any) -> list[Finding]:
         found = [
             Finding(rule="secret", message="a secret", span=m.span(), replacement="[SECRET]")
-            for m in re.finditer("hunter2", subject.text)
+            for m in re.finditer("hunter2", request.text)
         ]
-        if "forbidden" in subject.text:
+        if "forbidden" in request.text:
             found.append(Finding(rule="no", message="not here"))
         return found
 
@@ -270,7 +270,7 @@ def test_create__refused_by_a_validator__raises_and_stores_nothing(opened: Open)
 def test_create__broken_validator__raises_and_stores_nothing(opened: Open) -> None:
     class Broken:
         @hookimpl
-        def on_validate(self, subject: Any) -> list[Finding]:
+        def on_validate(self, request: Any) -> list[Finding]:
             raise RuntimeError("no")
 
     facts = opened(plugins=[("broken", Broken())]).facts

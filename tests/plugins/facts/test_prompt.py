@@ -217,14 +217,14 @@ class LateRule:
     on = False
 
     @hookimpl
-    def on_validate(self, subject: Any) -> list[Finding]:
+    def on_validate(self, request: Any) -> list[Finding]:
         if not self.on:
             return []
         found = [
             Finding(rule="secret", message="a secret", span=m.span(), replacement="[SECRET]")
-            for m in re.finditer("hunter2", subject.text)
+            for m in re.finditer("hunter2", request.text)
         ]
-        return [*found, Finding(rule="no", message="no")] if "forbidden" in subject.text else found
+        return [*found, Finding(rule="no", message="no")] if "forbidden" in request.text else found
 
 
 def test_prompt__rule_newer_than_the_facts__masked_or_left_out(project: Path) -> None:
@@ -246,8 +246,8 @@ class LinesSeen:
     lines = 0
 
     @hookimpl
-    def on_validate(self, subject: Any) -> list[Finding]:
-        self.lines += subject.text.count("- [knowledge")
+    def on_validate(self, request: Any) -> list[Finding]:
+        self.lines += request.text.count("- [knowledge")
         return []
 
 
@@ -270,10 +270,10 @@ class AcrossLines:
     """A rule whose findings reach from one line to the next."""
 
     @hookimpl
-    def on_validate(self, subject: Any) -> list[Finding]:
+    def on_validate(self, request: Any) -> list[Finding]:
         return [
             Finding(rule="pair", message="a pair", span=m.span(), replacement="[PAIR]")
-            for m in re.finditer(r"first.*\n.*second", subject.text)
+            for m in re.finditer(r"first.*\n.*second", request.text)
         ]
 
 

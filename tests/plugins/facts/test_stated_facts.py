@@ -147,8 +147,8 @@ def test_flush__completed_after_another_session_stated_a_newer_value__receipt_na
 def test_flush__a_validator_refuses_a_stated_fact__receipt_names_it(opened, payload):
     class NoPorts:
         @hookimpl
-        def on_validate(self, subject):
-            return [Finding(rule="ports", message="Ports are no facts.")] if subject.surface == "fact" else []
+        def on_validate(self, request):
+            return [Finding(rule="ports", message="Ports are no facts.")] if request.surface == "fact" else []
 
     receipt = opened(NoPorts()).session("s").flush(payload(facts=["The port is 8080"]))
     assert len(receipt.warnings) == 1

@@ -319,10 +319,10 @@ def test_file__too_large__is_refused(do: Do, refused: Do) -> None:
 
 class Gate:
     @hookimpl
-    def on_validate(self, subject: Any) -> list[Finding]:
-        if "forbidden" in subject.text:
+    def on_validate(self, request: Any) -> list[Finding]:
+        if "forbidden" in request.text:
             return [Finding(rule="no", message="says what is forbidden")]
-        at = subject.text.find("hunter2")
+        at = request.text.find("hunter2")
         return [Finding(rule="r", message="m", span=(at, at + 7), replacement="[X]")] if at >= 0 else []
 
 
@@ -374,7 +374,7 @@ def test_layouts__each__keeps_the_files_where_a_purge_finds_them(project: Path, 
     with Holdfast.open(project) as memory:
         MemoryTool(memory).run({"command": "create", "path": "/memories/a.md", "file_text": "Zebulon likes tea\n"})
         assert "Zebulon" in (project / where).read_text()
-        report = memory.purge(subject="Zebulon")
+        report = memory.purge(request="Zebulon")
     assert not report.left
     assert "Zebulon" not in (project / where).read_text()
 

@@ -24,7 +24,7 @@ from tests.support.trusting import trusted
 
 from holdfast import Holdfast
 from holdfast.config.values import Config, PluginConfig
-from holdfast.subject import Subject
+from holdfast.validation import ValidationRequest
 from holdfast_app.dream.dreamlog import DreamResult, Status
 from holdfast_app.dream.grounding import ground
 
@@ -196,7 +196,7 @@ def check_memory(one: Holdfast, files: Path) -> None:
     if text == OLD:
         return
     sources = (("MEMORY.md", OLD), ("memory/2026-11-21.md", NOTE))
-    found = one.services.gate.findings(Subject("memory", "MEMORY.md", text, sources))
+    found = one.services.gate.findings(ValidationRequest("memory", "MEMORY.md", text, sources))
     assert [f for f in found if f.severity == "error"] == []
     assert all(line.ok for line in ground(text.splitlines(), sources))
     assert all(line == "" or line.startswith(("- ", "#")) for line in text.splitlines())

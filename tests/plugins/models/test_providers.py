@@ -118,12 +118,12 @@ def test_extract__secret_in_the_turn__never_reaches_the_model(
 
     class Masker:
         @hookimpl
-        def on_validate(self, subject: Any) -> list[Finding]:
-            at = subject.text.find("hunter2")
+        def on_validate(self, request: Any) -> list[Finding]:
+            at = request.text.find("hunter2")
             return [Finding(rule="s", message="s", span=(at, at + 7), replacement="[GONE]")] if at >= 0 else []
 
     opened = memory()
-    opened.services.dispatch.register(Masker(), "masker")
+    opened.services.plugins.register(Masker(), "masker")
     opened.extract(turn("my password is hunter2", "ok"))
     assert "my password is [GONE]" in json.dumps(server.requests[0].body)
     assert "hunter2" not in json.dumps(server.requests[0].body)
@@ -411,7 +411,7 @@ def test_extract__profile_that_is_no_text__told_and_the_facts_are_stored(memory:
             return Extraction(facts=[fact], profile=Profile(work=5))  # type: ignore[arg-type]
 
     opened = memory()
-    opened.services.dispatch.register(Careless(), "careless")
+    opened.services.plugins.register(Careless(), "careless")
     result = opened.extract(turn("a", "b"))
     assert result.failures == ("The profile was not changed: work cannot be of type int.",)
     assert contents(opened) == ["Likes tabs"]
@@ -431,8 +431,8 @@ def test_extract__plugin_breaks__named_and_told_to_be_fixed(memory: Any, server:
             raise TimeoutError("No answer.")
 
     opened = memory()
-    opened.services.dispatch.register(Broken(), "broken")
-    opened.services.dispatch.register(Late(), "late")
+    opened.services.plugins.register(Broken(), "broken")
+    opened.services.plugins.register(Late(), "late")
     broken, late = sorted(opened.extract(turn("a", "b")).failures)
     assert "RuntimeError: It came apart. Fix or disable it: set `[plugins.broken] enabled = false`" in broken
     assert late.endswith(f"TimeoutError: No answer. {_AGAIN}")

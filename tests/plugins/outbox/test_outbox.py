@@ -235,8 +235,8 @@ def test_on_flush__its_note_holds_a_secret__is_masked_in_the_receipt(opened, pay
             return Evidence(target="t", pointer="x", published="", read_back="", note="the key is hunter2 there")
 
         @hookimpl
-        def on_validate(self, subject):
-            at = subject.text.find("hunter2")
+        def on_validate(self, request):
+            at = request.text.find("hunter2")
             return [Finding(rule="r", message="m", span=(at, at + 7), replacement="[gone]")] if at >= 0 else []
 
     receipt = said(opened(Teller())).flush(payload())
@@ -576,7 +576,7 @@ def test_purge__of_a_subject__takes_it_out_of_the_outbox(opened, board, mutating
     board.trouble = board.is_down
     memory = opened(board)
     said(memory).flush(mutating("asked Rumpelstiltskin"))
-    assert memory.purge(subject="Rumpelstiltskin").clean
+    assert memory.purge(request="Rumpelstiltskin").clean
     assert memory.outbox.items() == []
 
 

@@ -39,12 +39,12 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
         ("plugins", HOOK + "@hookimpl\ndef on_flsh(payload): pass", "on_flsh"),
         ("plugins", HOOK + "@hookimpl\ndef on_flush(payload, message): pass", "message"),
         ("plugins", HOOK + "@hookimpl\ndef on_flush(payload=None): pass", "has a default"),
-        ("plugins", HOOK + "@hookimpl(tryfirst=True)\ndef on_flush(payload): pass", "tryfirst"),
-        ("plugins", HOOK + "@hookimpl\ndef on_validate(subject): return None", "NoneType"),
-        ("plugins", HOOK + "@hookimpl\ndef on_validate(subject): return ['no']", "returned list of str"),
-        ("plugins", HOOK + "@hookimpl\ndef on_validate(subject=None): return ()", "has a default for 'subject'"),
+        ("plugins", HOOK + "@hookimpl\nasync def on_flush(payload): pass", "async"),
+        ("plugins", HOOK + "@hookimpl\ndef on_validate(request): return None", "NoneType"),
+        ("plugins", HOOK + "@hookimpl\ndef on_validate(request): return ['no']", "returned list of str"),
+        ("plugins", HOOK + "@hookimpl\ndef on_validate(request=None): return ()", "has a default for 'subject'"),
         ("plugins", "import sys\nsys.exit(0)", "SystemExit"),
-        ("plugins", HOOK + "@hookimpl\ndef on_validate(subject): return subject.text[9]", "IndexError"),
+        ("plugins", HOOK + "@hookimpl\ndef on_validate(request): return request.text[9]", "IndexError"),
         ("plugins", "EXTRACTS_AT_ONCE = True\n" + HOOK + "@hookimpl\ndef on_extract(turns): return 3", "int"),
         ("backends", HOOK + "@hookimpl\ndef storage_backend(config): return None", "did not return a StorageBackend"),
         ("methods", "odd_module = 3", "is not a function"),
@@ -83,7 +83,7 @@ def test_command__of_another_distribution_fails__names_the_distribution(
 
 
 def test_check__plugin_that_prints__has_a_note(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
-    install("plugins", HOOK + "@hookimpl\ndef on_validate(subject): print(len(subject.text)); return ()")
+    install("plugins", HOOK + "@hookimpl\ndef on_validate(request): print(len(request.text)); return ()")
     assert main(["plugin", "check", "odd", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["checks"]
     assert [row["outcome"] for row in rows if row["check"] == "stdout"] == ["note"]

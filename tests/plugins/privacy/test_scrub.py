@@ -28,19 +28,19 @@ class Rules:
         self.refuse = refuse
 
     @hookimpl
-    def on_validate(self, subject):
+    def on_validate(self, request):
         found = [
             Finding(rule="key", message="a key", span=m.span(), replacement="[REDACTED:key:0001]")
-            for m in re.finditer(r"tok_[0-9a-f]{20}", subject.text)
+            for m in re.finditer(r"tok_[0-9a-f]{20}", request.text)
         ]
         found += [
             Finding(rule="word", message="a password", span=m.span(1), replacement="[REDACTED:word:0002]")
-            for m in re.finditer(r"password = (?!\[REDACTED)(\S+)", subject.text)
+            for m in re.finditer(r"password = (?!\[REDACTED)(\S+)", request.text)
         ]
-        if subject.surface != "user":
+        if request.surface != "user":
             found += [
                 Finding(rule="mail", message="a mail", span=m.span(), replacement=None if self.refuse else "[mail]")
-                for m in re.finditer(r"\w+@example\.org", subject.text)
+                for m in re.finditer(r"\w+@example\.org", request.text)
             ]
         return found
 
@@ -149,7 +149,7 @@ def test_scrub__refused_without_a_mask__place_is_named_and_left(opened):
 def test_scrub__validator_that_fails__nothing_changes_and_every_place_is_told(opened, payload, project):
     class Broken:
         @hookimpl
-        def on_validate(self, subject):
+        def on_validate(self, request):
             raise RuntimeError("boom")
 
     opened(plugins=OFF).store.backend.write("MEMORY.md", f"- {KEY}\n")

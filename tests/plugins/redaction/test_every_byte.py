@@ -40,7 +40,7 @@ def test_failures__secrets_given__none_is_in_an_error_a_marker_or_a_log(
     memory: Holdfast, project: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    memory.services.dispatch.register(Fails(), "fails")
+    memory.services.plugins.register(Fails(), "fails")
     session = memory.session("failing")
     session.add("user", secret_text("said"))
     told: list[str] = []

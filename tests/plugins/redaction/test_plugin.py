@@ -15,8 +15,8 @@ import pytest
 from holdfast.errors import ConfigError, HookFailed, Refused
 from holdfast.gate import Gate
 from holdfast.plugin.discovery import PluginContext
-from holdfast.plugin.manager import Dispatch
-from holdfast.subject import Subject
+from holdfast.plugin.manager import PluginManager
+from holdfast.validation import ValidationRequest
 from holdfast_redaction import Redaction
 from holdfast_redaction.failure import RedactionFailed
 
@@ -29,9 +29,9 @@ def plugin(project: Path, **settings: object) -> Redaction:
 
 
 def gate(of: Redaction) -> Gate:
-    dispatch = Dispatch()
-    dispatch.register(of, "redaction")
-    return Gate(dispatch)
+    manager = PluginManager()
+    manager.register(of, "redaction")
+    return Gate(manager)
 
 
 @pytest.mark.req("R240", "R241")
@@ -43,17 +43,17 @@ def test_plugin__through_the_gate__masks_the_secret_and_nothing_else(project: Pa
 
 
 def test_plugin__a_clean_text__gives_no_finding_and_makes_no_key(project: Path) -> None:
-    assert plugin(project).on_validate(Subject("daily", "x", "the token budget is 4000")) == ()
+    assert plugin(project).on_validate(ValidationRequest("daily", "x", "the token budget is 4000")) == ()
     assert not (project / "state").exists()
 
 
 def test_plugin__a_second_pass__finds_nothing(project: Path) -> None:
     of = plugin(project)
-    assert not of.on_validate(Subject("daily", "x", gate(of).admit(TEXT, surface="daily")))
+    assert not of.on_validate(ValidationRequest("daily", "x", gate(of).admit(TEXT, surface="daily")))
 
 
 def test_finding__names_rule_line_and_span__and_never_the_secret(project: Path) -> None:
-    finding = plugin(project).on_validate(Subject("user", "USER.md", "one\npassword: Tr0ub4dor3"))[0]
+    finding = plugin(project).on_validate(ValidationRequest("user", "USER.md", "one\npassword: Tr0ub4dor3"))[0]
     assert (finding.rule, finding.line, finding.span) == ("redaction.password", 2, (14, 24))
     assert "Tr0ub4dor3" not in f"{finding.message}{finding.fix}{finding.replacement}"
 

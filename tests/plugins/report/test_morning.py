@@ -102,8 +102,8 @@ def test_morning__forge_fails__is_made_all_the_same_and_says_so(flushed, board, 
 def test_morning__secret_in_a_comment__is_masked(flushed, board):
     class Masks:
         @hookimpl
-        def on_validate(self, subject):
-            at = subject.text.find("hunter2")
+        def on_validate(self, request):
+            at = request.text.find("hunter2")
             return [Finding(rule="r", message="m", span=(at, at + 7), replacement="[gone]")] if at >= 0 else []
 
     board.activity = lambda since, until: [Activity("comment", "o/r#1", "x", f"say hunter2 {n}", since) for n in "ab"]
@@ -264,4 +264,4 @@ def test_forges__plugins_that_are_no_forge__are_not_asked(opened, board):
         def on_flush(self):
             return None
 
-    assert list(opened(Other(), board).services.dispatch.offering(Forge).values()) == [board]
+    assert list(opened(Other(), board).services.plugins.implementations_of(Forge).values()) == [board]

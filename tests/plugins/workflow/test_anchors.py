@@ -14,7 +14,7 @@ import pytest
 
 from holdfast.config.layout import SURFACES, Surface
 from holdfast.errors import ConfigError
-from holdfast.subject import Subject
+from holdfast.validation import ValidationRequest
 from holdfast_app.workflow import Anchors
 from holdfast_app.workflow.sections import complete
 from holdfast_app.workflow.three import ANCHORS, FILES, TITLES
@@ -26,7 +26,7 @@ class Context:
 
 
 def judge(text: str, surface: str = "patterns", **settings: object) -> list[tuple[str, int | None, str]]:
-    found = Anchors(context=Context(settings)).on_validate(Subject(surface, f"{surface}.md", text))
+    found = Anchors(context=Context(settings)).on_validate(ValidationRequest(surface, f"{surface}.md", text))
     return [(f.rule.removeprefix("anchors/"), f.line, str(f.severity)) for f in found]
 
 
@@ -64,7 +64,7 @@ def test_check__anchor_removed__is_one_error_naming_file_and_anchor(name: str, a
     surface = Surface(name)
     assert f"\n{anchor}\n" in initial(surface)
     text = initial(surface).replace(f"{anchor}\n\n- None yet\n", "")
-    (finding,) = Anchors(context=Context({})).on_validate(Subject(surface, f"a/{surface}.md", text))
+    (finding,) = Anchors(context=Context({})).on_validate(ValidationRequest(surface, f"a/{surface}.md", text))
     assert (finding.rule, str(finding.severity), finding.name) == ("anchors/missing", "error", f"a/{surface}.md")
     assert anchor in finding.message
 
@@ -150,7 +150,7 @@ def test_on_validate__other_surface__is_not_its_business(surface: str) -> None:
 
 
 def test_on_validate__fragment_without_a_name__is_not_a_document() -> None:
-    assert Anchors(context=Context({})).on_validate(Subject("patterns", "", "just an entry")) == ()
+    assert Anchors(context=Context({})).on_validate(ValidationRequest("patterns", "", "just an entry")) == ()
 
 
 def test_required__anchors_for_any_document__are_asked_for() -> None:
@@ -184,9 +184,9 @@ def test_plugin__imports__are_the_standard_library_and_the_framework() -> None:
 
 def test_plugin__text_of_the_journal__loads_nothing() -> None:
     code = (
-        "import sys; from holdfast_app.workflow import Anchors; from holdfast.subject import Subject\n"
+        "import sys; from holdfast_app.workflow import Anchors; from holdfast.validation import ValidationRequest\n"
         "class C: settings = {}\n"
-        "Anchors(context=C()).on_validate(Subject('journal', 'j', 'x'))\n"
+        "Anchors(context=C()).on_validate(ValidationRequest('journal', 'j', 'x'))\n"
         "heavy = ('holdfast_app.workflow.anchor_check', 'holdfast_app.markdown.outline', "
         "'holdfast_app.workflow.three')\n"
         "print([m for m in heavy if m in sys.modules])"

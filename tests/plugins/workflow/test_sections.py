@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from holdfast.errors import Corrupt, Refused
 from holdfast.models import CuratedEntry
-from holdfast.subject import MAX_DOCUMENT_CHARS
+from holdfast.validation import MAX_DOCUMENT_CHARS
 from holdfast_app.markdown.outline import outline
 from holdfast_app.workflow.sections import Limits, complete, insert, locate
 

@@ -413,8 +413,8 @@ def test_update__outside_of_any_workflow__updates_within_the_anchors_and_tells_p
 
 class Masks:
     @hookimpl
-    def on_validate(self, subject: Any) -> list[Finding]:
-        at = subject.text.find("hunter2")
+    def on_validate(self, request: Any) -> list[Finding]:
+        at = request.text.find("hunter2")
         return (
             [] if at < 0 else [Finding(rule="t/secret", message="a secret", span=(at, at + 7), replacement="[SECRET]")]
         )
@@ -443,8 +443,8 @@ def test_update__validator_refuses__nothing_is_written(
 ) -> None:
     class Refuses:
         @hookimpl
-        def on_validate(self, subject: Any) -> list[Finding]:
-            return [Finding(rule="t/no", message="no")] if "forbidden" in subject.text else []
+        def on_validate(self, request: Any) -> list[Finding]:
+            return [Finding(rule="t/no", message="no")] if "forbidden" in request.text else []
 
     opened = memory(Refuses())
     before = texts()

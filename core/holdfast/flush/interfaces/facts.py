@@ -93,10 +93,10 @@ class NoFacts(FactService):
         stored: Sequence[Fact] | None,
     ) -> tuple[list[str], tuple[str, ...]]:
         states = payload is not None and bool(payload.facts) and "facts" not in payload.derived
-        return [], (self._warning,) if states or self._services.dispatch.extractors() else ()
+        return [], (self._warning,) if states or self._services.plugins.extractors() else ()
 
     def queue(self, said: Sequence[Message], *, session: str, flush: str) -> tuple[list[str], tuple[str, ...]]:
-        return [], (self._warning,) if self._services.dispatch.extractors() else ()
+        return [], (self._warning,) if self._services.plugins.extractors() else ()
 
     def complete(self, session: Session, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
         return receipt

@@ -137,7 +137,7 @@ def consult(services: Services, plugin: str, lines: Sequence[str], sources: Sequ
     free = [line for line in ground(lines, sources) if line.answer == "unproven"]
     texts = {name: text.splitlines() for name, text in sources}
     try:
-        if plugin not in services.dispatch.judges():
+        if plugin not in services.plugins.judges():
             raise ConfigError(f"The plugin {plugin!r} of `[dream] judge` is not loaded, or cannot judge.")
         shown = services.gate.outgoing_all([line.text for line in free], surface=Surface.MEMORY)
         clean = [line for line, safe in zip(free, shown, strict=True) if line.text == safe]
@@ -167,7 +167,7 @@ def ask(services: Services, plugin: str, cases: Sequence[Case]) -> Verdicts:
     shown = [*cases, control]
     random.SystemRandom().shuffle(shown)
     codes = {secrets.token_hex(4): case for case in shown}
-    answer = services.dispatch.judge(plugin, SYSTEM, question(codes))
+    answer = services.plugins.judge(plugin, SYSTEM, question(codes))
     return verdicts(answer, codes, control)
 
 

@@ -186,7 +186,7 @@ def work_off(
 def _unasked(services: Services, item: Waiting) -> tuple[str, ...]:
     """The plugins that have not extracted ``item``. The journal is more reliable here than the queue."""
     if not item.covers:
-        return item.plugins or tuple(services.dispatch.extractors())
+        return item.plugins or tuple(services.plugins.extractors())
     account = extracted.read(Journal(services.state, item.source))
     return tuple(name for name in item.plugins if not {*item.covers} <= extracted.of(account, name))
 

@@ -113,7 +113,7 @@ def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> tu
 def ask(services: Services, said: Sequence[Turn], only: Collection[str] = ()) -> tuple[Gathered, list[Trouble]]:
     """Call the extractors, or only the plugins in ``only``. Models see stored facts on the same subjects. Returns
     results, and failures."""
-    quick = services.dispatch.extractors()
+    quick = services.plugins.extractors()
     known = _known(services, said) if said and any(not quick[name] for name in only or quick) else ()
     return extractors.ask(services, said, only, known)
 

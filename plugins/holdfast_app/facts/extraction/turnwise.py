@@ -73,7 +73,7 @@ def _once(services: Services) -> extract.ExtractResult:
 
 def collect(services: Services) -> None:
     """Queue every session's ended turns that are neither extracted nor queued."""
-    plugins = list(services.dispatch.extractors())
+    plugins = list(services.plugins.extractors())
     for path in journal.session_files(services.state) if plugins else ():
         try:
             session_id = journal.session_id_of(path)

@@ -10,8 +10,8 @@ import pytest
 from holdfast_acme import Acme
 
 from holdfast import FlushRefused, Holdfast, Payload
+from holdfast.api import ValidationRequest
 from holdfast.errors import ConfigError
-from holdfast.subject import Subject
 
 
 class Context(NamedTuple):
@@ -37,7 +37,7 @@ def acme(root: Path) -> Acme:
 
 @pytest.mark.parametrize(("text", "lines"), [("Ship it", []), ("ok\nbluebird and Bluebird", [2, 2]), ("Bluebirds", [])])
 def test_on_validate__text__one_finding_for_each_codename(tmp_path: Path, text: str, lines: list[int]) -> None:
-    found = acme(tmp_path).on_validate(Subject("daily", "memory/2026-11-21.md", text))
+    found = acme(tmp_path).on_validate(ValidationRequest("daily", "memory/2026-11-21.md", text))
     assert [f.line for f in found] == lines
     assert all(f.replacement is None for f in found)
 

@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from holdfast.api import ValidationRequest, hookimpl
 from holdfast.errors import ConfigError
-from holdfast.hooks import hookimpl
 from holdfast.models import Evidence, Extraction, Finding, Payload, Receipt, Turn
-from holdfast.subject import Subject
 
 _TICKET = re.compile(r"\bACME-\d+\b")
 
@@ -47,17 +46,17 @@ class Acme:
         self._folder = folder
 
     @hookimpl
-    def on_validate(self, subject: Subject) -> Sequence[Finding]:
+    def on_validate(self, request: ValidationRequest) -> Sequence[Finding]:
         """One error for each codename: without a replacement, so the text is refused, not masked."""
         return [
             Finding(
                 rule="acme-codename",
                 message="names a project that is not public",
                 span=match.span(),
-                line=subject.text.count("\n", 0, match.start()) + 1,
+                line=request.text.count("\n", 0, match.start()) + 1,
                 fix="Write 'the project' instead of its codename.",
             )
-            for match in self._codenames.finditer(subject.text)
+            for match in self._codenames.finditer(request.text)
         ]
 
     @hookimpl

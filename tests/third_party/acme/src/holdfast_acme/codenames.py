@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast.plugin.checks import Check
+    from holdfast.api import Check
 
 
 SUMMARY = "list the words that must not be stored"
@@ -22,7 +22,7 @@ def codenames(memory: Holdfast) -> list[str]:
 
 def checks(memory: Holdfast) -> Iterator[Check]:
     """A line of ``holdfast doctor``."""
-    from holdfast.plugin.checks import Check, Outcome
+    from holdfast.api import Check, Outcome
 
     number = len(codenames(memory))
     yield Check(

@@ -16,11 +16,9 @@ from typing import Any, ClassVar, TypeVar
 
 import attrs
 
-from holdfast.config.values import StorageConfig
+from holdfast.api import StorageConfig, duplicate_key, hookimpl
 from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Refused
-from holdfast.facts.factrules import duplicate_key
 from holdfast.fs import durable
-from holdfast.hooks import hookimpl
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import (
     ABSENT,

@@ -1,4 +1,4 @@
-"""A long text is searched in portions: what is found is the same as in one search, wherever a secret is."""
+"""A long text is searched in chunks: what is found is the same as in one search, wherever a secret is."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.subject import PORTION_CHARS, Subject
+from holdfast.validation import CHUNK_CHARS, ValidationRequest
 from holdfast_redaction.engine import Scanner
 
-PORTION = 600
+CHUNK = 600
 #: Made up, in the published forms.
 PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7bq2hX9sT4\n" * 40 + "-----END RSA PRIVATE KEY-----"
 SECRETS = [
@@ -36,8 +36,8 @@ def scanner():
     return Scanner()
 
 
-def in_portions(scanner, text, size=PORTION):
-    *steps, hits = scanner.in_portions(text, size)
+def in_chunks(scanner, text, size=CHUNK):
+    *steps, hits = scanner.in_chunks(text, size)
     assert len(steps) >= len(text) // size
     return places(hits)
 
@@ -52,31 +52,31 @@ def places(hits):
 
 @pytest.mark.parametrize("filler", [LINES, WORDS], ids=["lines", "words"])
 @pytest.mark.parametrize("secret", SECRETS, ids=range(len(SECRETS)))
-def test_portions__secret_at_every_offset_near_a_border__found_as_in_one_search(scanner, secret, filler):
-    border = 2 * PORTION
+def test_chunks__secret_at_every_offset_near_a_border__found_as_in_one_search(scanner, secret, filler):
+    border = 2 * CHUNK
     reach = min(len(secret), 70)
     offsets = {*range(border - reach - 3, border - reach + 12), *range(border - 12, border + 6), border - reach // 2}
-    offsets |= {border - len(secret), PORTION - len(secret) // 2 + 700, border - len(secret) // 2}
+    offsets |= {border - len(secret), CHUNK - len(secret) // 2 + 700, border - len(secret) // 2}
     for at in sorted(offsets):
         at = max(0, at)
-        text = f"{filler[:at]} {secret} {filler[at : 5 * PORTION]}"
-        assert in_portions(scanner, text) == whole(scanner, text), at
+        text = f"{filler[:at]} {secret} {filler[at : 5 * CHUNK]}"
+        assert in_chunks(scanner, text) == whole(scanner, text), at
 
 
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
-def test_portions__any_text_with_secrets__are_one_search(data):
+def test_chunks__any_text_with_secrets__are_one_search(data):
     drawn = data.draw(
         st.lists(st.tuples(st.integers(0, 2), st.integers(0, 900), st.integers(0, len(SECRETS) - 1)), min_size=1)
     )
-    text = "".join(f"{FILLERS[f][:length]} {SECRETS[s]}\n" for f, length, s in drawn) + LINES[:PORTION]
+    text = "".join(f"{FILLERS[f][:length]} {SECRETS[s]}\n" for f, length, s in drawn) + LINES[:CHUNK]
     scanner = Scanner()
-    assert in_portions(scanner, text, data.draw(st.integers(200, 900))) == whole(scanner, text)
+    assert in_chunks(scanner, text, data.draw(st.integers(200, 900))) == whole(scanner, text)
 
 
-def test_portions__secret_repeated_without_its_name__found_in_another_portion(scanner):
+def test_chunks__secret_repeated_without_its_name__found_in_another_chunk(scanner):
     text = f'password = "n0tAW0rd-9xKq"\n{LINES}\nThen n0tAW0rd-9xKq was used.\n'
-    hits = in_portions(scanner, text)
+    hits = in_chunks(scanner, text)
     assert len(hits) == 2
     assert hits == whole(scanner, text)
 
@@ -86,14 +86,14 @@ def test_on_validate__five_million_characters__masked_like_a_short_text(tmp_path
 
     chance = random.Random(3)
     length = 5_000_000
-    places = [*sorted(chance.sample(range(length // 5000), 5)), PORTION_CHARS // 5000]
+    places = [*sorted(chance.sample(range(length // 5000), 5)), CHUNK_CHARS // 5000]
     lines = [("filler words of no meaning " * 185)[:4999] for _ in range(length // 5000)]
     for place in places:
         lines[place] += SECRETS[0]
     text = "\n".join(lines)
     with Holdfast.open(tmp_path) as memory:
         stored = memory.session("one").add("user", text)
-        found = memory.services.gate.findings(Subject("journal", "", text))
+        found = memory.services.gate.findings(ValidationRequest("journal", "", text))
     assert SECRETS[0] not in stored.text
     assert stored.text.count("[REDACTED:github-token:") == len(set(places))
     assert [text.count("\n", 0, f.span[0]) + 1 for f in found] == [f.line for f in found]

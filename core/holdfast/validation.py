@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from holdfast.models import Finding
 
 #: Characters checked per deadline. Short strings are grouped up to this size for one validator call.
-PORTION_CHARS = 200_000
+CHUNK_CHARS = 200_000
 
 
-class Subject(NamedTuple):
+class ValidationRequest(NamedTuple):
     """Content on its way to storage, or already stored and being checked.
 
     ``surface`` is one of :data:`holdfast.config.layout.SURFACES`; ``name`` its document (``""`` without
@@ -36,7 +36,7 @@ class Subject(NamedTuple):
     entailed: tuple[str, ...] = ()
 
 
-class Portions(NamedTuple):
+class Chunks(NamedTuple):
     """The findings on a long document, found step by step. A validator returns it instead of a sequence.
 
     Each step yields findings with spans in the whole document, and has its own deadline.

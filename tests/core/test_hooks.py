@@ -1,0 +1,308 @@
+"""What holdfast/hooks.py promises to the author of a plugin, with plugins of somebody else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from holdfast import Holdfast
+from holdfast.config.values import Config, PluginConfig, StorageConfig
+from holdfast.errors import HookFailed, PluginLoadFailed
+from holdfast.hooks import hookimpl
+from holdfast.models import DreamDraft, DreamSources, Evidence, Extraction, Turn
+from holdfast.plugin.discovery import PLUGINS, Found
+from holdfast.plugin.manager import PluginManager, PluginSettings
+from holdfast_file.backend import FileBackend
+
+SOURCES = DreamSources(memory="", notes=[])
+TURNS = [Turn(messages=())]
+CODE = """
+from holdfast.hooks import hookimpl
+from holdfast.models import DreamDraft
+
+def dreamer(memory):
+    class Dreamer:
+        @hookimpl
+        def on_dream(self, sources):
+            return DreamDraft(memory=memory) if memory else None
+    return Dreamer()
+
+first, second, passes = dreamer("first"), dreamer("second"), dreamer("")
+
+class Store:
+    @hookimpl
+    def storage_backend(self, config, root):
+        return None
+
+store = Store()
+"""
+
+
+def manager(*plugins: object) -> PluginManager:
+    """Plugins registered in that order, so the last one is called first."""
+    made = PluginManager()
+    for number, plugin in enumerate(plugins):
+        made.register(plugin, f"p{number}")
+    return made
+
+
+def dreamer(memory: str | None, **options: Any) -> object:
+    class Dreamer:
+        @hookimpl(**options)
+        def on_dream(self) -> DreamDraft | None:
+            return None if memory is None else DreamDraft(memory=memory)
+
+    return Dreamer()
+
+
+def drafted(made: PluginManager) -> str:
+    found = made.on_dream(SOURCES)
+    assert found is not None
+    return found[1].memory
+
+
+class Extractor:
+    @hookimpl
+    def on_extract(self) -> Extraction:
+        return Extraction(summary="plain")
+
+
+class Wrapper:
+    """Changes each summary. ``fail`` is called after the wrapped call."""
+
+    def __init__(self, fail: Any = None) -> None:
+        self.fail = fail
+
+    @hookimpl(wrapper=True)
+    def on_extract(self) -> Iterator[None]:
+        found = yield
+        if self.fail:
+            self.fail()
+        return [Extraction(summary=f"wrapped {one.summary}") for one in found]  # type: ignore[return-value]
+
+
+class OldWrapper:
+    @hookimpl(hookwrapper=True)
+    def on_dream(self) -> Iterator[None]:
+        outcome: Any = yield
+        outcome.force_result(DreamDraft(memory=outcome.get_result().memory + " wrapped"))
+
+
+# calling order and first result
+
+
+def test_on_dream__plugin_returns_none__the_next_one_is_called() -> None:
+    assert drafted(manager(dreamer("third"), dreamer("second"), dreamer(None))) == "second"
+    assert manager(dreamer(None), dreamer(None)).on_dream(SOURCES) is None
+
+
+def test_on_dream__tryfirst_and_trylast__hold() -> None:
+    assert drafted(manager(dreamer("a", tryfirst=True), dreamer("b"))) == "a"
+    assert drafted(manager(dreamer("a"), dreamer("b", trylast=True))) == "a"
+
+
+def test_load__several_dreamers__are_called_by_name_and_the_default_ones_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dreamers_of_this_test.py").write_text(CODE)
+    monkeypatch.syspath_prepend(tmp_path)
+    names = {"zebra": "first", "yak": "passes", "offline": "second"}  # offline is on by default
+    found = [Found(PLUGINS, name, f"dreamers_of_this_test:{value}", "dist", "1") for name, value in names.items()]
+    made = PluginManager()
+    made.load([PluginSettings(name) for name in names], found, root="", state="")
+    assert made.implementing("on_dream") == ("yak", "zebra", "offline")
+    assert drafted(made) == "first"
+    assert made.on_dream(SOURCES, only="yak") is None
+
+
+def test_deep_dream__first_dreamer_passes__the_next_one_dreams(tmp_path: Path) -> None:
+    config = Config(zone="UTC", plugins={"offline": PluginConfig(enabled=False)})
+    plugins = [("a", dreamer(None)), ("b", dreamer("# Memory\n"))]
+    with Holdfast.open(tmp_path, config=config, plugins=plugins) as memory:
+        memory.session("s").add("user", "Decision: we keep the old schema until Friday, because of the migration.")
+        memory.session("s").flush()
+        assert memory.deep_dream(force=True).plugin == "b"
+
+
+class Store:
+    """Provides a store, or passes without one."""
+
+    def __init__(self, backend: FileBackend | None) -> None:
+        self.backend = backend
+        self.roots: list[Path] = []
+
+    @hookimpl
+    def storage_backend(self, config: StorageConfig, root: Path) -> FileBackend | None:
+        self.roots.append(root)
+        return self.backend
+
+
+def test_storage_backend__given_objects__are_asked_before_the_configured_backend(tmp_path: Path) -> None:
+    own, passes = Store(FileBackend(tmp_path / "own")), Store(None)
+    with Holdfast.open(tmp_path, plugins=[("a", passes), ("b", own)]) as memory:
+        assert memory.store.backend is own.backend
+    assert passes.roots == own.roots == [tmp_path]
+    with Holdfast.open(tmp_path, plugins=[("a", passes)]) as memory:  # then the configured one provides it
+        assert isinstance(memory.store.backend, FileBackend)
+
+
+# what is refused at registration
+
+
+class _Async:
+    @hookimpl
+    async def on_flush(self) -> None: ...
+
+
+class _AsyncValidator:
+    @hookimpl
+    async def on_validate(self, request: object) -> Any:
+        yield request
+
+
+class _Generator:
+    @hookimpl
+    def on_validate(self, request: object) -> Any:
+        yield request
+
+
+class _Default:
+    @hookimpl
+    def on_flush(self, receipt: object = None) -> None: ...
+
+
+class _Star:
+    @hookimpl
+    def on_flush(self, *args: object) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("plugin", "reason"),
+    [
+        (_Async(), "on_flush is async, and nothing awaits it"),
+        (_AsyncValidator(), "on_validate is async, and nothing awaits it"),
+        (_Generator(), "on_validate is a generator"),
+        (_Default(), "on_flush has a default for 'receipt'"),
+        (_Star(), "on_flush has no argument 'args'"),
+    ],
+)
+def test_register__implementation_that_cannot_be_called__is_refused_with_the_reason(
+    plugin: object, reason: str
+) -> None:
+    with pytest.raises(PluginLoadFailed, match=reason):
+        PluginManager().register(plugin, "mine")
+
+
+@pytest.mark.parametrize("hook", ["on_validate", "on_flush", "storage_backend"])
+@pytest.mark.parametrize("style", ["wrapper", "hookwrapper"])
+def test_register__wrapper_that_could_hide_a_failed_save__is_refused_with_the_reason(hook: str, style: str) -> None:
+    class Wraps:
+        @hookimpl(specname=hook, **{style: True})
+        def wraps(self) -> Any:
+            yield
+
+    with pytest.raises(PluginLoadFailed, match=f"it wraps {hook}; wrappers could hide a failed save"):
+        PluginManager().register(Wraps(), "mine")
+
+
+def test_load__enabled_plugin_provides_a_store__is_refused_and_says_where_it_belongs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "store_of_this_test.py").write_text(CODE)
+    monkeypatch.syspath_prepend(tmp_path)
+    made = PluginManager()
+    made.load([PluginSettings("p")], [Found(PLUGINS, "p", "store_of_this_test:store", "d", "1")], root="", state="")
+    assert made.statuses[0].status == "failed"
+    assert "storage_backend belongs in a backend, an entry point in the group holdfast.backends" in (
+        made.statuses[0].reason
+    )
+
+
+def test_register_backend__module_validates__is_refused() -> None:
+    class Both(Store):
+        @hookimpl
+        def on_validate(self, request: object) -> tuple[()]:
+            return ()
+
+    with pytest.raises(PluginLoadFailed, match="on_validate belongs in a plugin"):
+        PluginManager().register_backend(Both(None), Found("holdfast.backends", "both", "both", "d", "1"))
+
+
+# wrappers
+
+
+def test_on_extract__wrapped__each_plugins_result_passes_the_wrapper() -> None:
+    results, failures = manager(Extractor(), Wrapper(), Extractor()).on_extract(TURNS)
+    assert [(name, one.summary) for name, one in results] == [("p0", "wrapped plain"), ("p2", "wrapped plain")]
+    assert failures == []
+
+
+@pytest.mark.parametrize("fail", [lambda: 1 / 0, lambda: exec("raise SystemExit")])
+def test_on_extract__wrapper_fails__is_named_and_isolated(fail: Any) -> None:
+    results, failures = manager(Extractor(), Wrapper(fail)).on_extract(TURNS)
+    assert results == []
+    assert [one.plugin for one in failures] == ["p1"]
+
+
+def test_on_extract__wrapper_hangs__is_left_behind_at_the_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = PluginManager()
+    made.register(Extractor(), "a", deadline_s=0.1)
+    made.register(Wrapper(lambda: time.sleep(3)), "b", deadline_s=0.1)
+    began = time.monotonic()
+    _, failures = made.on_extract(TURNS)
+    assert [(one.plugin, one.reason) for one in failures] == [("b", "it took longer than 0.2 s")]
+    assert time.monotonic() - began < 2
+
+
+def test_on_extract__wrapper_returns_something_else__is_named() -> None:
+    class Wrong:
+        @hookimpl(wrapper=True)
+        def on_extract(self) -> Iterator[None]:
+            yield
+            return "text"  # type: ignore[return-value]
+
+    _, failures = manager(Extractor(), Wrong()).on_extract(TURNS)
+    assert [(one.plugin, one.reason[:15]) for one in failures] == [("p1", "it returned str")]
+
+
+def test_on_dream__wrapped_in_the_old_style__the_draft_passes_the_wrapper() -> None:
+    assert drafted(manager(dreamer("a"), OldWrapper())) == "a wrapped"
+
+
+# the other hooks' sentences
+
+
+def test_on_flush__several_or_no_evidence__all_of_it_is_returned() -> None:
+    class Publishes:
+        def __init__(self, found: object) -> None:
+            self.found = found
+
+        @hookimpl
+        def on_flush(self) -> object:
+            return self.found
+
+    one = Evidence(target="t", pointer="a.txt", published="x", read_back="x")
+    made = manager(Publishes(None), Publishes(one), Publishes([one, one]))
+    assert made.on_flush(None, None) == [one] * 3  # type: ignore[arg-type]
+    with pytest.raises(HookFailed, match="it returned str"):
+        manager(Publishes("a.txt")).on_flush(None, None)  # type: ignore[arg-type]
+
+
+def test_call__takes_too_long__is_left_behind_and_the_next_is_not_held_up() -> None:
+    class Slow:
+        naps: ClassVar[list[float]] = [3.0, 0.0]
+
+        @hookimpl
+        def on_extract(self) -> Extraction:
+            time.sleep(self.naps.pop(0))
+            return Extraction()
+
+    made, began = PluginManager(), time.monotonic()
+    made.register(Slow(), "slow", deadline_s=0.2)
+    assert [one.reason for one in made.on_extract(TURNS)[1]] == ["it took longer than 0.2 s"]
+    assert made.on_extract(TURNS)[1] == []
+    assert time.monotonic() - began < 2
