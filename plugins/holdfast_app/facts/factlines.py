@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from holdfast.config.layout import Surface
-from holdfast.errors import PluginNotFound, Refused
+from holdfast.errors import Refused
 from holdfast.text.lazy import log
 from holdfast_app.facts.store import origins
 
@@ -38,12 +38,10 @@ def stated(facts: Sequence[Fact]) -> list[str]:
 
 
 def admitted(services: Services, facts: Sequence[Fact], lines: Sequence[str]) -> list[str]:
-    """The lines of ``facts`` as they pass the gate now, empty for a fact that it refuses. A plugin that was never
-    installed is left out, so memory can be read on another machine. Raises: PluginError."""
+    """The lines of ``facts`` as they pass the gate now, empty for a fact that it refuses. Raises:
+    PluginError."""
     try:
         return services.gate.admit_all(lines, surface=Surface.FACT)
-    except PluginNotFound:
-        return services.gate.outgoing_all(lines, surface=Surface.FACT)
     except Refused:
         if len(facts) > 1:
             pairs = zip(facts, lines, strict=True)
