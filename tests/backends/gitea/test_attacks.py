@@ -260,7 +260,7 @@ def test_repository__another_one_takes_its_name__is_an_error_and_never_an_empty_
     """Who gives up a login, or transfers a repository, frees its address for others."""
     store = machine(patience_s=1.0)
     store.write("MEMORY.md", "one\n")
-    with store.reading():
+    with store.snapshot():
         pass  # saves the index
     folder = Path(store.log._place.root)
     gitea.delete_repo(REPO)

@@ -340,7 +340,7 @@ def test_authors__a_named_user_gives_up_their_login__the_next_with_it_does_not_c
     owner = of("agent", "owner", authors=("ana",))
     of("ana", authors=("ana",)).write("MEMORY.md", "two\n")
     assert text_of(owner) == "two\n"
-    with owner.reading():
+    with owner.snapshot():
         pass  # saves the index
     gitea.rename_user("ana", "anna")
     number = issue_of(gitea, "holdfast:doc:MEMORY.md")
@@ -445,7 +445,7 @@ def test_start__users_were_invited__costs_one_request_more_once(gitea: FakeServe
         gitea.requests.clear()
         view.read("MEMORY.md")
         counts.append(len(gitea.requests))
-        with view.reading():
+        with view.snapshot():
             pass  # saves the index
     assert counts == [3, 2, 2]  # the list of issues, the document, and the first time the list of users
 
@@ -458,7 +458,7 @@ def test_facts__of_an_invited_user_from_this_machines_copy__count(gitea: FakeSer
             ana.add_fact(evolve(make_fact(number), content=f"{number} " + "x" * 1000), 100)
     gitea.skew(600)  # so that they are older than what is always listed again
     assert owner.count_facts() == 60
-    with owner.reading():
+    with owner.snapshot():
         pass  # saves the index
     for _ in range(2):
         again = of("agent", "owner")

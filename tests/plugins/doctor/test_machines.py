@@ -41,6 +41,9 @@ def _exchange(root: Path) -> None:
 def test_two_clones__agents_killed_at_random_between_pulls__both_briefs_tell_the_same_true_state(
     tmp_path: Path, seed: int
 ) -> None:
+    settings = Path.home() / ".config" / "holdfast" / "config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text('[trust]\nauthors = ["t@example.org"]\n')
     roots = _clones(tmp_path)
     truth = machines.run(seed, roots, _exchange)
     for root in (*roots.values(), roots["left"]):

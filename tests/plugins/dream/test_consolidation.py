@@ -201,6 +201,7 @@ def test_dream__model_drops_a_line_for_its_opposite__it_does_not_count_as_merged
 
     Holdfast.open(project, clock=clock).close()  # what is typed from now on is the user's own
     before = "# Memory\n\n- Elif reviews what Jonas writes\n- Redis 7 holds sessions\n"
+    (project / ".holdfast").mkdir(exist_ok=True)
     (project / ".holdfast" / "MEMORY.md").write_text(before)
     with Holdfast.open(project, clock=clock, plugins=[("swaps", Swaps())]) as memory:
         say(memory, "a", "Jonas reviews what Elif writes", "Redis 7 holds sessions and queues")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.trusting import seen
 
 from holdfast import Holdfast
 from holdfast_app.dream.dreamlog import INTERRUPTED, Status
@@ -40,14 +41,16 @@ import os, shutil, signal, sys
 from holdfast import Holdfast, gate
 from holdfast_app.markdown import outline
 from holdfast_app.dream import dreamlog
-from holdfast_app.dream import grounding, methods, pipeline, write
+from holdfast_app.dream import conflicts, grounding, pipeline, write
 import holdfast_app.offline.dream, holdfast_app.curated.check, holdfast_app.dream.grounding.findings
 from tests.support.dying import arm
+from tests.support.trusting import seen
 
 base, act, step = sys.argv[1], sys.argv[2], int(sys.argv[3])
 for n in range(1, 300, step):
     root = os.path.join(base, str(n))
     shutil.copytree(os.path.join(base, "template"), root)
+    seen(root)
     pid = os.fork()
     if pid == 0:
         memory = Holdfast.open(root)
@@ -69,7 +72,7 @@ def template(tmp_path: Path) -> Path:
     (folder / "holdfast.toml").write_text('zone = "UTC"\n')
     (folder / ".holdfast" / "MEMORY.md").write_text(OLD)
     (folder / ".holdfast" / "memory" / f"{day}.md").write_text(NOTE.format(day=day))
-    return folder
+    return seen(folder)
 
 
 def killed(template: Path, act: str) -> Iterator[tuple[Path, dict[str, str]]]:
