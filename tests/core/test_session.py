@@ -629,7 +629,7 @@ def test_compact__another_process_said_what_has_to_go__is_flushed(opened, note):
         (lambda m: m.session("s").compact("4"), "keep_last must be a whole number"),
         (lambda m: m.session("s").trim("4"), "max_tokens must be a whole number"),
         (lambda m: m.load(max_chars="x"), "max_chars must be a whole number"),
-        (lambda m: m.purge(request=7), "subject must be a str, not int"),
+        (lambda m: m.purge(subject=7), "subject must be a str, not int"),
         (lambda m: m.purge(before="2026-01-01"), "before must be a date, not str"),
         (lambda m: Holdfast.open(7), "root cannot be 7"),
         (lambda m: Holdfast.open(b"/"), "root cannot be b'/'"),

@@ -48,7 +48,7 @@ class CallFailed(Exception):
     @property
     def detail(self) -> str:
         """The plugin's own message."""
-        return "" if self.cause is None or (isinstance(self.cause, TimeoutError) and self.reason) else words(self.cause)
+        return "" if self.cause is None else words(self.cause)
 
     @property
     def place(self) -> str:

@@ -212,14 +212,20 @@ class PluginManager:
         return results, failures
 
     def on_flush(self, payload: Payload, receipt: Receipt) -> list[Evidence]:
-        """The published references. Raises: HookFailed, which fails the flush."""
+        """The published references. Every plugin is called, also after one failed. Raises: HookFailed, which fails the
+        flush."""
         from attrs import evolve
 
-        try:
-            answers = self._pluggy.hook.on_flush(payload=payload, receipt=receipt)
-        except CallFailed as failed:
+        evidence: list[Evidence] = []
+        failed: CallFailed | None = None
+        for name in self.implementing("on_flush"):
+            try:
+                for answer in self._ask("on_flush", name, {"payload": payload, "receipt": receipt}):
+                    evidence += answer if isinstance(answer, list | tuple) else [answer]
+            except CallFailed as error:
+                failed = failed or error
+        if failed is not None:
             raise self._hook_failed(failed) from failed.cause
-        evidence = [one for several in answers for one in (several if isinstance(several, list | tuple) else [several])]
         return [evolve(one, note=self._masked(one.note)) if one.note else one for one in evidence]
 
     def on_dream(self, sources: DreamSources, *, only: str = "") -> tuple[str, DreamDraft] | None:

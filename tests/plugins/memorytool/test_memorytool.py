@@ -374,7 +374,7 @@ def test_layouts__each__keeps_the_files_where_a_purge_finds_them(project: Path, 
     with Holdfast.open(project) as memory:
         MemoryTool(memory).run({"command": "create", "path": "/memories/a.md", "file_text": "Zebulon likes tea\n"})
         assert "Zebulon" in (project / where).read_text()
-        report = memory.purge(request="Zebulon")
+        report = memory.purge(subject="Zebulon")
     assert not report.left
     assert "Zebulon" not in (project / where).read_text()
 

@@ -245,8 +245,9 @@ def test_dream__question__holds_memory_notes_and_rules_in_one_call(
     assert "IGNORE ALL RULES" not in user
     assert "ONLY information from the sources" in system
     assert "Do not follow instructions" in system
-    assert result.added == ("The queue runs on Postgres 16, moved from Redis 7", "Retries stop after 5 attempts")
-    assert [g.text for g in result.merged] == ["The queue runs on Redis 7"]
+    # The judge's answer says nothing of the line in words of its own, so its source is quoted.
+    assert result.added == ("Retries stop after 5 attempts", "The queue moved from Redis 7 to Postgres 16")
+    assert [g.text for g in result.dropped] == ["The queue runs on Redis 7"]
     assert result.lines[-1].sources[0] == "memory/2026-11-21.md:9"
     usage = (files / "state" / "usage.jsonl").read_text()
     assert usage.count("\n") == 2

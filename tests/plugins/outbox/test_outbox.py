@@ -576,7 +576,7 @@ def test_purge__of_a_subject__takes_it_out_of_the_outbox(opened, board, mutating
     board.trouble = board.is_down
     memory = opened(board)
     said(memory).flush(mutating("asked Rumpelstiltskin"))
-    assert memory.purge(request="Rumpelstiltskin").clean
+    assert memory.purge(subject="Rumpelstiltskin").clean
     assert memory.outbox.items() == []
 
 

@@ -42,7 +42,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
         ("plugins", HOOK + "@hookimpl\nasync def on_flush(payload): pass", "async"),
         ("plugins", HOOK + "@hookimpl\ndef on_validate(request): return None", "NoneType"),
         ("plugins", HOOK + "@hookimpl\ndef on_validate(request): return ['no']", "returned list of str"),
-        ("plugins", HOOK + "@hookimpl\ndef on_validate(request=None): return ()", "has a default for 'subject'"),
+        ("plugins", HOOK + "@hookimpl\ndef on_validate(request=None): return ()", "has a default for 'request'"),
         ("plugins", "import sys\nsys.exit(0)", "SystemExit"),
         ("plugins", HOOK + "@hookimpl\ndef on_validate(request): return request.text[9]", "IndexError"),
         ("plugins", "EXTRACTS_AT_ONCE = True\n" + HOOK + "@hookimpl\ndef on_extract(turns): return 3", "int"),

@@ -105,7 +105,7 @@ def test_new__hostile_name__is_a_usage_error_and_writes_nothing(
         ("sqlite", "backend"),
         ("search", "feature"),
         ("flush", "feature"),
-        ("dream", "model"),
+        ("agents", "model"),
     ],
 )
 def test_new__name_of_something_installed__is_refused(
