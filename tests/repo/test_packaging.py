@@ -36,7 +36,7 @@ HOT = (
     "journal.journal",
     "plugin.discovery",
     "plugin.manager",
-    "subject",
+    "validation",
 )
 
 

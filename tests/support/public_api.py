@@ -42,7 +42,7 @@ def _module(name: str) -> Iterator[str]:
         one for one, value in vars(module).items() if one[0] != "_" and getattr(value, "__module__", "") == name
     ]
     lines = [line for one in sorted(own) for line in _signatures(one, getattr(module, one))]
-    yield "\n```python\n" + "\n".join(lines) + "\n```\n"
+    yield "\n```pyi\n" + "\n".join(lines) + "\n```\n"
 
 
 def _signatures(name: str, value: object) -> Iterator[str]:

@@ -21,7 +21,7 @@ RULES = tomllib.loads(Path(table.SOURCE).read_text("utf-8"))["rules"]
 IDS = [rule["id"] for rule in RULES]
 CLASS = re.compile(r"\[(?:\\.|[^\]\\])+\]|\\[wdS]")
 CHARACTERS = string.ascii_letters + string.digits + "_-+/=.~%"
-#: A rule that takes time in prochunk to the text takes four times as long for four times the text, and some noise.
+#: A rule that takes time in proportion to the text takes four times as long for four times the text, and some noise.
 GROWTH, LINEAR, NOISE_S = 4, 8.0, 0.05
 
 Make = Callable[[int], str]
@@ -68,7 +68,7 @@ def seconds(formats: Formats, rule: dict, index: int, text: str) -> float:
 
 @pytest.mark.req("R240")
 @pytest.mark.parametrize("index", range(len(RULES)), ids=IDS)
-def test_rule__text_against_it__takes_time_in_prochunk_to_its_length(index: int) -> None:
+def test_rule__text_against_it__takes_time_in_proportion_to_its_length(index: int) -> None:
     rule = RULES[index]
     assert table.RULES[index][0] == rule["id"]
     alone = Formats(disabled=frozenset(IDS) - {rule["id"]})

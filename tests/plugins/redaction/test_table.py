@@ -68,7 +68,7 @@ def hostile() -> dict[str, str]:
     return texts
 
 
-def test_scanner__hostile_text__takes_time_in_prochunk_to_its_length() -> None:
+def test_scanner__hostile_text__takes_time_in_proportion_to_its_length() -> None:
     """Four times the text may take at most nine times as long (sixteen would be quadratic): a ratio, not a time."""
     scanner = Scanner()
     for name, piece in hostile().items():

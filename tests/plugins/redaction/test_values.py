@@ -107,7 +107,7 @@ def test_redact__words_that_open_no_wallet__stay(text: str) -> None:
 @pytest.mark.parametrize(
     "piece", ["password, ", "token abcdefghijklmnopqrst ", "key:\n```\n", "the password we x x x, "]
 )
-def test_redact__a_noun_again_and_again__takes_time_in_prochunk_to_the_text(piece: str) -> None:
+def test_redact__a_noun_again_and_again__takes_time_in_proportion_to_the_text(piece: str) -> None:
     scanner = Scanner()
     short, long = piece * (40_000 // len(piece)), piece * (160_000 // len(piece))
     scanner.find(short)  # compiled before it is timed
