@@ -146,7 +146,7 @@ def test_a_transcript__damaged_in_any_way__is_flushed_or_refused(client: str, ma
 
 
 def test_a_workflow__damaged_in_any_way__is_answered_by_every_command_that_reads_it(made: Project) -> None:
-    (made.root / "holdfast.toml").write_text('[layout]\npreset = "opencode"\n', encoding="utf-8")
+    made.run("config", "layout.preset", "opencode")  # takes live state along
     made.run("init")
     made.run("workflow", "start", "build")
     path = made.path(".opencode/state/workflows/build.json")

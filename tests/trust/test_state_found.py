@@ -19,7 +19,9 @@ SAFE = "nothing can be lost"
 def unsafe(victim: Victim) -> None:
     """Leave the session s1 UNSAFE, with a turn that only the journal has."""
     assert victim.run("add", "--session", "s1", "user", "The port is 8080").code == 0
-    assert victim.run("flush", "--session", "s1", "--objective", "Ship it").code == 1
+    payload = victim.home / "incomplete.json"
+    payload.write_text('{"objective": "Ship it"}')
+    assert victim.run("flush", "--session", "s1", "--payload", str(payload)).code == 1
 
 
 @pytest.fixture

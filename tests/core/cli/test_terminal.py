@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast_cli import humanize, terminal
+from holdfast.text import humanize
+from holdfast_cli import terminal
 from holdfast_cli.terminal import Term
 
 
