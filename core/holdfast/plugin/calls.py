@@ -104,7 +104,10 @@ def _in_thread(job: Callable[[], Any], limit_s: float) -> Any:
             errors.append(error)
 
     thread = threading.Thread(target=work, name="holdfast-hooks", daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:  # the interpreter is shutting down and starts no thread, so this call has no limit
+        return job()
     thread.join(limit_s)
     if errors:
         raise errors[0]
