@@ -1,4 +1,4 @@
-"""No reader takes more memory than a hundred times its input, above a base of 8 MB. docs/trust.md states this."""
+"""No reader takes more memory than twenty times its input, above a base of 8 MB. docs/trust.md states this."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ LONG = {
     "queue": records.encode({"id": "0" * 16, "plugins": ["x"], "turns": [], "source": "word " * 200, "attempts": 1}),
 }
 #: What a reader may use, in bytes for a byte of input, above what it uses for an empty one.
-_FACTOR = 100  # trust by passages keeps one in memory for each line; it was 20 before
+_FACTOR = 20
 _BASE = 8 << 20
 
 
 @pytest.mark.parametrize("target", ["settings", "journal", "facts", "handoff", "memory", "note", "outbox", "queue"])
-def test_a_file_of_ours__of_a_megabyte__costs_no_more_than_a_hundred_times_its_size(target: str, made: Project) -> None:
+def test_a_file_of_ours__of_a_megabyte__costs_no_more_than_twenty_times_its_size(target: str, made: Project) -> None:
     name, commands = TARGETS[target]
     path = made.path(name)
     seed: Any = path.read_bytes() if path.is_file() else LONG.get(target) or SEEDS[target][0]
@@ -88,7 +88,7 @@ TINY = {
 
 
 @pytest.mark.parametrize("target", TINY)
-def test_a_document__of_one_word_items__costs_no_more_than_a_hundred_times_its_size(target: str, made: Project) -> None:
+def test_a_document__of_one_word_items__costs_no_more_than_twenty_times_its_size(target: str, made: Project) -> None:
     name, size, form, distinct, commands = TINY[target]
     path = made.path(name)
     items = _distinct(size, form) if distinct else form.format("a") * (size // len(form.format("a")))

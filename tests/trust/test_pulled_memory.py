@@ -79,6 +79,9 @@ ROW = (
 ATTACKS = {
     "a line is edited": _edit("MEMORY.md", "We deploy with Nomad.", f"We deploy with Nomad. {EVIL}"),
     "a line is added under a heading": _edit("MEMORY.md", "# Memory\n", f"# Memory\n\n- {EVIL}\n"),
+    "a line is added to many short ones": _append(
+        "MEMORY.md", "".join(f"- Item {number}\n" for number in range(10_500)) + f"- {EVIL}\n"
+    ),
     "a line is continued": _append("MEMORY.md", f"  {EVIL}\n"),
     "a document is added": _append("USER.md", f"# User\n\n- {EVIL}\n"),
     "a note's block is edited": _edit("memory/2*.md", "The API is REST", EVIL),
@@ -180,7 +183,13 @@ def test_pull__then_this_machine_writes_to_the_same_documents__the_foreign_lines
 def test_zip__without_git__is_withheld_like_a_clone(victim: Victim) -> None:
     source = victim.bare.with_name("source")
     source.mkdir()
-    for attack in ("a document is added", "a fact is added", "a block is added to a note"):
+    attacks = (
+        "a document is added",
+        "a fact is added",
+        "a block is added to a note",
+        "a line is added to many short ones",
+    )
+    for attack in attacks:
         ATTACKS[attack](source)
     archive = shutil.make_archive(str(source.with_name("download")), "zip", source)
     victim.project.mkdir(parents=True)

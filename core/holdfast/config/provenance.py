@@ -31,6 +31,9 @@ FACTS: Final = "*facts"
 NEXT_STEP: Final = "`holdfast trust` shows it and gives it to agents."
 #: Limit for comparing two versions of a document; in a longer one with withheld passages nothing counts as new.
 _MOST_COMPARED: Final = 4_000_000
+#: Limit of unknown passages in a document. One with more is judged as a whole, so that many short lines cost no more
+#: memory than a few long ones.
+_MOST_UNKNOWN: Final = 10_000
 _DELETED: Final = "*deleted "
 _FENCE: Final = "\n+++"
 
@@ -168,22 +171,39 @@ class Provenance:
 
     def _withheld(self, name: str, text: str) -> list[Passage]:
         """The passages that are neither recorded nor the user's own. Those below a heading that the user accepted
-        need only lines of their own."""
+        need only lines of their own. More than :data:`_MOST_UNKNOWN` are one passage, the whole document."""
         known: set[int] = set()
-        unknown = []
+        unknown: list[tuple[Passage, str]] = []
+        others: list[int] = []  # lines of the passages beyond the limit
+        was_before = False
         for one in passages.split(text):
-            if self._seen.has(self._digest(name, one.key)):
+            digest = self._digest(name, one.key)
+            if self._seen.has(digest):
                 known.add(one.line)
+                continue
+            was_before = was_before or self._seen.is_in(BEFORE, digest)
+            if len(unknown) < _MOST_UNKNOWN:
+                unknown.append((one, digest))
             else:
-                unknown.append(one)
-        digests = {one: self._digest(name, one.key) for one in unknown}
-        pending = [one for one in unknown if not self._is_foreign(digests[one])]
+                others += one.lines
+        if others:
+            others += [number for one, _ in unknown for number in one.lines]
+            whole = Passage(0, len(text), 1, text.rstrip(), ())
+            unknown = [(whole, self._digest(name, whole.key))]
+            if self._seen.has(unknown[0][1]):
+                return []
+            if was_before:
+                self._seen.add(BEFORE, [unknown[0][1]], flush=False)
+        pending = [(one, digest) for one, digest in unknown if not self._is_foreign(digest)]
         if not pending or not self._folder or not self._seen.has_begun:
-            return unknown
+            return [one for one, _ in unknown]
         found = self._origins(f"{self._folder}/{name}", [line.rstrip() for line in text.split("\n")])
-        rows = [(digests[one], [*one.lines, *(n for _, n in one.above if n not in known)]) for one in pending]
+        rows = [
+            (digest, others or [*one.lines, *(number for _, number in one.above if number not in known)])
+            for one, digest in pending
+        ]
         own = self._settle(rows, found)
-        return [one for one in unknown if digests[one] not in own]
+        return [one for one, digest in unknown if digest not in own]
 
     def _settle(self, rows: Iterable[tuple[str, Iterable[int]]], found: Origins | None) -> set[str]:
         """Record and return the digests whose lines are all the user's own; record the others as foreign."""
@@ -191,11 +211,10 @@ class Provenance:
             return set()
         own: set[str] = set()
         foreign = []
+        authors = frozenset(found.authors)
+        anyone = authors.union(found.here)
         for digest, numbers in rows:
-            allowed = set(found.authors)
-            if not self._seen.is_in(BEFORE, digest):
-                allowed |= set(found.here)
-            if allowed.issuperset(numbers):
+            if (authors if self._seen.is_in(BEFORE, digest) else anyone).issuperset(numbers):
                 own.add(digest)
             else:
                 foreign.append(self._foreign_digest(digest))
