@@ -31,12 +31,12 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast.config import inforce, settings
-    from holdfast_app.dream import schedule
+    from holdfast_cli.dream import schedulers
 
     root = settings.find_root(args.root)
-    kind = schedule.Kind(args.kind) if args.kind else schedule.detect()
+    kind = schedulers.Kind(args.kind) if args.kind else schedulers.detect()
     at = inforce.load(root).dream.at
-    made = schedule.plan(kind, root, at=at)
+    made = schedulers.plan(kind, root, at=at)
     out = Term()
     if args.only_print:
         if args.json:
@@ -47,13 +47,13 @@ def run(args: Namespace) -> int:
             out.exact(str(made))
         return 0
     if args.action == "install":
-        schedule.install(made)
+        schedulers.install(made)
         installed, said = True, f"the dream runs daily at {at} ({kind}, {made.name})"
     elif args.action == "remove":
-        said = "the nightly dream was removed" if schedule.remove(made) else "there was no nightly dream"
+        said = "the nightly dream was removed" if schedulers.remove(made) else "there was no nightly dream"
         installed = False
     else:
-        installed = schedule.is_installed(made)
+        installed = schedulers.is_installed(made)
         said = f"the dream runs daily ({kind}, {made.name})" if installed else f"no nightly dream is set up ({kind})"
     if args.json:
         out.json(

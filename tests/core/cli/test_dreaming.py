@@ -257,9 +257,9 @@ def test_schedule__print__shows_everything_and_does_nothing(run, project, progra
 
 
 def test_schedule__launchd__is_a_property_list(run, project):
-    from holdfast_app.dream import schedule
+    from holdfast_cli.dream import schedulers
 
-    made = schedule.plan(schedule.Kind.LAUNCHD, "/tmp/a & b", at="03:07", program=["holdfast"])
+    made = schedulers.plan(schedulers.Kind.LAUNCHD, "/tmp/a & b", at="03:07", program=["holdfast"])
     (text,) = made.files.values()
     table = plistlib.loads(text.encode())
     assert table["ProgramArguments"] == ["holdfast", "--root", "/tmp/a & b", "dream", "--if-due"]
@@ -268,14 +268,14 @@ def test_schedule__launchd__is_a_property_list(run, project):
 
 def test_schedule__odd_paths__are_quoted_or_refused():
     from holdfast.errors import Refused
-    from holdfast_app.dream import schedule
+    from holdfast_cli.dream import schedulers
 
-    cron = schedule.plan(schedule.Kind.CRON, "/tmp/50% of $it", at="03:07", program=["holdfast"])
+    cron = schedulers.plan(schedulers.Kind.CRON, "/tmp/50% of $it", at="03:07", program=["holdfast"])
     assert cron.line == "7 3 * * * holdfast --root '/tmp/50\\% of $it' dream --if-due >/dev/null 2>&1"
-    unit = next(iter(schedule.plan(schedule.Kind.SYSTEMD, "/tmp/50% of $it", at="03:07").files.values()))
+    unit = next(iter(schedulers.plan(schedulers.Kind.SYSTEMD, "/tmp/50% of $it", at="03:07").files.values()))
     assert '"/tmp/50%% of $$it"' in unit
     with pytest.raises(Refused):
-        schedule.plan(schedule.Kind.CRON, "/tmp/a\n* * * * * rm", at="03:07")
+        schedulers.plan(schedulers.Kind.CRON, "/tmp/a\n* * * * * rm", at="03:07")
 
 
 @posix
