@@ -146,10 +146,12 @@ class Provenance:
         """Those of ``facts`` that are withheld from agents. Raises: Unavailable."""
         if self.is_remote:
             return []
-        unknown = [fact for fact in facts if not self._seen.has(self._fact_digest(fact))]
+        is_allowed = self._seen.allowed()
+        unknown = [fact for fact in facts if not is_allowed(self._fact_digest(fact))]
         if not unknown or self._trusts_all:
             return []
-        pending = {fact.id: fact for fact in unknown if not self._is_foreign(self._fact_digest(fact))}
+        foreign = self._seen.listed(FOREIGN)
+        pending = {f.id: f for f in unknown if self._foreign_digest(self._fact_digest(f)) not in foreign}
         if not pending or not self._facts or not self._seen.has_begun:
             return unknown
         lines = self._file_lines(self._facts)
@@ -172,16 +174,17 @@ class Provenance:
     def _withheld(self, name: str, text: str) -> list[Passage]:
         """The passages that are neither recorded nor the user's own. Those below a heading that the user accepted
         need only lines of their own. More than :data:`_MOST_UNKNOWN` are one passage, the whole document."""
+        is_allowed, before = self._seen.allowed(), self._seen.listed(BEFORE)
         known: set[int] = set()
         unknown: list[tuple[Passage, str]] = []
         others: list[int] = []  # lines of the passages beyond the limit
         was_before = False
         for one in passages.split(text):
             digest = self._digest(name, one.key)
-            if self._seen.has(digest):
+            if is_allowed(digest):
                 known.add(one.line)
                 continue
-            was_before = was_before or self._seen.is_in(BEFORE, digest)
+            was_before = was_before or digest in before
             if len(unknown) < _MOST_UNKNOWN:
                 unknown.append((one, digest))
             else:
@@ -190,11 +193,12 @@ class Provenance:
             others += [number for one, _ in unknown for number in one.lines]
             whole = Passage(0, len(text), 1, text.rstrip(), ())
             unknown = [(whole, self._digest(name, whole.key))]
-            if self._seen.has(unknown[0][1]):
+            if is_allowed(unknown[0][1]):
                 return []
             if was_before:
                 self._seen.add(BEFORE, [unknown[0][1]], flush=False)
-        pending = [(one, digest) for one, digest in unknown if not self._is_foreign(digest)]
+        foreign = self._seen.listed(FOREIGN)
+        pending = [(one, digest) for one, digest in unknown if self._foreign_digest(digest) not in foreign]
         if not pending or not self._folder or not self._seen.has_begun:
             return [one for one, _ in unknown]
         found = self._origins(f"{self._folder}/{name}", [line.rstrip() for line in text.split("\n")])
@@ -211,10 +215,10 @@ class Provenance:
             return set()
         own: set[str] = set()
         foreign = []
-        authors = frozenset(found.authors)
+        authors, before = frozenset(found.authors), self._seen.listed(BEFORE)
         anyone = authors.union(found.here)
         for digest, numbers in rows:
-            if (authors if self._seen.is_in(BEFORE, digest) else anyone).issuperset(numbers):
+            if (authors if digest in before else anyone).issuperset(numbers):
                 own.add(digest)
             else:
                 foreign.append(self._foreign_digest(digest))
@@ -248,9 +252,6 @@ class Provenance:
 
         return inforce.is_memory_trusted(self._root)
 
-    def _is_foreign(self, digest: str) -> bool:
-        return self._seen.is_in(FOREIGN, self._foreign_digest(digest))
-
     def _foreign_digest(self, digest: str) -> str:
         return self._seen.digest("foreign", digest, *self._trusted_authors)
 
@@ -277,7 +278,7 @@ class Provenance:
         if name in lines and not _is_deleted(name, lines):
             return
         first = next(passages.split(text), None)
-        if first is None or self._seen.is_in(OWN, self._digest(name, first.key)):
+        if first is None or self._digest(name, first.key) in self._seen.listed(OWN):
             private.make(self._state)
             durable.append(self._stored.path, f"\n{name}\n".encode(), flush=False)
 

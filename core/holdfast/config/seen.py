@@ -10,7 +10,7 @@ nothing. Without the key a digest does not show whether a text was ever stored.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from holdfast.fs import durable, safeopen, statemark, userdir
@@ -43,13 +43,14 @@ class Seen:
         data = b"".join(b"%d:%b" % (len(one), one) for one in (p.encode("utf-8", "surrogatepass") for p in parts))
         return statemark.digest(data, size=_BYTES, key=self._secret)
 
-    def has(self, digest: str) -> bool:
-        """Whether agents may have it. Raises: Unavailable."""
-        return digest in self._lists[OWN].read() or digest in self._lists[TRUSTED].read()
+    def allowed(self) -> Callable[[str], bool]:
+        """Whether agents may have a digest, from the lists as they are now. Raises: Unavailable."""
+        own, trusted = self._lists[OWN].read(), self._lists[TRUSTED].read()
+        return lambda digest: digest in own or digest in trusted
 
-    def is_in(self, kind: str, digest: str) -> bool:
-        """Raises: Unavailable."""
-        return digest in self._lists[kind].read()
+    def listed(self, kind: str) -> Collection[str]:
+        """A list as it is now. Raises: Unavailable."""
+        return self._lists[kind].read()
 
     def begin(self, digests: Iterable[str]) -> None:
         """Record what the project holds at first. Raises: Unavailable."""
