@@ -12,12 +12,12 @@ from tests.plugins.agents.hooking import Client
 #: Modules of this repository and pluggy that the events of every turn import. A new one needs a reason.
 HOT = """
     holdfast_memory holdfast holdfast.errors holdfast_cli holdfast_cli.table holdfast.plugin holdfast.plugin.discovery
-    holdfast.plugin.nested holdfast.text holdfast.text.untrusted holdfast_app.message_formats
+    holdfast.plugin.nested holdfast.text holdfast.text.untrusted holdfast_app holdfast_app.message_formats
     holdfast_app.message_formats.excerpts holdfast.config
     holdfast.fs holdfast.fs.userdir holdfast.config.settings holdfast.subject holdfast.gate holdfast.fs.safeopen
     holdfast.journal holdfast.fs.paths holdfast.fs.faults holdfast.fs.locks holdfast.fs.durable
     holdfast.fs.statemark holdfast.fs.private holdfast.fs.records holdfast.fs.torn holdfast.journal.journal
-    holdfast.journal.capture holdfast_app.message_formats.leaves holdfast.config.harmless holdfast.config.trust
+    holdfast.journal.capture holdfast_app.message_formats.leaves holdfast.config.trust
     holdfast.config.inforce holdfast.hooks holdfast.plugin.deadline holdfast.plugin.guarded holdfast.plugin.manager
     holdfast.text.lazy
     holdfast_agents holdfast_agents.hook holdfast_agents.events holdfast_agents.watchdog holdfast_agents.dialects
@@ -53,7 +53,6 @@ NEVER = set(
 HEAVY = {
     "attr",
     "attrs",
-    "cattrs",
     "dataclasses",
     "hashlib",
     "logging",
