@@ -45,6 +45,7 @@ class GiteaTrail(Forge):
 
     title: ClassVar[str] = "Gitea"
     known_settings: ClassVar[frozenset[str]] = _KEYS
+    key_name: ClassVar[str] = "gitea"
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.errors import ConfigError
-from holdfast.plugin import discovery
+from holdfast.plugin import options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,21 +15,24 @@ _NAMES = frozenset(
 
 
 def check(data: Mapping[str, object]) -> None:
-    """Refuse a key in any table for which a distribution declares a ``stored-key``. Raises: ConfigError, without the
-    key's value."""
-    for path, name in discovery.declared("stored-key", own=False).items():
-        table: object = data
-        for part in path.split("."):
-            table = table.get(part) if isinstance(table, dict) else None
-        if isinstance(table, dict):
-            check_table(path, table, name)
+    """Refuse a key in ``[storage]`` or a plugin's table. Raises: ConfigError, without the key's value."""
+    storage, plugins = data.get("storage"), data.get("plugins")
+    if isinstance(storage, dict):
+        check_table("storage", storage, str(storage.get("backend", "NAME")))
+    for name, table in plugins.items() if isinstance(plugins, dict) else ():
+        if isinstance(table, dict) and _holds_key(table):
+            check_table(f"plugins.{name}", table, options.key_name(name))
 
 
 def check_table(path: str, table: Mapping[str, object], name: str) -> None:
     """Refuse a key in the table at ``path``, whose key belongs in the keyring under ``name``. Raises: ConfigError."""
-    for key in table:
-        if key.lower().replace("-", "_") in _NAMES:
-            raise ConfigError(
-                f"{path}.{key}: a key does not belong in the settings, because others can read the file.",
-                next_step=f"Remove it, and set the key with `holdfast auth set {name}` or in the environment.",
-            )
+    if key := _holds_key(table):
+        raise ConfigError(
+            f"{path}.{key}: a key does not belong in the settings, because others can read the file.",
+            next_step=f"Remove it, and set the key with `holdfast auth set {name}` or in the environment.",
+        )
+
+
+def _holds_key(table: Mapping[str, object]) -> str:
+    """The first setting that is named like a key, or ``""``."""
+    return next((key for key in table if key.lower().replace("-", "_") in _NAMES), "")
