@@ -173,12 +173,12 @@ def test_tutorial__from_top_to_bottom__runs(
 
 @pytest.mark.parametrize("page", [str(p.relative_to(ROOT)) for p in with_toml(ROOT)])
 def test_page__its_toml__is_a_valid_configuration(root: Path, project: Path, page: str) -> None:
-    from holdfast.config import inforce
+    from holdfast.config import resolved
 
     for block in blocks((root / page).read_text(encoding="utf-8")):
         if block.language == "toml" and not block.title:
             (project / "holdfast.toml").write_text(block.text, encoding="utf-8")
-            assert inforce.load(str(project), env={})
+            assert resolved.load(str(project), env={})
 
 
 # pages that say what the code says

@@ -225,9 +225,9 @@ class Provenance:
 
     @property
     def _trusts_all(self) -> bool:
-        from holdfast.config import inforce
+        from holdfast.config import resolved
 
-        return inforce.is_memory_trusted(self._root)
+        return resolved.is_memory_trusted(self._root)
 
     def _is_foreign(self, digest: str) -> bool:
         return self._seen.is_in(FOREIGN, self._foreign_digest(digest))

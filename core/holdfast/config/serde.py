@@ -60,10 +60,10 @@ def to_json(value: object, *, indent: int | None = 2) -> str:
 
 def config_from(data: Mapping[str, object], source: str) -> Config:
     """The configuration from a parsed table. Raises: ConfigError."""
-    from holdfast.config import keyless
+    from holdfast.config import no_secrets
     from holdfast.config.values import Config
 
-    keyless.check(data)
+    no_secrets.check(data)
     return structure(data, Config, what=source)
 
 

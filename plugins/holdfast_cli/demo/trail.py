@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast.config import inforce, trust
+from holdfast.config import resolved, trust
 from holdfast.config.layout import Surface
 from holdfast.models import CuratedDecision, MutationKind, StateMutation
 from holdfast_cli.demo.demo_runner import Stage
@@ -70,7 +70,7 @@ def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
 def _enable(folder: Path, settings: Mapping[str, str]) -> None:
     lines = [f"[plugins.{PLUGIN}]", *(f"{key} = {json.dumps(value)}" for key, value in settings.items())]
     (folder / "holdfast.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    trust.record(str(folder), settings=inforce.resolve(str(folder)).withheld)  # we wrote them ourselves
+    trust.record(str(folder), settings=resolved.resolve(str(folder)).withheld)  # we wrote them ourselves
 
 
 class _Acts(Stage):

@@ -155,8 +155,8 @@ def test_retention__zero__keeps_for_ever(opened, clock, payload):
 
 
 def test_retention__negative_days__configuration_error(project):
-    from holdfast.config import inforce
+    from holdfast.config import resolved
 
     (project / "holdfast.toml").write_text("[retention]\ndaily = -1\n")
     with pytest.raises(ConfigError, match=r"retention\.daily: must be >= 0, not -1"):
-        inforce.load(str(project), env={})
+        resolved.load(str(project), env={})

@@ -33,7 +33,7 @@ _PLACES = ("storage", "layout")
 _PRESET = "layout.preset"
 
 
-class InForce(NamedTuple):
+class Resolved(NamedTuple):
     """``data`` holds the settings in force as nested tables; ``source`` names the project's file.
 
     ``user`` are the user file's tables, ``written`` the project file's, and ``project`` the part of the
@@ -59,7 +59,7 @@ class InForce(NamedTuple):
 
 def resolve(
     root: str, env: Mapping[str, str] | None = None, *, lenient: bool = False, obey_others: bool = False
-) -> InForce:
+) -> Resolved:
     """Read the project's settings from ``root``.
 
     Unknown keys stay in ``data``, so that converting it to values reports them; ``lenient`` leaves them out.
@@ -70,7 +70,7 @@ def resolve(
     outside, user = _outside(env)
     preset, former = _presets(root, written, outside, env)
     parted = part(written, outside, former)
-    withheld, project = parted.asked, parted.harmless
+    withheld, project = parted.asked, parted.allowed
     trusted: dict[str, object] = {}
     if withheld and trust.are_trusted(root, withheld, lambda: part(written, {}).asked, env):
         withheld, trusted = trusted, withheld
@@ -82,7 +82,7 @@ def resolve(
         _keep(data, former)
         withheld = {**withheld, _PRESET: preset}
     foreign = "" if written and not obey_others else settings.foreign_file(root, env)
-    return InForce(root, data, source, user, written, project, withheld, trusted, strange, foreign, former)
+    return Resolved(root, data, source, user, written, project, withheld, trusted, strange, foreign, former)
 
 
 def _presets(
@@ -119,7 +119,7 @@ def hot(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False)
     parted = part({key: written[key] for key in _HOT if key in written}, outside, former)
     if parted.asking:  # the others matter too, because trust covers all of them together
         return resolve(root, env, lenient=True).data
-    data = _merged(user, parted.harmless)
+    data = _merged(user, parted.allowed)
     settings.apply_overrides(data, env)
     if former:
         _keep(data, former)
@@ -145,7 +145,7 @@ def load(root: str, env: Mapping[str, str] | None = None, *, lenient: bool = Fal
     return structured(resolve(root, env, lenient=lenient), env, lenient=lenient)
 
 
-def structured(found: InForce, env: Mapping[str, str] | None = None, *, lenient: bool = False) -> Config:
+def structured(found: Resolved, env: Mapping[str, str] | None = None, *, lenient: bool = False) -> Config:
     """The settings in force as values. Raises: ConfigError, also for a mistake in settings not in force unless
     ``lenient``."""
     from holdfast.config.serde import config_from
@@ -178,7 +178,7 @@ def _meant(detail: str) -> list[str]:
     return re.findall(r"id you mean `(\w+)`", detail)
 
 
-def _structured(found: InForce, env: Mapping[str, str] | None, *, lenient: bool) -> Config:
+def _structured(found: Resolved, env: Mapping[str, str] | None, *, lenient: bool) -> Config:
     from holdfast.config.serde import config_from
 
     if found.withheld and not lenient:
@@ -232,7 +232,7 @@ def is_memory_trusted(root: str, env: Mapping[str, str] | None = None) -> bool:
         return False
 
 
-def require_places(found: InForce) -> None:
+def require_places(found: Resolved) -> None:
     """Refuse to open a store that untrusted settings would move. Raises: NotTrusted."""
     fine = ("storage.spool", _PRESET if found.former else "")  # with the former preset memory stays where it is
     moved = [key for key in found.withheld if key.partition(".")[0] in _PLACES and key not in fine]
@@ -255,7 +255,7 @@ def shown_keys(keys: list[str]) -> str:
     return ", ".join(f"`{key}`" for key in shown) + (f" and {more:,} more" if more > 0 else "")
 
 
-def notices(found: InForce, *, names: bool = True) -> list[tuple[str, str]]:
+def notices(found: Resolved, *, names: bool = True) -> list[tuple[str, str]]:
     """A sentence and its next step for each kind of setting not in force.
 
     Without ``names`` it contains no string from the project's file, because agents read the brief, and a key can hold a
@@ -296,7 +296,7 @@ def notices(found: InForce, *, names: bool = True) -> list[tuple[str, str]]:
     return lines
 
 
-def sentences(found: InForce) -> tuple[str, ...]:
+def sentences(found: Resolved) -> tuple[str, ...]:
     """The notices as sentences that an agent may read."""
     return tuple(" ".join(notice) for notice in notices(found, names=False))
 
@@ -305,9 +305,9 @@ def sentences(found: InForce) -> tuple[str, ...]:
 
 
 class Parted(NamedTuple):
-    """A project's file split by trust, as nested tables: ``harmless``, ``asking`` and ``strange``."""
+    """A project's file split by trust, as nested tables: ``allowed``, ``asking`` and ``strange``."""
 
-    harmless: dict[str, Any]
+    allowed: dict[str, Any]
     asking: dict[str, Any]
     strange: dict[str, Any]
 
@@ -318,7 +318,7 @@ class Parted(NamedTuple):
 
 
 def part(written: Mapping[str, Any], outside: Mapping[str, Any], former: str = "") -> Parted:
-    """Split a project's file into harmless, trust-requiring and unknown settings. ``outside`` is in force without the
+    """Split a project's file into allowed, trust-requiring and unknown settings. ``outside`` is in force without the
     project, and ``former`` is the preset in force instead of the file's.
 
     A table that would enable a plugin needs trust as ``plugins.NAME.enabled``.
@@ -334,7 +334,7 @@ def part(written: Mapping[str, Any], outside: Mapping[str, Any], former: str = "
     for path, value in _entries(written):
         if former and path == ("layout", "preset"):
             continue
-        into = made.harmless
+        into = made.allowed
         if path[0] == _PLUGINS and len(path) == 3:
             if not _plugin_allows(path[1], path[2], written[_PLUGINS][path[1]], outside.get(_PLUGINS)):
                 into = made.asking
