@@ -11,7 +11,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from holdfast.config.section import Section
+from attrs import frozen
+
+from holdfast.config.fields import Allowed, Settings, setting
 from holdfast.errors import ConfigError
 from holdfast.text import ownlines
 
@@ -127,14 +129,24 @@ PRESETS: Final[Mapping[str, Preset]] = {
 }
 
 
-class Layout(Section):
-    """A preset with the user's changes. Names are relative to the store, with ``/``."""
+@frozen(kw_only=True, slots=False)
+class Layout(Settings):
+    """``[layout]``: a preset with the user's changes. Names are relative to the store, with ``/``."""
 
-    preset: str = "default"
-    roots: Mapping[str, str] = {}
-    documents: Mapping[str, str] = {}
+    preset: str = setting(
+        "default",
+        "Which documents exist and where: `default`, `timmy` or `opencode`.",
+        project=Allowed(
+            "any preset whose private folder is the one with your state, or that finds none",
+            lambda value, users: True,  # the state's own folder is compared elsewhere
+        ),
+    )
+    roots: Mapping[str, str] = setting({}, "Folders of the preset's logical roots; `timmy` has `curated` and `home`.")
+    documents: Mapping[str, str] = setting(
+        {}, "Document name for each surface, to move documents elsewhere. Daily names contain `{date}`."
+    )
 
-    def _check_together(self) -> None:
+    def __attrs_post_init__(self) -> None:
         if self.preset not in PRESETS:
             raise ConfigError(
                 f"layout.preset {self.preset!r} is unknown.", next_step=f"Known presets: {', '.join(sorted(PRESETS))}."

@@ -1,14 +1,13 @@
-"""Convert external data to values and back, through :mod:`holdfast.config.flat` and
-:mod:`holdfast.config.converter`.
-
-Unknown keys and wrong types are errors with the key's path. Values are never coerced ("5" is not 5).
-"""
+"""Convert external data to values and back, with errors that name the file (:mod:`holdfast.config.converter` reads
+the values)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from holdfast.config import converter
+from holdfast.config.converter import unstructure
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.text import untrusted
 from holdfast.text.times import moment, stamp
@@ -43,26 +42,13 @@ def structure(
     next_step: str = "",
 ) -> T:
     """``value`` as a ``cls``. Raises: ``error``, naming ``what`` and every bad key with its path."""
-    from holdfast.config import flat
-
-    if (made := flat.built(value, cls)) is not None:
-        return made
-    from holdfast.config import converter
-
     try:
         return converter.structure(value, cls)
-    except converter.INVALID as caught:
-        lines = converter.problems(caught)
+    except converter.Invalid as caught:
+        lines = caught.problems
         shown = "; ".join(lines[:8]) + (f"; and {len(lines) - 8} more" if len(lines) > 8 else "")
         step = next_step or f"Correct {'it' if len(lines) == 1 else 'these'}, then try again."
         raise error(f"{what} is not valid: {shown}.", next_step=step) from caught
-
-
-def unstructure(value: object) -> Any:
-    """A value as plain dicts, lists, strings and numbers, ready for JSON or TOML."""
-    from holdfast.config import flat
-
-    return flat.plain(value)
 
 
 def to_json(value: object, *, indent: int | None = 2) -> str:
@@ -74,12 +60,10 @@ def to_json(value: object, *, indent: int | None = 2) -> str:
 
 def config_from(data: Mapping[str, object], source: str) -> Config:
     """The configuration from a parsed table. Raises: ConfigError."""
-    from holdfast.config import keyless
+    from holdfast.config import no_secrets
     from holdfast.config.values import Config
 
-    if not data:
-        return Config()  # without importing cattrs
-    keyless.check(data)
+    no_secrets.check(data)
     return structure(data, Config, what=source)
 
 
