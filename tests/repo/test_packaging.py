@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 #: What the path that agents start at every event consists of.
 HOT = (
-    "config.harmless",
-    "config.inforce",
+    "config.resolved",
     "config.settings",
     "config.trust",
     "errors",

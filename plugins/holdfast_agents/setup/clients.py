@@ -48,10 +48,10 @@ class _Files(Protocol):
 
 def where(root: str, scope: str) -> Where:
     """The project at ``root``, or the user's own settings. Raises: ConfigError."""
-    from holdfast.config import inforce
+    from holdfast.config import resolved
     from holdfast.config.layout import Surface
 
-    config = inforce.load(root)
+    config = resolved.load(root)
     handoff = ""
     if config.storage.backend == "file":
         handoff = os.path.normpath(os.path.join(config.storage.path, config.layout.name(Surface.HANDOFF)))
