@@ -106,7 +106,7 @@ def test_read__what_was_written__is_the_same_value(value: object) -> None:
         ({"flush": {"strict_blocks": True}}, "flush.strict_blocks: expected a whole number, got true or false"),
         ({"facts": {"threshold": "1"}}, "facts.threshold: expected a number, got a string"),
         ({"facts": []}, "facts: expected a table, got a list"),
-        ({"trust": {"authors": ["a", 1]}}, "trust.authors: expected a list of strings"),
+        ({"trust": {"authors": ["a", 1]}}, "trust.authors[1]: expected a string, got a whole number"),
         ({"plugins": {"x": {"enabled": 1}}}, "plugins.x.enabled: expected true or false, got a whole number"),
         ({"zone": 1, "fact": {}}, "zone: expected a string, got a whole number; fact: unknown key"),
     ],

@@ -1,29 +1,31 @@
-"""Read values from plain data by the fields of their attrs classes, and write them back.
+"""The cattrs converter of values that are read from outside, and its errors as lines with paths.
 
-This does not use cattrs, which takes six times as long to import as starting Python: every command that reads a
-receipt, a handoff or a setting would wait for it.
+The only user of cattrs. :mod:`holdfast.config.serde` imports it at the first value that is read, because agents' hooks
+read none, and importing cattrs takes longer than starting Python.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import Enum
 from functools import cache
-from types import NoneType, UnionType
-from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin
 
 import attrs
+import cattrs
+from cattrs.errors import ClassValidationError, ForbiddenExtraKeysError, IterableValidationError
+from cattrs.gen import make_dict_structure_fn
 
+from holdfast.config.fields import CHECK, REST
 from holdfast.errors import BadValue, HoldfastError
-from holdfast.text.times import moment, stamp
+from holdfast.models.curated import CuratedDecision
+from holdfast.text.humanize import nearest
+from holdfast.text.times import moment
 
 T = TypeVar("T")
+_Hook = Callable[[Any, Any], Any]
 
-#: Metadata of a field that receives all keys of a table that have no field.
-REST = "rest"
-#: Metadata of a field: a function that raises ValueError for an unusable value.
-CHECK = "check"
 #: A type -> its name in messages.
 _KINDS: Mapping[type, str] = {
     str: "a string",
@@ -46,167 +48,118 @@ class Invalid(Exception):
 
 def structure(value: object, cls: type[T]) -> T:
     """``value`` as a ``cls``. Values are never coerced ("5" is not 5). Raises: Invalid."""
-    problems: list[str] = []
-    made: T = _read(value, cls, "", problems)
-    if problems:
-        raise Invalid(problems)
-    return made
-
-
-def unstructure(value: object) -> Any:
-    """A value as plain dicts, lists, strings and numbers, ready for JSON or TOML."""
-    if isinstance(value, Enum):
-        return value.value
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, datetime):
-        return stamp(value)
-    if attrs.has(type(value)):
-        if _is_decision(type(value)):
-            return _written_decision(value)
-        return {
-            one.name: unstructure(getattr(value, one.name))
-            for one in attrs.fields(cast("Any", type(value)))
-            if one.init
-        }
-    if isinstance(value, Mapping):
-        return {unstructure(key): unstructure(one) for key, one in value.items()}
-    if isinstance(value, Collection):
-        return [unstructure(one) for one in value]
-    return value
-
-
-def _is_decision(cls: type) -> bool:
-    """Whether it is the class of decisions about curated memory, which people may write as `none`."""
-    from holdfast.models.curated import CuratedDecision
-
-    return cls is CuratedDecision
-
-
-def _written_decision(value: Any) -> object:
-    """As people write it: `none`, and an entry that replaces nothing as a string."""
-    if value.is_none:
-        return "none"
-    lines = (("memory", value.memory), ("user", value.user))
-    return {
-        name: [unstructure(one) if one.replaces else one.text for one in entries] for name, entries in lines if entries
-    }
-
-
-def _read(value: object, kind: Any, path: str, problems: list[str]) -> Any:
-    """``value`` as a ``kind``. A mistake in it is added to ``problems``; the result is then None."""
-    origin, args = get_origin(kind), get_args(kind)
     try:
-        if origin is UnionType:
-            [inner] = [one for one in args if one is not NoneType]
-            return None if value is None else _read(value, inner, path, problems)
-        if origin is tuple:
-            return tuple(_items(value, args[0], path, problems))
-        if origin in (Mapping, dict):
-            return {key: _read(one, args[1], _at(path, key), problems) for key, one in _table(value).items()}
-        if attrs.has(kind):
-            return _made(value, kind, path, problems)
-        return _single(value, kind)
-    except (HoldfastError, ValueError, TypeError, AttributeError) as error:
-        problems.append(_problem(error, path))
-        return None
+        return _converter().structure(value, cls)
+    except (cattrs.BaseValidationError, HoldfastError, ValueError, TypeError) as error:
+        raise Invalid(_problems(error, "")) from error
 
 
-def _at(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
-
-
-def _table(value: object) -> Mapping[str, object]:
-    if not isinstance(value, Mapping):
-        raise TypeError(f"expected a table, got {_named(value)}")
-    return value
-
-
-def _named(value: object) -> str:
-    return _KINDS.get(type(value), type(value).__name__)
-
-
-def _items(value: object, kind: Any, path: str, problems: list[str]) -> Iterator[Any]:
-    """The items of a list. A value whose first field is ``text`` may be given as a string."""
-    if kind is str:
-        if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-            raise TypeError("expected a list of strings")
-        yield from value
-        return
-    takes_text = attrs.has(kind) and attrs.fields(kind)[0].name == "text"
-    if not isinstance(value, list | tuple):
-        raise TypeError("expected a list of strings or tables" if takes_text else "expected a list")
-    for number, one in enumerate(value):
-        given = {"text": one} if takes_text and isinstance(one, str) else one
-        yield _read(given, kind, f"{path}[{number}]", problems)
-
-
-def _single(value: Any, kind: Any) -> object:
-    if kind in (Any, object):
-        return value
-    if kind is datetime:
-        return moment(value)
-    if issubclass(kind, Enum):
-        return kind(value)
-    if isinstance(value, bool) is not (kind is bool) or not isinstance(value, (int, float) if kind is float else kind):
-        raise TypeError(f"expected {_KINDS[kind]}, got {_named(value)}")
-    return value
-
-
-#: The types of a class's fields by name.
-_kinds = cache(get_type_hints)
-
-
-def _made(value: object, cls: Any, path: str, problems: list[str]) -> object:
-    """A table as a ``cls``, with every mistake in it."""
-    if isinstance(value, str) and _is_decision(cls):
-        if value.strip().casefold() != "none":
-            raise ValueError('expected "none" or {"memory": [...], "user": [...]}')
-        return cls()
-    given = _table(value)
-    fields = {one.name: one for one in attrs.fields(cls) if one.init}
-    rest = next((name for name, one in fields.items() if REST in one.metadata), "")
-    known = {key: one for key, one in fields.items() if key != rest}
-    before = len(problems)
-    made = {key: _field(given[key], one, cls, _at(path, key), problems) for key, one in known.items() if key in given}
-    others = {key: one for key, one in given.items() if key not in known}
-    if rest:
-        made[rest] = others
-    else:
-        problems += [f"{_at(path, key)}: unknown key{_meant(key, list(known))}" for key in sorted(others)]
-    problems += [
-        f"{_at(path, key)}: missing" for key, one in known.items() if one.default is attrs.NOTHING and key not in given
-    ]
-    return cls(**made) if len(problems) == before else None
-
-
-def _field(value: object, field: attrs.Attribute[Any], cls: type, path: str, problems: list[str]) -> object:
-    kind, before = _kinds(cls)[field.name], len(problems)
-    if field.converter is not None and isinstance(kind, type) and issubclass(kind, Enum):
-        return value  # the class converts it, and lists the choices if it cannot
-    made = _read(value, kind, path, problems)
-    if CHECK in field.metadata and len(problems) == before:
-        try:
-            field.metadata[CHECK](made)
-        except ValueError as error:
-            problems.append(_problem(error, path))
+@cache
+def _converter() -> cattrs.Converter:
+    made = cattrs.Converter(forbid_extra_keys=True)
+    for kind in (str, bool, int, float):
+        made.register_structure_hook(kind, _exactly)
+    made.register_structure_hook_func(lambda kind: kind is object, lambda value, _: value)
+    made.register_structure_hook(datetime, lambda value, _: moment(value))
+    made.register_structure_hook_factory(_is_tuple, _tuple)
+    made.register_structure_hook_factory(attrs.has, _class)
     return made
 
 
-def _problem(error: Exception, path: str) -> str:
+def _exactly(value: object, kind: Any) -> object:
+    if isinstance(value, bool) is not (kind is bool) or not isinstance(value, (int, float) if kind is float else kind):
+        raise TypeError(f"expected {_KINDS[kind]}, got {_KINDS.get(type(value), type(value).__name__)}")
+    return value
+
+
+def _is_tuple(kind: Any) -> bool:
+    origin: object = get_origin(kind)
+    return origin is tuple
+
+
+def _tuple(kind: Any, converter: cattrs.BaseConverter) -> _Hook:
+    items: Any = list[get_args(kind)[0]]  # type: ignore[misc]
+    read = converter.get_structure_hook(items)
+
+    def hook(value: object, _: object) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple):
+            raise TypeError("expected a list")
+        return tuple(read(value, items))
+
+    return hook
+
+
+def _class(cls: Any, converter: cattrs.BaseConverter) -> _Hook:
+    """How a table is read as a ``cls``. A string stands for a value whose first field is ``text``."""
+    fields = [one for one in attrs.fields(attrs.resolve_types(cls)) if one.init]
+    rest = next((one.name for one in fields if REST in one.metadata), "")
+    known = {one.name for one in fields} - {rest}
+    checked = {one.name: _checked(one, converter) for one in fields if CHECK in one.metadata or _converts_enum(one)}
+    read = make_dict_structure_fn(cls, converter, _cattrs_use_linecache=False, **checked)
+
+    def hook(value: Any, _: object) -> object:
+        if isinstance(value, str) and fields[0].name == "text":
+            return cls(text=value)
+        if isinstance(value, str) and cls is CuratedDecision:
+            if value.strip().casefold() != "none":
+                raise ValueError('expected "none" or {"memory": [...], "user": [...]}')
+            return cls()
+        if not isinstance(value, Mapping):
+            raise TypeError(f"expected a table, got {_KINDS.get(type(value), type(value).__name__)}")
+        if rest:
+            value = {key: one for key, one in value.items() if key in known} | {
+                rest: {key: one for key, one in value.items() if key not in known}
+            }
+        return read(value, cls)
+
+    return hook
+
+
+def _converts_enum(field: attrs.Attribute[Any]) -> bool:
+    """Whether the class converts the value itself, and lists the choices if it cannot."""
+    return field.converter is not None and isinstance(field.type, type) and issubclass(field.type, Enum)
+
+
+def _checked(field: attrs.Attribute[Any], converter: cattrs.BaseConverter) -> Any:
+    read = None if _converts_enum(field) else converter.get_structure_hook(field.type)
+    check = field.metadata.get(CHECK)
+
+    def hook(value: object, kind: object) -> object:
+        made = value if read is None else read(value, kind)
+        if check is not None:
+            check(made)
+        return made
+
+    return cattrs.override(struct_hook=hook)
+
+
+def _problems(error: BaseException, path: str) -> list[str]:
+    """One line per mistake, each with its path."""
+    if isinstance(error, ClassValidationError | IterableValidationError):
+        noted, rest = error.group_exceptions()
+        keys = [getattr(note, "name", getattr(note, "index", "")) for _, note in noted]
+        lines = [line for (one, _), key in zip(noted, keys, strict=True) for line in _problems(one, _at(path, key))]
+        return lines + [line for one in rest for line in _problems(one, path)]
+    if isinstance(error, ForbiddenExtraKeysError):
+        known = [one.name for one in attrs.fields(error.cl) if one.init]
+        return [f"{_at(path, key)}: unknown key{_meant(key, known)}" for key in sorted(error.extra_fields)]
     if isinstance(error, BadValue):
         problem = error.message.removesuffix(".")
         if error.next_step.startswith("Use one of"):
             problem += f" (use{error.next_step[3:].removesuffix('.')})"
-        return f"{path}: {problem}" if path and not error.field.startswith(path) else problem
+        return [f"{path}: {problem}" if path and not error.field.startswith(path) else problem]
     if isinstance(error, HoldfastError):
-        return str(error)
+        return [str(error).removesuffix(".")]
     text = str(error.args[0]) if error.args else type(error).__name__
-    return f"{path}: {text}" if path else text
+    if isinstance(error, KeyError):
+        return [f"{path or text}: missing"]
+    return [f"{path}: {text}" if path else text]
+
+
+def _at(path: str, key: str | int) -> str:
+    return f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}" if path else key
 
 
 def _meant(key: str, known: list[str]) -> str:
-    from holdfast.plugin.options import nearest
-
     near = nearest(key, known)
     return f" (did you mean `{near}`?)" if near else ""

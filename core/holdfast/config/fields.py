@@ -12,14 +12,16 @@ from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import attrs
 
-from holdfast.config.converter import CHECK, REST
-
 T = TypeVar("T")
 #: Raises ValueError for an unusable value. The message goes on after the key's name: ``must be >= 1, not 0``.
 Check = Callable[[Any], None]
 #: The user's settings, in force without the project, by dotted key.
 Users = Mapping[str, Any]
 
+#: Metadata of a field that receives all keys of a table that have no field.
+REST = "rest"
+#: Metadata of a field: a function that raises ValueError for an unusable value.
+CHECK = "check"
 _HELP, _PROJECT = "help", "project"
 
 

@@ -1,13 +1,14 @@
-"""Convert external data to values and back, with errors that name the file (:mod:`holdfast.config.converter` reads
-the values)."""
+"""External data as values and back, with errors that name the file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from holdfast.config import converter
-from holdfast.config.converter import unstructure
+import attrs
+
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.text import untrusted
 from holdfast.text.times import moment, stamp
@@ -42,6 +43,8 @@ def structure(
     next_step: str = "",
 ) -> T:
     """``value`` as a ``cls``. Raises: ``error``, naming ``what`` and every bad key with its path."""
+    from holdfast.config import converter
+
     try:
         return converter.structure(value, cls)
     except converter.Invalid as caught:
@@ -49,6 +52,35 @@ def structure(
         shown = "; ".join(lines[:8]) + (f"; and {len(lines) - 8} more" if len(lines) > 8 else "")
         step = next_step or f"Correct {'it' if len(lines) == 1 else 'these'}, then try again."
         raise error(f"{what} is not valid: {shown}.", next_step=step) from caught
+
+
+def unstructure(value: Any) -> Any:
+    """A value as plain dicts, lists, strings and numbers, ready for JSON or TOML."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, datetime):
+        return stamp(value)
+    if attrs.has(type(value)):
+        from holdfast.models.curated import CuratedDecision
+
+        if isinstance(value, CuratedDecision):
+            return _decision(value)
+        return {one.name: unstructure(getattr(value, one.name)) for one in attrs.fields(type(value)) if one.init}
+    if isinstance(value, Mapping):
+        return {unstructure(key): unstructure(one) for key, one in value.items()}
+    if isinstance(value, Collection) and not isinstance(value, str):
+        return [unstructure(one) for one in value]
+    return value
+
+
+def _decision(value: Any) -> object:
+    """As people write it: `none`, and an entry that replaces nothing as a string."""
+    if value.is_none:
+        return "none"
+    lines = (("memory", value.memory), ("user", value.user))
+    return {
+        name: [unstructure(one) if one.replaces else one.text for one in entries] for name, entries in lines if entries
+    }
 
 
 def to_json(value: object, *, indent: int | None = 2) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 
 from attrs import Attribute, field, frozen
 
-from holdfast.config.converter import Invalid, structure
 from holdfast.config.fields import (
     ANYTHING,
+    CHECK,
     NOTHING,
     Allowed,
     Settings,
@@ -268,16 +268,15 @@ def table() -> Mapping[str, Attribute[Any]]:
 
 def allows(key: str, value: object, users: Users) -> bool | None:
     """Whether a project may set ``key`` to ``value`` without the user's trust; None for an unknown key."""
-    if key not in table():
+    field = table().get(key)
+    if field is None:
         return None
-    *sections, name = key.split(".")
-    given: dict[str, object] = {name: value}
-    for section in sections:
-        given = {section: given}
+    kind = type(field.default)
+    if not (type(value) is kind or (kind is float and type(value) is int)):
+        return False
     try:
-        made: Any = structure(given, Config)
-        for step in (*sections, name):
-            made = getattr(made, step)
-        return allowed_by(table()[key]).fits(made, users)
-    except (Invalid, TypeError):  # the user's own values are unchecked here
+        if CHECK in field.metadata:
+            field.metadata[CHECK](value)
+        return allowed_by(field).fits(value, users)
+    except (ValueError, TypeError):  # the user's own values are unchecked here
         return False
