@@ -9,7 +9,7 @@ from datetime import datetime
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from holdfast.config import inforce, settings, statefolder
+from holdfast.config import resolved, settings, statefolder
 from holdfast.config.provenance import Provenance
 from holdfast.errors import BadValue, Refused, StorageError
 from holdfast.fs import private, tracked
@@ -37,7 +37,7 @@ def opened(
     if not isinstance(root, str | os.PathLike | None) or "\0" in str(root):
         raise BadValue("root", f"cannot be {root!r}", next_step="Give a folder, as a string or a path.")
     folder = settings.find_root(os.fspath(root) if root is not None else None)
-    settled, notices = (config, ()) if config is not None else inforce.settled(folder, lenient=lenient)
+    settled, notices = (config, ()) if config is not None else resolved.settled(folder, lenient=lenient)
     state = statefolder.path(folder, settled.layout.preset)
     private.check(state)
     tracked.check(folder, state)
