@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final
 
-from holdfast.config.keyless import check_table
+from holdfast.config.no_secrets import check_table
 from holdfast.errors import ConfigError
 from holdfast.storage import Capability, ComposedBackend, check_name
 from holdfast_gitea import invitations

@@ -155,7 +155,7 @@ def read_settings(name: str, table: Mapping[str, object], provider: str = "") ->
 
     ``provider`` names the API key (by default the plugin's name).
     """
-    from holdfast.config.keyless import check_table
+    from holdfast.config.no_secrets import check_table
 
     check_table(f"plugins.{name}", table, provider or name)
     for key, value in table.items():

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from holdfast.config.keyless import check_table
+from holdfast.config.no_secrets import check_table
 from holdfast.errors import ConfigError, NotFound, StorageError, TryLater
 from holdfast.hooks import hookimpl
 from holdfast_app.outbox.forge import Activity, Forge, Post
@@ -45,6 +45,7 @@ class GiteaTrail(Forge):
 
     title: ClassVar[str] = "Gitea"
     known_settings: ClassVar[frozenset[str]] = _KEYS
+    key_name: ClassVar[str] = "gitea"
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

@@ -248,9 +248,9 @@ class Provenance:
 
     @property
     def _trusts_all(self) -> bool:
-        from holdfast.config import inforce
+        from holdfast.config import resolved
 
-        return inforce.is_memory_trusted(self._root)
+        return resolved.is_memory_trusted(self._root)
 
     def _foreign_digest(self, digest: str) -> str:
         return self._seen.digest("foreign", digest, *self._trusted_authors)

@@ -1,4 +1,4 @@
-"""Find the project and read its settings files, without attrs; :mod:`holdfast.config.inforce` decides which count."""
+"""Find the project and read its settings files, without attrs; :mod:`holdfast.config.resolved` decides which count."""
 
 from __future__ import annotations
 

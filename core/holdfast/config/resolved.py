@@ -1,10 +1,10 @@
 """The settings in force. The project file's permitted settings override the user's file, and the environment overrides
 both.
 
-A project's setting that is not harmless (:mod:`holdfast.config.harmless`) counts only when the user trusts the project
-for exactly these settings (:mod:`holdfast.config.trust`). Until then it is *withheld*: it counts as not set, and
-storage that depends on it is refused, because memory must not silently go elsewhere. Agents' hooks use this at every
-event, so nothing heavy is imported at the top.
+A project's setting beyond the limits of :mod:`holdfast.config.values` counts only when the user trusts the project for
+exactly these settings (:mod:`holdfast.config.trust`). Until then it is *withheld*: it counts as not set, and storage
+that depends on it is refused, because memory must not silently go elsewhere. Agents' hooks use this at every event, so
+the settings' classes are imported only when a project sets one of their keys.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from holdfast.config import harmless, settings, trust
+from holdfast.config import settings, trust
 from holdfast.errors import ConfigError, HoldfastError, NotTrusted
 from holdfast.fs import private
 from holdfast.plugin import discovery
@@ -33,7 +33,7 @@ _PLACES = ("storage", "layout")
 _PRESET = "layout.preset"
 
 
-class InForce(NamedTuple):
+class Resolved(NamedTuple):
     """``data`` holds the settings in force as nested tables; ``source`` names the project's file.
 
     ``user`` are the user file's tables, ``written`` the project file's, and ``project`` the part of the
@@ -59,7 +59,7 @@ class InForce(NamedTuple):
 
 def resolve(
     root: str, env: Mapping[str, str] | None = None, *, lenient: bool = False, obey_others: bool = False
-) -> InForce:
+) -> Resolved:
     """Read the project's settings from ``root``.
 
     Unknown keys stay in ``data``, so that converting it to values reports them; ``lenient`` leaves them out.
@@ -70,7 +70,7 @@ def resolve(
     outside, user = _outside(env)
     preset, former = _presets(root, written, outside, env)
     parted = part(written, outside, former)
-    withheld, project = parted.asked, parted.harmless
+    withheld, project = parted.asked, parted.allowed
     trusted: dict[str, object] = {}
     if withheld and trust.are_trusted(root, withheld, lambda: part(written, {}).asked, env):
         withheld, trusted = trusted, withheld
@@ -82,7 +82,7 @@ def resolve(
         _keep(data, former)
         withheld = {**withheld, _PRESET: preset}
     foreign = "" if written and not obey_others else settings.foreign_file(root, env)
-    return InForce(root, data, source, user, written, project, withheld, trusted, strange, foreign, former)
+    return Resolved(root, data, source, user, written, project, withheld, trusted, strange, foreign, former)
 
 
 def _presets(
@@ -119,7 +119,7 @@ def hot(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False)
     parted = part({key: written[key] for key in _HOT if key in written}, outside, former)
     if parted.asking:  # the others matter too, because trust covers all of them together
         return resolve(root, env, lenient=True).data
-    data = _merged(user, parted.harmless)
+    data = _merged(user, parted.allowed)
     settings.apply_overrides(data, env)
     if former:
         _keep(data, former)
@@ -145,7 +145,7 @@ def load(root: str, env: Mapping[str, str] | None = None, *, lenient: bool = Fal
     return structured(resolve(root, env, lenient=lenient), env, lenient=lenient)
 
 
-def structured(found: InForce, env: Mapping[str, str] | None = None, *, lenient: bool = False) -> Config:
+def structured(found: Resolved, env: Mapping[str, str] | None = None, *, lenient: bool = False) -> Config:
     """The settings in force as values. Raises: ConfigError, also for a mistake in settings not in force unless
     ``lenient``."""
     from holdfast.config.serde import config_from
@@ -159,13 +159,17 @@ def structured(found: InForce, env: Mapping[str, str] | None = None, *, lenient:
             raise
         config_from(_outside(env)[0], _with_overrides("The default configuration", env))  # the user's own mistake
         key = error.message.removeprefix(f"{found.source} is not valid: ").partition(": ")[0]
-        meant = next((word for word in _meant(str(error)) if word in _WORDS), "")
+        meant = next((word for word in _meant(str(error)) if word in _words()), "")
         line = settings.line_of(found.root, key)
         raise settings.mistake(found.source, "bad-value", str(error), line=line, meant=meant) from None
 
 
-#: Our own names, which an error may repeat.
-_WORDS = frozenset(word for key in harmless.CORE for word in key.split("."))
+def _words() -> set[str]:
+    """Our own names, which an error may repeat."""
+    from holdfast.config import values
+    from holdfast.plugin import options
+
+    return {*options.own_options(discovery.scan()), *(word for key in values.table() for word in key.split("."))}
 
 
 def _meant(detail: str) -> list[str]:
@@ -174,7 +178,7 @@ def _meant(detail: str) -> list[str]:
     return re.findall(r"id you mean `(\w+)`", detail)
 
 
-def _structured(found: InForce, env: Mapping[str, str] | None, *, lenient: bool) -> Config:
+def _structured(found: Resolved, env: Mapping[str, str] | None, *, lenient: bool) -> Config:
     from holdfast.config.serde import config_from
 
     if found.withheld and not lenient:
@@ -228,12 +232,14 @@ def is_memory_trusted(root: str, env: Mapping[str, str] | None = None) -> bool:
         return False
 
 
-def require_places(found: InForce) -> None:
+def require_places(found: Resolved) -> None:
     """Refuse to open a store that untrusted settings would move. Raises: NotTrusted."""
     fine = ("storage.spool", _PRESET if found.former else "")  # with the former preset memory stays where it is
     moved = [key for key in found.withheld if key.partition(".")[0] in _PLACES and key not in fine]
     if moved:
-        keys = [key for key in moved if key in harmless.CORE]  # another key may be a sentence for the agent
+        from holdfast.config import values
+
+        keys = [key for key in moved if key in values.table()]  # another key may be a sentence for the agent
         shown = f" ({shown_keys(keys)})" if keys else ""
         raise NotTrusted(
             f"{found.source} decides where memory is stored{shown}, and the project is not trusted.",
@@ -249,7 +255,7 @@ def shown_keys(keys: list[str]) -> str:
     return ", ".join(f"`{key}`" for key in shown) + (f" and {more:,} more" if more > 0 else "")
 
 
-def notices(found: InForce, *, names: bool = True) -> list[tuple[str, str]]:
+def notices(found: Resolved, *, names: bool = True) -> list[tuple[str, str]]:
     """A sentence and its next step for each kind of setting not in force.
 
     Without ``names`` it contains no string from the project's file, because agents read the brief, and a key can hold a
@@ -290,7 +296,7 @@ def notices(found: InForce, *, names: bool = True) -> list[tuple[str, str]]:
     return lines
 
 
-def sentences(found: InForce) -> tuple[str, ...]:
+def sentences(found: Resolved) -> tuple[str, ...]:
     """The notices as sentences that an agent may read."""
     return tuple(" ".join(notice) for notice in notices(found, names=False))
 
@@ -299,9 +305,9 @@ def sentences(found: InForce) -> tuple[str, ...]:
 
 
 class Parted(NamedTuple):
-    """A project's file split by trust, as nested tables: ``harmless``, ``asking`` and ``strange``."""
+    """A project's file split by trust, as nested tables: ``allowed``, ``asking`` and ``strange``."""
 
-    harmless: dict[str, Any]
+    allowed: dict[str, Any]
     asking: dict[str, Any]
     strange: dict[str, Any]
 
@@ -312,7 +318,7 @@ class Parted(NamedTuple):
 
 
 def part(written: Mapping[str, Any], outside: Mapping[str, Any], former: str = "") -> Parted:
-    """Split a project's file into harmless, trust-requiring and unknown settings. ``outside`` is in force without the
+    """Split a project's file into allowed, trust-requiring and unknown settings. ``outside`` is in force without the
     project, and ``former`` is the preset in force instead of the file's.
 
     A table that would enable a plugin needs trust as ``plugins.NAME.enabled``.
@@ -321,22 +327,21 @@ def part(written: Mapping[str, Any], outside: Mapping[str, Any], former: str = "
     base = dict(leaves(outside))
     layout = written.get("layout")
     preset = layout.get("preset") if isinstance(layout, dict) else None
-    if preset is not None and harmless.CORE["layout.preset"](preset, base):
+    if isinstance(preset, str) and preset in settings.STATE_FOLDERS:
         base["layout.preset"] = preset  # it determines the store's own folder
     if former:
         base["layout.preset"] = former
     for path, value in _entries(written):
         if former and path == ("layout", "preset"):
             continue
-        into = made.harmless
+        into = made.allowed
         if path[0] == _PLUGINS and len(path) == 3:
             if not _plugin_allows(path[1], path[2], written[_PLUGINS][path[1]], outside.get(_PLUGINS)):
                 into = made.asking
-        elif (key := ".".join(path)) in harmless.CORE:
-            if not harmless.CORE[key](value, base):
-                into = made.asking
-        else:
+        elif (allowed := _allows(path, value, base)) is None:
             into = made.asking if path[0] == "storage" and len(path) == 2 else made.strange
+        elif not allowed:
+            into = made.asking
         for step in path[:-1]:
             into = into.setdefault(step, {})
         into[path[-1]] = value
@@ -363,7 +368,7 @@ def _quoted(key: str) -> str:
 def _entries(written: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], object]]:
     """A file's settings, each with its key path. A table passed on as a whole is one setting."""
     for section, table in written.items():
-        if not isinstance(table, dict) or section not in _SECTIONS:
+        if not isinstance(table, dict) or not table:
             yield (section,), table
         elif section != _PLUGINS:
             for key, value in table.items():
@@ -379,7 +384,11 @@ def _entries(written: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], obje
                     yield (section, name, key), value
 
 
-_SECTIONS = frozenset({_PLUGINS, *(key.partition(".")[0] for key in harmless.CORE if "." in key)})
+def _allows(path: tuple[str, ...], value: object, base: Mapping[str, Any]) -> bool | None:
+    """Whether a project may set the key to ``value``; None for an unknown key."""
+    from holdfast.config import values
+
+    return values.allows(".".join(path), value, base)
 
 
 def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object) -> bool:
@@ -394,11 +403,13 @@ def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object
         return said.get("enabled", True) is True and (on or name in discovery.defaults())
     if not on or key == "deadline_s":
         return False
+    from holdfast.plugin import options
+
     try:
         plugin = discovery.import_object(discovery.choose(discovery.scan(), discovery.PLUGINS, name))
     except HoldfastError:
         return False
-    return harmless.of_plugin(plugin, key, said[key], own.get(key))
+    return options.allows(plugin, key, said[key], own.get(key))
 
 
 def _outside(env: Mapping[str, str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
