@@ -20,7 +20,6 @@ from holdfast import Holdfast
 from holdfast.config.values import Config
 
 pytest.importorskip("jinja2", reason="the extra `web` is not installed")
-pytest.importorskip("markdown_it", reason="the extra `web` is not installed")
 
 
 class Answer(NamedTuple):

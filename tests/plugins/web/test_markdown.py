@@ -6,8 +6,6 @@ import re
 
 import pytest
 
-pytest.importorskip("markdown_it")
-
 from holdfast_web.markdown import to_html
 
 #: Every tag, with its attributes, that may be written.

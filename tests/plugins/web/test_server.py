@@ -306,7 +306,7 @@ def test_command__without_the_packages__names_the_extra(project: Path, tmp_path:
 
 
 def test_pages__without_the_packages_of_the_extra__can_be_imported(tmp_path: Path) -> None:
-    for name in ("jinja2", "markupsafe", "markdown_it"):
+    for name in ("jinja2", "markupsafe"):
         (tmp_path / f"{name}.py").write_text("raise ModuleNotFoundError(__name__)\n")
     code = "import holdfast_web.timeline, holdfast_web.pages.overview\n"
     env = {**os.environ, "PYTHONPATH": str(tmp_path)}
