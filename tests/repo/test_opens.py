@@ -12,8 +12,7 @@ ELSEWHERE = {
     "core/holdfast/fs/safeopen.py": "the one place",
     "core/holdfast_memory/__main__.py": "installed code",
     "plugins/holdfast_cli/__init__.py": "the null device",
-    "plugins/holdfast_cli/payload_args.py": "a file that the user names",
-    "plugins/holdfast_cli/facts/importing.py": "a file that the user names",
+    "plugins/holdfast_cli/stdin.py": "a file that the user names",
     "plugins/holdfast_cli/problem.py": "the null device",
     "core/holdfast/plugin/discovery.py": "metadata of installed distributions",
     "core/holdfast/config/settings.py": "settings of the project and the user",
@@ -42,7 +41,6 @@ ELSEWHERE = {
     "plugins/holdfast_app/transcripts/__init__.py": "a client's recording",
     "plugins/holdfast_web/site.py": "installed stylesheet and script",
     "plugins/holdfast_cli/workflow/update.py": "installed text",
-    "plugins/holdfast_cli/workflow/updating.py": "a file that the user names",
     "backends/holdfast_file/facts.py": "a descriptor that is open already",
     "backends/holdfast_postgres/schema.py": "installed SQL",
 }
