@@ -416,11 +416,12 @@ def decoded(text: str) -> str:
 # --- the issue that describes the repository -------------------------------------------------------------------------
 
 
-def store_text() -> str:
-    """A new store's description, as JSON."""
-    return json.dumps({"schema": SCHEMA, "store": new_id(), "requires": []}, indent=2)
+def store_fields(entry: Entry) -> dict[str, int]:
+    """What the issue that describes the store says of others."""
+    return {"facts": entry.facts, "settled": entry.settled, "authors": entry.authors}
 
 
-def store_body(text: str, **more: str | int) -> str:
-    """The body with the JSON ``text``; ``more`` are fields of its marker, empty ones are left out."""
-    return marker.frame(_NOTE, text, language="json", kind="store", **more)
+def store_body(text: str = "", **numbers: int) -> str:
+    """The body with the JSON ``text``, by default a new store's; ``numbers`` are fields of its marker."""
+    text = text or json.dumps({"schema": SCHEMA, "store": new_id(), "requires": []}, indent=2)
+    return marker.frame(_NOTE, text, language="json", kind="store", **{k: n or "" for k, n in numbers.items()})

@@ -3,7 +3,7 @@
     @Command(
         "Manage",
         "count the listed words in MEMORY.md",
-        argument("--least", metavar="N", type=positive, default=1, help="leave out words that occur less often"),
+        argument("--least", metavar="N", type=int, default=1, help="leave out words that occur less often"),
         examples=("holdfast words", "holdfast words --least 2 --json"),
     )
     def words(call: Call) -> Answer:

@@ -26,7 +26,7 @@ from holdfast_cli.stdin import text_of
 )
 def add(call: Call) -> Answer | int:
     """Journal it. A hook's stdout may go into the model's context: without a person or --json nothing is printed."""
-    from holdfast.config import inforce, settings
+    from holdfast.config import resolved, settings
 
     text, message_id = text_of(call.args.text), call.args.id
     if not text.strip():
@@ -37,7 +37,7 @@ def add(call: Call) -> Answer | int:
         raise UsageError("--id must not be blank.", next_step="Leave it out to get a new id.")
     record = capture(call.root, call.session, call.args.role, text, message_id=message_id).record
     if settings.raw(call.root)[0]:  # the project has settings
-        caution(inforce.sentences(inforce.resolve(call.root, lenient=True)))
+        caution(resolved.sentences(resolved.resolve(call.root, lenient=True)))
     if not call.json and not sys.stdout.isatty():
         return 0
     session = stored_id(call.root, call.session)

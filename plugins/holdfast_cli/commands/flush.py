@@ -64,9 +64,9 @@ def flush(call: Call) -> Answer:
         raise
     except HoldfastError as error:
         if payload is not None:  # a stated payload must block compaction although no flush has begun
-            from holdfast.flush import payloads
+            from holdfast.flush import refused_payloads
 
-            payloads.unopened(call.args.root, call.session, payload, error)
+            refused_payloads.unopened(call.args.root, call.session, payload, error)
         raise
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.config import inforce
+from holdfast.config import resolved
 from holdfast.models import Category
 from holdfast_app.curated.layers import layers as all_layers
 from holdfast_app.curated.routing import Horizon
@@ -18,7 +18,7 @@ from holdfast_cli.terminal import Term
 )
 def layers(call: Call) -> Answer:
     """Every layer of the project's layout."""
-    rows = all_layers(inforce.load(call.root).layout)
+    rows = all_layers(resolved.load(call.root).layout)
 
     def show(out: Term) -> None:
         width = max(len(layer.surface) for layer in rows) + 4
@@ -50,5 +50,5 @@ def route(call: Call) -> Answer:
     """The layer, and its document's name."""
     args, out = call.args, call.out
     surface = surface_of(Horizon[args.horizon.upper()], category=args.category, validated=args.validated)
-    name = inforce.load(call.root).layout.pattern(surface)
+    name = resolved.load(call.root).layout.pattern(surface)
     return Answer({"surface": str(surface), "name": name}, f"{out.bold(str(surface))}  {out.plain(name)}")

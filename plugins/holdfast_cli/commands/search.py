@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from holdfast_app.search.hits import SearchHit
-    from holdfast_app.search.searching import Found
+    from holdfast_app.search.searching import Hits
 
 #: Maximum places shown for a line that occurs in several.
 _ALSO: Final = 3
@@ -46,13 +46,11 @@ _KEYS: Final = ("kind", "at", "name", "place", "where", "role", "score", "excerp
 )
 def search(call: Call) -> Answer:
     """The hits, best first."""
-    from holdfast_app.search import searching
     from holdfast_app.sessions.lookup import resolve, short, titles
 
     memory, args = call.memory, call.args
     question, now = " ".join(args.words), memory.services.now()
-    found = searching.find(
-        memory,
+    found = memory.search(
         question,
         limit=args.limit,
         kinds=args.kind,
@@ -60,9 +58,9 @@ def search(call: Call) -> Answer:
         since=_moment("since", args.since, now),
         until=_moment("until", args.until, now),
     )
-    unnamed = {hit.name for hit in found.hits if hit.kind == "turn" and short(hit.name) != hit.name}
+    unnamed = {hit.name for hit in found if hit.kind == "turn" and short(hit.name) != hit.name}
     begun = {} if call.json else titles(memory, unnamed)
-    hits = [as_table(hit) for hit in found.hits]
+    hits = [as_table(hit) for hit in found]
     table = {"hits": hits, "searched": found.texts, "unread": found.unread, "corrected": found.corrected}
     kept = memory.config.retention.of_turns
     return Answer({**table, "warning": found.warning}, lambda out: _show(out, found, question, now, begun, kept))
@@ -86,7 +84,7 @@ def _moment(name: str, text: str | None, now: datetime) -> datetime | None:
         ) from None
 
 
-def _show(out: Term, found: Found, question: str, now: datetime, begun: dict[str, str], kept: str) -> None:
+def _show(out: Term, found: Hits, question: str, now: datetime, begun: dict[str, str], kept: str) -> None:
     from holdfast_app.search import words
     from holdfast_app.sessions.lookup import short
 
@@ -95,7 +93,7 @@ def _show(out: Term, found: Found, question: str, now: datetime, begun: dict[str
         out.say(f"No exact match; showing results for {out.bold(out.plain(found.corrected))}.")
     question = found.corrected or question
     stems = words.stems(question) or {words.stem(word) for word in words.asked(question)}
-    for hit in found.hits:
+    for hit in found:
         is_turn = hit.kind == "turn"
         # With short ids, which `holdfast sessions show` accepts.
         where = f"session {short(hit.name)}, turn {short(hit.place)}" if is_turn else hit.where
@@ -113,8 +111,8 @@ def _show(out: Term, found: Found, question: str, now: datetime, begun: dict[str
             more = len(hit.also) - _ALSO
             places = ", ".join(place.where for place in hit.also[:_ALSO])
             out.fill(f"Also in {places} and {count(more, 'more place')}." if more > 0 else f"Also in {places}.")
-    if found.hits:
-        out.say(out.dim(f"{count(len(found.hits), 'hit')} in {searched}, best first. {kept}"))
+    if found:
+        out.say(out.dim(f"{count(len(found), 'hit')} in {searched}, best first. {kept}"))
     elif found.texts or found.unread:
         out.say(f"Nothing found in {searched}. {kept}")
     else:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
 from typing import TYPE_CHECKING, cast
 
-from holdfast.config import inforce, provenance, settings, statefolder
+from holdfast.config import provenance, resolved, settings, statefolder
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.flush import curated, handoff
@@ -47,7 +47,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
     checks = _named("settings", _settings(root))
     if checks[0].outcome is Outcome.FAIL:
         return checks
-    state = statefolder.path(root, inforce.load(root).layout.preset)
+    state = statefolder.path(root, resolved.load(root).layout.preset)
     for name, results in (
         ("installation", _installation()),
         ("plugins", _plugins(root)),
@@ -105,7 +105,7 @@ def _in_store(memory: Holdfast, *, repair: bool) -> list[Check]:
 
 
 def _settings(root: str) -> Iterator[Result]:
-    inforce.load(root)
+    resolved.load(root)
     yield good(settings.raw(root)[1].removeprefix("The ") + " is valid")
 
 
@@ -123,7 +123,7 @@ def _installation() -> Iterator[Result]:
 
 
 def _trust(root: str) -> Iterator[Result]:
-    for message, next_step in inforce.notices(inforce.resolve(root), names=False):  # agents run `doctor` too
+    for message, next_step in resolved.notices(resolved.resolve(root), names=False):  # agents run `doctor` too
         yield warn(message, next_step)
 
 
@@ -155,7 +155,7 @@ def _folders(root: str, state: str) -> Iterator[Result]:
     folder, what = state, "can be written"
     while not os.path.lexists(folder):
         folder, what = os.path.dirname(folder), "does not exist yet and can be created"
-    store = os.path.join(root, inforce.load(root).storage.path)
+    store = os.path.join(root, resolved.load(root).storage.path)
     tried = [(folder, f"{_shown(root, state)} {what}")]
     tried += [(store, f"{_shown(root, store)} can be written")] if os.path.isdir(store) else []
     for place, told in tried:

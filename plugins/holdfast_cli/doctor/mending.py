@@ -22,7 +22,7 @@ from holdfast_app.sessions import rewriting
 from holdfast_cli.doctor.documents import facts_again
 
 if TYPE_CHECKING:
-    from holdfast.flush.interfaces.losses import Loss
+    from holdfast.flush.interfaces import Loss
     from holdfast.models import Receipt
     from holdfast.session.services import Services
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.config import inforce
+from holdfast.config import resolved
 from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.dream import schedulers
 from holdfast_cli.terminal import Term
@@ -55,7 +55,7 @@ def _status(call: Call) -> Answer:
 def _planned(call: Call, act: Callable[[schedulers.Plan, str], tuple[bool, str]]) -> Answer:
     """Do it, or with --print only show the plan. ``act`` returns whether a dream is set up, and a sentence."""
     kind = schedulers.Kind(call.args.kind) if call.args.kind else schedulers.detect()
-    at = inforce.load(call.root).dream.at
+    at = resolved.load(call.root).dream.at
     plan = schedulers.plan(kind, call.root, at=at)
     installed, said = (False, "") if call.args.print else act(plan, at)
 

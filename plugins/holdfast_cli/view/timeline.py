@@ -6,8 +6,7 @@ from math import ceil, sqrt
 from typing import TYPE_CHECKING, Final
 
 from holdfast.text.humanize import count
-from holdfast_app.view.events import COUNTS, totals
-from holdfast_app.view.history import history, since_first
+from holdfast_app.view.events import COUNTS, history, interruptions, since_first, totals
 from holdfast_app.view.project import Project
 from holdfast_cli.args import positive
 from holdfast_cli.command import Answer, Call, Command, argument
@@ -57,7 +56,7 @@ def timeline(call: Call) -> Answer:
     asked: int | None = call.args.days
     project = Project(call.memory)
     days = history(project, min(asked or _DAYS, _MOST_DAYS))
-    stopped = project.interruptions(project.status(), days[0].day)
+    stopped = interruptions(project, project.status(), days[0].day)
     titles = project.titles({one.session for one in stopped[:_LISTED]})
 
     def show(out: Term) -> None:
