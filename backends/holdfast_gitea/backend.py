@@ -10,7 +10,6 @@ from typing import ClassVar
 from attrs import asdict, fields_dict, frozen
 
 from holdfast.config import serde
-from holdfast.config.no_secrets import check_table
 from holdfast.errors import ConfigError
 from holdfast.storage import Capability, ComposedBackend, check_name
 from holdfast_gitea import invitations
@@ -42,7 +41,6 @@ def from_options(
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
     from holdfast_gitea.wire.transport import check_server, find_token
 
-    check_table("storage", options, "gitea")
     given = {key: options[key] for key in fields_dict(Options) if key in options}
     made = serde.structure(given, Options, what="`[storage]`", next_step="See docs/gitea.md.")
     if not all(map(str.strip, made.authors)):

@@ -143,16 +143,9 @@ class Settings(NamedTuple):
     program: str = ""
 
 
-def read_settings(
-    name: str, table: Mapping[str, object], provider: str = "", known: Sequence[str] = Settings._fields[:-1]
-) -> Settings:
-    """Settings from the table ``[plugins.NAME]``. Raises: ConfigError naming the key.
-
-    ``provider`` names the API key (by default the plugin's name); ``known`` are the settings that the plugin has.
-    """
-    from holdfast.config.no_secrets import check_table
-
-    check_table(f"plugins.{name}", table, provider or name)
+def read_settings(name: str, table: Mapping[str, object], known: Sequence[str] = Settings._fields[:-1]) -> Settings:
+    """Settings from the table ``[plugins.NAME]``; ``known`` are those that the plugin has. Raises: ConfigError naming
+    the key."""
     for key, value in table.items():
         if key not in known:
             raise ConfigError(f"plugins.{name}.{key} is not known.", next_step=f"Settings are: {', '.join(known)}.")
@@ -187,7 +180,7 @@ class ModelPlugin(ABC):
         self._state = context.state
         self._root = getattr(context, "root", "")
         table = {**self.defaults, **context.settings}
-        self.settings = read_settings(context.name, table, self.provider, self.known_settings)
+        self.settings = read_settings(context.name, table, self.known_settings)
 
     @abstractmethod
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:

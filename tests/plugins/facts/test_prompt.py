@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.config.values import Config, FactsConfig, PromptConfig, StorageConfig
 from holdfast.errors import ConfigError
-from holdfast.gate import clean
 from holdfast.hooks import hookimpl
 from holdfast.models import Fact, Finding, Message, Profile, Turn
 from holdfast.plugin import discovery
 from holdfast.storage import FactOrder
 from holdfast.testing import strategies
 from holdfast.text import recall, tokens
+from holdfast.text.plain import clean
 from holdfast_app.facts import factlines, prompt
 from holdfast_app.facts.counters import counter
 
