@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 from holdfast import project
-from holdfast_app.collaborators import Application
+from holdfast_app.services import Services
 
 if TYPE_CHECKING:
     import os
@@ -53,7 +53,7 @@ class Holdfast(project.Project):
     gate.
     """
 
-    collaborators = Application()
+    services_type = Services
 
     # sessions
 

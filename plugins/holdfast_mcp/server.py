@@ -23,7 +23,7 @@ from mcp.shared.exceptions import MCPError
 from holdfast import __version__
 from holdfast.config import resolved, statefolder
 from holdfast.errors import HoldfastError, NotFound
-from holdfast.gate import clean
+from holdfast.text.plain import clean
 from holdfast_mcp import documents, notice, tools
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from attrs import field, frozen
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, receipt_from
 from holdfast.errors import HoldfastError, NotFound
-from holdfast.flush import proof
+from holdfast.flush import verify
 from holdfast.journal import refusals
 from holdfast.journal.journal import Journal
 from holdfast_app.authorship import sources
@@ -149,7 +149,7 @@ class Journals:
         a sentence when that cannot be checked. ``is_last``: no later flush replaced the session's handoff entry."""
         written = passage.receipt.written
         try:
-            found = proof.check(self._services, passage.receipt, passage.flushed)
+            found = verify.check(self._services, passage.receipt, passage.flushed)
         except HoldfastError as error:
             return ["missing"] * len(written), error.message
         replaced = () if is_last else (Surface.HANDOFF,)

@@ -172,3 +172,8 @@ def test_queue__never_tried_for_a_month__is_not_given_up(opened, clock):
     assert (len(done.added), done.given_up) == (1, ())
     services = memory.services
     assert Queue(services.state, services.config.extract).items() == []
+
+
+def test_session__id_is_no_string__is_a_value_error(opened):
+    with pytest.raises(ValueError, match="session_id must be a str, not int"):
+        opened().session(5)

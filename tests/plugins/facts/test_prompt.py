@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.config.values import Config, PromptConfig, StorageConfig
 from holdfast.errors import ConfigError
-from holdfast.gate import clean
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding, Profile
 from holdfast.plugin import discovery
 from holdfast.testing import strategies
 from holdfast.text import recall, tokens
+from holdfast.text.plain import clean
 from holdfast_app.facts.counters import counter
 
 BACKENDS = [f.name for f in discovery.scan() if f.group == discovery.BACKENDS and f.name in ("file", "sqlite")]
