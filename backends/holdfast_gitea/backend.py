@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final
 
-from holdfast.config.no_secrets import check_table
 from holdfast.errors import ConfigError
 from holdfast.storage import Capability, ComposedBackend, check_name
 from holdfast_gitea import invitations
@@ -36,7 +35,6 @@ def from_options(
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
     from holdfast_gitea.wire.transport import check_server, find_token
 
-    check_table("storage", options, "gitea")
     given: dict[str, Any] = {key: options[key] for key in _KINDS if key in options}
     for key, value in given.items():
         if not isinstance(value, _KINDS[key]) or isinstance(value, bool) is not (bool in _KINDS[key]):

@@ -180,20 +180,16 @@ class Holdfast(project.Project):
         session: str = "",
         since: datetime | str | None = None,
         until: datetime | str | None = None,
-        progress: Callable[[int, int], object] | None = None,
     ) -> Hits:
         """Search turns, notes, memory and facts for answers to ``question``, best first; see docs/search.md.
 
         ``kinds`` are turn, note, decision, memory, fact and document (none: all). ``since`` and ``until`` are aware
-        times, spans like ``3d``, or dates; undated results are then left out. ``progress`` gets the number of sources
-        read and the total. The list's ``unread`` names damaged sources, and
-        ``warning`` is a sentence or empty. Raises: BadValue; Unavailable.
+        times, spans like ``3d``, or dates; undated results are then left out. The list's ``unread`` names damaged
+        sources, and ``warning`` is a sentence or empty. Raises: BadValue; Unavailable.
         """
         from holdfast_app.search.searching import search
 
-        return search(
-            self, question, limit=limit, kinds=kinds, session=session, since=since, until=until, progress=progress
-        )
+        return search(self, question, limit=limit, kinds=kinds, session=session, since=since, until=until)
 
     # the dream
 

@@ -150,14 +150,8 @@ _LEAST = {
 }
 
 
-def read_settings(name: str, table: Mapping[str, object], provider: str = "") -> Settings:
-    """Settings from the table ``[plugins.NAME]``. Raises: ConfigError naming the key.
-
-    ``provider`` names the API key (by default the plugin's name).
-    """
-    from holdfast.config.no_secrets import check_table
-
-    check_table(f"plugins.{name}", table, provider or name)
+def read_settings(name: str, table: Mapping[str, object]) -> Settings:
+    """Settings from the table ``[plugins.NAME]``. Raises: ConfigError naming the key."""
     for key, value in table.items():
         if key not in Settings._fields:
             raise ConfigError(
@@ -194,7 +188,7 @@ class ModelPlugin(ABC):
         self._name = context.name
         self._state = context.state
         self._root = getattr(context, "root", "")
-        self.settings = read_settings(context.name, context.settings, self.provider)
+        self.settings = read_settings(context.name, context.settings)
 
     @abstractmethod
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:

@@ -73,7 +73,7 @@ class CliModel(ModelPlugin):
         self._name = context.name
         self._state = context.state
         self._root = getattr(context, "root", "")
-        self.settings = read_settings(context.name, {**_DEFAULTS, **given}, self.provider)
+        self.settings = read_settings(context.name, {**_DEFAULTS, **given})
 
     @abstractmethod
     def start(self, program: str, folder: str, system: str, env: Mapping[str, str]) -> Start:

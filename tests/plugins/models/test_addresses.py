@@ -193,7 +193,7 @@ def test_settings__key_written_there__error_says_where_it_belongs(project: Path,
     with pytest.raises(ConfigError) as caught:
         Holdfast.open(project)
     assert "does not belong in the settings" in caught.value.detail
-    assert f"holdfast auth set {provider}" in caught.value.detail
+    assert "holdfast auth set" in caught.value.detail
     assert "s3cret" not in f"{caught.value} {caught.value.detail}"
 
 
