@@ -14,7 +14,7 @@ from holdfast_cli.terminal import Term
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast_app.dream.dreamlog import DreamResult
-    from holdfast_app.dream.held import Proposal
+    from holdfast_app.dream.state_files import Proposal
 
 #: Maximum pieces of conversation to extract with a model before a dream. For users who work only through a client's
 #: hooks, the nightly run is the only command that does this.

@@ -34,7 +34,6 @@ def as_table(result: DreamResult) -> dict[str, Any]:
 def counts(result: DreamResult) -> str:
     """``3 kept, 2 added, 1 refused``."""
     numbers = {name: len(getattr(result, name)) for name in _COUNTED}
-    numbers["archived"] += result.overflow
     return ", ".join(f"{number} {name}" for name, number in numbers.items() if number)
 
 
