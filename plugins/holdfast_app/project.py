@@ -14,14 +14,14 @@ from holdfast_app.services import Services
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from datetime import date, datetime
     from types import EllipsisType
-    from typing import TypeAlias
 
-    from holdfast.models import Message, Profile, Turn, Written
+    from holdfast.models import Profile, Written
     from holdfast_app.brief.brief import Brief
     from holdfast_app.dream.dreamlog import DreamResult
+    from holdfast_app.facts.extraction.conversation import Said
     from holdfast_app.facts.extraction.extract import ExtractResult
     from holdfast_app.facts.extraction.queue import GivenUp
     from holdfast_app.facts.store.lifecycle import Facts
@@ -41,10 +41,6 @@ if TYPE_CHECKING:
     from holdfast_app.workflow.three import MemoryUpdate
     from holdfast_app.workflow.update import Updated
     from holdfast_app.workflow.workflow import Workflow
-
-    #: A part of a conversation: a holdfast value, or a row of the Chat Completions or Messages interface.
-    Said: TypeAlias = Turn | Message | Mapping[str, object]
-
 
 P = ParamSpec("P")
 R = TypeVar("R")
