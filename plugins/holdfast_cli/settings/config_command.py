@@ -90,9 +90,10 @@ def _say_withheld(out: Term, withheld: list[Setting]) -> None:
 
 
 def _set(out: Term, root: str, args: Namespace) -> int:
+    from holdfast.config import settings
     from holdfast_cli.settings import config_warnings, effective
 
-    value = effective.parse_value(args.value)
+    value = settings.toml_value(args.value)
     matters = args.key in config_warnings.KEYS
     before = config_warnings.held(root) if matters else None
     name = effective.change(root, args.key, value, user=args.user)
