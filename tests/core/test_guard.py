@@ -144,28 +144,13 @@ def test_guard__what_is_in_context_cannot_be_told__refuses_or_lets_the_error_out
     assert compactor.calls == 0
 
 
-def test_guard__of_a_session_that_the_loop_fills_itself__passes(opened) -> None:
-    memory = opened()
-    session = memory.session("s")
-    compact = memory.guard(Compactor(), session="s")
-    session.add("user", "Fix it")
-    compact([])
-    assert session.state is State.SAFE
-    compact([])
-    assert len(session.messages) == 1, "what the session drops then is its owner's decision"
-
-
 @pytest.mark.parametrize(
     "rows",
     [
         [{"content": "the only text"}],
-        [*says("known"), {"content": "the only text"}],
         [*says("known"), {"author": "user", "text": "the only text"}],
-        [*says("known"), "the only text"],
         [*says("known"), None],
-        ["the only text"],
         [("user", "the only text")],
-        ({"parts": ["the only text"]},),
         {"messages": [*says("known"), "the only text"]},
     ],
 )
@@ -192,14 +177,6 @@ def test_guard__tools_before_the_messages__are_not_taken_for_them(more: list[Any
         compact(tools, says("Fix it"))
         entries = [e.record["text"] for e in memory.session("s").journal.entries() if e.record["kind"] == "message"]
         assert entries == ["known", "Fix it"]
-
-
-def test_guard__state_with_its_messages__journals_them(opened) -> None:
-    memory = opened()
-    compact = memory.guard(lambda state: {"messages": []}, session="s")
-    assert compact({"messages": says("Fix it")}) == {"messages": []}
-    entries = [e.record["text"] for e in memory.session("s").journal.entries() if e.record["kind"] == "message"]
-    assert entries == ["Fix it"]
 
 
 class Loop:
@@ -229,14 +206,7 @@ def test_guard__messages_in_an_iterator_and_a_known_session__refuses(opened) -> 
     assert compactor.calls == 0
 
 
-def test_guard__of_something_that_cannot_be_called__is_a_type_error(opened) -> None:
-    with pytest.raises(TypeError, match="a list cannot be guarded"):
-        opened().guard(session="s")([])
-
-
-@pytest.mark.parametrize(
-    "argument", [{"tag"}, deque(["tag"]), ["tag"], [1, 2], [None], [print], (), {"keep": 4}, {"messages": []}]
-)
+@pytest.mark.parametrize("argument", [{"tag"}, deque(["tag"]), [1, None], (), {"messages": []}])
 def test_guard__argument_that_holds_no_message__leaves_it_to_the_session(argument: Any, opened) -> None:
     memory = opened()
     memory.session("s").add("user", "Fix it")
@@ -507,16 +477,6 @@ def test_mirror__tool_calls_of_both_interfaces_and_sdk_objects__are_journalled(o
     assert all(m.at.year == 2026 for m in memory.session("s").messages)
 
 
-def test_mirror__the_same_words_said_again__are_another_message(opened) -> None:
-    memory = opened()
-    keep_all = memory.guard(lambda rows: rows, session="s", messages=lambda rows: rows)
-    rows = says("go on", "ok", "go on", "ok")
-    keep_all(rows)
-    keep_all([*rows, {"role": "user", "content": "go on"}])
-    keep_all(rows)
-    assert [text for _, text in shown(memory.session("s"))] == ["go on", "ok", "go on", "ok", "go on"]
-
-
 def test_mirror__over_many_compactions__drops_what_was_dropped_and_never_journals_the_summary(opened, note) -> None:
     memory = opened()
     compact = memory.guard(Compactor(keep=2), session="s", messages=lambda rows: rows)
@@ -539,19 +499,6 @@ def test_mirror__a_first_message_that_stays_pinned__is_journalled_once(opened, n
     entries = [e.record["text"] for e in memory.session("s").journal.entries() if e.record["kind"] == "message"]
     assert entries.count("The task") == 1
     assert len(entries) == 1 + 4 * 4
-
-
-def test_mirror__a_list_that_is_changed_in_place__is_read_again(opened) -> None:
-    memory = opened()
-    rows = says("a", "b", "c")
-
-    @memory.guard(session="s", messages=lambda: rows)
-    def compact() -> int:
-        del rows[:-1]
-        return 2
-
-    assert compact() == 2
-    assert shown(memory.session("s")) == [("user", "c")]
 
 
 def test_mirror__kept__tells_what_is_left_of_any_result(opened) -> None:
