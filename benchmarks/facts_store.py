@@ -30,7 +30,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from holdfast.models import AddOutcome, Fact
-from holdfast.storage import FactOrder, StorageBackend
+from holdfast.storage import Add, FactOrder, StorageBackend
 
 AIMS = {
     ("sqlite", "add"): "<= 2 raw inserts; at 100,000 <= 1.3 of 500",
@@ -80,9 +80,7 @@ def filled(kind: str, folder: Path, size: int) -> StorageBackend:
             file.writelines(encode(Operation(fact=fact(number))) for number in range(size))
     else:
         store = open_store(kind, folder)
-        with store.batch():
-            for number in range(size):
-                store.add_fact(fact(number), size + 1)
+        store.commit([Add(fact(number), size + 1) for number in range(size)])
         store.close()
     return open_store(kind, folder)
 
@@ -181,13 +179,13 @@ def measure(kind: str, size: int, rounds: int) -> Figures:
                 old = fact(number)
                 figures.take("look-up", lambda number=number: look_up(number))
                 figures.take("duplicate", lambda old=old: store.add_fact(old, 10 * size + rounds))
-            cap = store.count_facts()
+            cap = len(list(store.facts()))
             store.add_fact(fact(size + 1 + rounds), cap)  # the first eviction may have to rank them all
             for number in range(size + 2 + rounds, size + 2 + 2 * rounds):
                 new = fact(number)
                 figures.take("raw beside the cap", lambda new=new: raw(new))
                 figures.take("add at the cap", lambda new=new: store.add_fact(new, cap))
-        assert store.count_facts() == cap
+        assert len(list(store.facts())) == cap
         for _ in range(20):
             figures.take("strongest 50", lambda: list(store.facts(FactOrder.CONFIDENCE, 50)))
         store.close()

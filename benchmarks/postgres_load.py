@@ -159,7 +159,7 @@ def project(folder: str, server: str, space: str) -> Iterator[Holdfast]:
 def growth(server: str, admin: str, most: int, each: int) -> None:
     """``admin`` is the address of a role that bypasses row security, to fill other namespaces."""
     store = PostgresBackend(".", server=server, namespace="growth/1")
-    store.upgrade()
+    store.repair()
     store.write("MEMORY.md", "- The first line.\n")
     spaces = 0
     for size in (10_000, 100_000, 1_000_000, 10_000_000):

@@ -64,9 +64,13 @@ if TYPE_CHECKING:
     from holdfast.plugin.checks import Outcome as Outcome
     from holdfast.plugin.discovery import PluginContext as PluginContext
     from holdfast.storage import ABSENT as ABSENT
+    from holdfast.storage import Add as Add
     from holdfast.storage import Append as Append
     from holdfast.storage import Capability as Capability
+    from holdfast.storage import Change as Change
+    from holdfast.storage import Committed as Committed
     from holdfast.storage import ComposedBackend as ComposedBackend
+    from holdfast.storage import Condition as Condition
     from holdfast.storage import Damage as Damage
     from holdfast.storage import Document as Document
     from holdfast.storage import DocumentPart as DocumentPart
@@ -74,7 +78,9 @@ if TYPE_CHECKING:
     from holdfast.storage import FactPart as FactPart
     from holdfast.storage import Hit as Hit
     from holdfast.storage import HitKind as HitKind
+    from holdfast.storage import Remove as Remove
     from holdfast.storage import StorageBackend as StorageBackend
+    from holdfast.storage import Update as Update
     from holdfast.storage import Write as Write
     from holdfast.storage import block_marker as block_marker
     from holdfast.storage import check_name as check_name
@@ -159,9 +165,13 @@ _MODULES = {
     "plugin.discovery": ("PluginContext",),
     "storage": (
         "ABSENT",
+        "Add",
         "Append",
         "Capability",
+        "Committed",
+        "Change",
         "ComposedBackend",
+        "Condition",
         "Damage",
         "Document",
         "DocumentPart",
@@ -169,7 +179,9 @@ _MODULES = {
         "FactPart",
         "Hit",
         "HitKind",
+        "Remove",
         "StorageBackend",
+        "Update",
         "Write",
         "block_marker",
         "check_name",

@@ -96,8 +96,8 @@ def explain(services: Services, error: HoldfastError) -> None:
     backend = services.store.backend
     if not services.is_remote:
         return
-    if backend.address and backend.address not in error.message:
-        error.message = f"{error.message} The store is {backend.address}."
+    if backend.where() not in error.message:
+        error.message = f"{error.message} The store is {backend.where()}."
     if not services.config.storage.spool:
         error.next_step = (
             f"{error.next_step} With `[storage] spool = true` in your own settings a flush is kept on this machine "

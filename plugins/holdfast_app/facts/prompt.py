@@ -20,7 +20,6 @@ cut from the end, and only then the text ends with a newline and three dots. Sou
 
 from __future__ import annotations
 
-import sys
 from bisect import bisect_left
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -29,7 +28,7 @@ from attrs import define
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Refused
-from holdfast.storage import FactOrder
+from holdfast.storage import FactOrder, snapshot
 from holdfast.text import recall
 from holdfast.text.lazy import log
 from holdfast_app.facts import factlines, profile
@@ -49,7 +48,7 @@ _LINE_TOKENS: Final = 28
 
 
 def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, fenced: bool = False) -> str:
-    """The block, at most ``max_tokens`` by ``count``. The cost depends on the output, not on the store's size.
+    """The block, at most ``max_tokens`` by ``count``. No more facts pass the gate than the output needs.
 
     ``fenced`` puts it between the tags of recalled text and escapes ``<``, ``>`` and ``&``. Stored data passes the
     gate again, so a rule newer than a fact applies to it too, and a fact that would now be refused is omitted. So
@@ -61,12 +60,13 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
     if max_tokens < 0:
         raise BadValue("max_tokens", "cannot be negative")
     backend = services.store.backend
-    with backend.snapshot():
-        stored = backend.count_facts()
+    with snapshot():
+        strongest = list(backend.facts(FactOrder.STRONGEST))
+        stored = len(strongest)
         head = _admitted(services, _profile_text(profile.recalled(services)))
         limit = max_tokens // _LINE_TOKENS + 4
         while True:  # until the facts that were read no longer fit, or are all there are
-            read = list(backend.facts(FactOrder.STRONGEST, min(limit, sys.maxsize))) if stored else []
+            read = strongest[:limit]
             facts = services.store.known_facts(read)
             hidden = len(read) - len(facts)
             stated = factlines.stated(facts)

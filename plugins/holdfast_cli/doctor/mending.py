@@ -89,11 +89,10 @@ def _without(services: Services, loss: Loss) -> Mended:
 def _facts(services: Services, loss: Loss) -> Mended:
     """Store again the facts stated in payloads since a call last removed or changed a fact. Earlier facts may have been
     removed on purpose, and the fact log does not hold their text."""
-    backend = services.store.backend
-    backend.repair()
-    before = backend.count_facts()
+    services.store.backend.repair()
+    before = len(list(services.store.backend.facts()))
     services.facts.restore(audit.flushes(services))
-    again = backend.count_facts() - before
+    again = len(list(services.store.backend.facts())) - before
     number = f"{again:,} stated fact{' is' if again == 1 else 's are'} stored again"
     return Mended(loss=loss, message=f"{loss.message} {number}; the store is accepted as it is")
 

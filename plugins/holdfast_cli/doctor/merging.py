@@ -58,7 +58,7 @@ def look(services: Services, *, repair: bool) -> Iterator[Found]:
 
 def _facts(services: Services, *, repair: bool) -> Iterator[Found]:
     backend = services.store.backend
-    damage = backend.damage()
+    damage = None if services.is_remote else backend.check(thorough=True).damage
     if damage is None:
         return
     if not repair:
@@ -66,9 +66,9 @@ def _facts(services: Services, *, repair: bool) -> Iterator[Found]:
         return
     keep(services, services.config.storage.facts, damage.data)
     backend.repair()
-    before = backend.count_facts()
+    before = len(list(services.store.backend.facts()))
     services.facts.restore(audit.flushes(services))
-    again = backend.count_facts() - before
+    again = len(list(services.store.backend.facts())) - before
     message = (
         f"{services.config.storage.facts} can be read again, and a backup was kept. Stated facts put back: {again}"
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.config.provenance import NEXT_STEP, sentence
 from holdfast.errors import HoldfastError
+from holdfast.storage import snapshot
 from holdfast.text.humanize import ago
 from holdfast.text.plain import json_safe
 from holdfast_app.facts.store import origins
@@ -92,7 +93,7 @@ def _check(args: Namespace) -> None:
 
 def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
     limit = None if args.by else args.limit
-    with memory.services.store.backend.snapshot():  # a single round trip to a server
+    with snapshot():  # a single round trip to a server
         facts = memory.facts.list(order=args.order, limit=limit, category=args.category)
         if args.by:
             wanted = args.by.casefold()

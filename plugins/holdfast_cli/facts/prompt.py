@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
+from holdfast.storage import snapshot
 from holdfast_cli.args import add_json, examples, positive
 from holdfast_cli.terminal import Term
 
@@ -27,7 +28,7 @@ def run(args: Namespace) -> int:
     from holdfast_app.facts.counters import counter
 
     out = Term()
-    with Holdfast.open(args.root) as memory, memory.services.store.backend.snapshot():  # one round trip
+    with Holdfast.open(args.root) as memory, snapshot():  # one round trip
         text = memory.prompt(args.max_tokens, fenced=args.fenced)
         settled = memory.config.prompt
         shown = sum(line.startswith("- [") for line in text.rpartition("Facts:\n")[2].splitlines())

@@ -58,7 +58,10 @@ def _upgrade(args: Namespace, out: Term) -> int:
     from holdfast import Holdfast
 
     with Holdfast.open(args.root) as memory:
-        before, after = memory.store.backend.upgrade()
+        backend = memory.store.backend
+        before, after = backend.check(thorough=True).version if memory.services.is_remote else (1, 1)
+        if before != after:
+            backend.repair()
         name = memory.config.storage.backend
     if args.json:
         out.json({"ok": True, "backend": name, "before": before, "after": after})

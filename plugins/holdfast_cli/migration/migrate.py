@@ -19,7 +19,7 @@ from holdfast.errors import ConfigError, Conflict, Unavailable
 from holdfast.facts.factrules import duplicate_key
 from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, Fact
-from holdfast.storage import ABSENT, StorageBackend, sha256
+from holdfast.storage import ABSENT, Add, Remove, StorageBackend, sha256
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
@@ -140,7 +140,7 @@ class _Run:
 
     def run(self) -> Migration:
         names = self._names(self._source)
-        self._total = len(names) + self._source.count_facts()
+        self._total = len(names) + sum(1 for _ in self._source.facts())
         surplus = self._check_documents(names)
         kept = self._check_facts()
         for name in surplus:
@@ -227,9 +227,7 @@ class _Run:
         self._changed = True
         self._record.promise_all(("leaving", _short(fact)) for fact in self._target.facts())
         while part := list(self._target.facts(limit=BATCH)):
-            with self._target.batch():
-                for fact in part:
-                    self._target.delete_fact(fact.id)
+            self._target.commit([Remove(fact.id) for fact in part])
 
     def _copy_facts(self, kept: int) -> None:
         source = _distinct(self._source.facts(), self._skipped)
@@ -242,10 +240,9 @@ class _Run:
             kept += len(part)
             self._changed = True
             self._record.promise("facts", kept, digest.hexdigest())
-            with self._target.batch():
-                for fact in part:
-                    if self._target.add_fact(fact, sys.maxsize).outcome is not AddOutcome.ADDED:
-                        raise self._moving()
+            added = self._target.commit([Add(fact, sys.maxsize) for fact in part]).added
+            if any(one is None or one.outcome is not AddOutcome.ADDED for one in added):
+                raise self._moving()
             self._tell(len(part))
 
     # --- the proof

@@ -16,6 +16,7 @@ from tests.support.gitea.plain_client import call
 from tests.support.gitea.prism import COMMAND, WHY_NOT, Prism
 from tests.support.gitea.strict import CALLS, EXACT, REDUCED, UNDOCUMENTED, reduced, strict
 
+from holdfast.storage import delete_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea import marker
 from holdfast_gitea.backend import GiteaBackend
@@ -218,8 +219,8 @@ def test_store__every_kind_of_write__passes_the_validator(gitea: FakeServer, pri
             store.append("memory/2026-03-01.md", make_block(block_id), "# Daily Memory\n", block_id)
         for number in (1, 2):
             store.add_fact(make_fact(number), 1)
-        store.update_fact(make_fact(2).id, content="changed")
-        store.delete_fact(make_fact(2).id)
+        update_fact(store, make_fact(2).id, content="changed")
+        delete_fact(store, make_fact(2).id)
         assert store.names() == ["MEMORY.md", "memory/2026-03-01.md"]
         store.delete("MEMORY.md")
         store.compact()

@@ -23,7 +23,7 @@ from holdfast import Holdfast
 from holdfast.errors import ConfigError, Conflict, PluginNotFound
 from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Fact
-from holdfast.storage import StorageBackend, check_name
+from holdfast.storage import Add, StorageBackend, check_name, delete_fact, get_fact, update_fact
 from holdfast.testing import strategies
 from holdfast.testing.base import make_block, make_fact
 from holdfast_cli.migration import command as cli
@@ -49,10 +49,8 @@ def fill(store: StorageBackend, facts: int = 5) -> None:
     store.write("empty.md", "")
     store.append(DAY, make_block("one"), "# Day\n", "one")
     store.append(DAY, make_block("two"), "# Day\n", "two")
-    with store.batch():
-        for number in range(facts):
-            at = datetime(2020, 1, 1 + number % 28, 3, 4, 5, number, tzinfo=UTC)
-            store.add_fact(attrs.evolve(make_fact(number, source="s"), created_at=at), facts)
+    at = [datetime(2020, 1, 1 + number % 28, 3, 4, 5, number, tzinfo=UTC) for number in range(facts)]
+    store.commit([Add(attrs.evolve(make_fact(n, source="s"), created_at=at[n]), facts) for n in range(facts)])
 
 
 def contents(store: StorageBackend) -> tuple[dict[str, str], list[Fact]]:
@@ -143,8 +141,8 @@ def test_migrate__source_changed_since__target_brought_up_to_date(tmp_path: Path
         migrate(source, target, record=record)
         source.append(DAY, make_block("three"), "", "three")
         source.delete("MEMORY.md")
-        source.update_fact("fact_00000002", content="changed")
-        source.delete_fact("fact_00000000")
+        update_fact(source, "fact_00000002", content="changed")
+        delete_fact(source, "fact_00000000")
         source.add_fact(make_fact(9), 100)
         assert not migrate(source, target, record=record).unchanged
         assert contents(target) == contents(source)
@@ -192,7 +190,7 @@ def test_migrate__killed_while_copying_and_clearing__goes_on(tmp_path: Path, kin
     with opened(kind, tmp_path / "a") as source, opened(other, tmp_path / "b") as target:
         fill(source, 6)
         migrate(source, target, record=str(record))
-        source.update_fact("fact_00000000", content="changed")
+        update_fact(source, "fact_00000000", content="changed")
     code = """
         import sys
         from holdfast_file.backend import FileBackend
@@ -211,7 +209,7 @@ def test_migrate__killed_while_copying_and_clearing__goes_on(tmp_path: Path, kin
         assert done.returncode == (-signal.SIGKILL if kill_at < 50 else 0)
     with opened(kind, tmp_path / "a") as source, opened(other, tmp_path / "b") as target:
         assert contents(target) == contents(source)
-        assert target.get_fact("fact_00000000").content == "changed"
+        assert get_fact(target, "fact_00000000").content == "changed"
 
 
 def test_migrate__more_than_a_batch__all_in_order(tmp_path: Path) -> None:
