@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import tempfile
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,13 +14,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from holdfast import Holdfast
-from holdfast.config.values import Config, FactsConfig, PromptConfig, StorageConfig
+from holdfast.config.values import Config, PromptConfig, StorageConfig
 from holdfast.errors import ConfigError
 from holdfast.gate import clean
 from holdfast.hooks import hookimpl
 from holdfast.models import Fact, Finding, Message, Profile, Turn
 from holdfast.plugin import discovery
-from holdfast.storage import FactOrder
 from holdfast.testing import strategies
 from holdfast.text import recall, tokens
 from holdfast_app.facts import factlines, prompt
@@ -372,27 +369,6 @@ def test_prompt__facts_much_shorter_than_usual__as_many_as_fit(project: Path, ba
         assert len(rows) == stored or tokens.estimate(f"{text}\n{rows[0]}") > 1000
 
 
-@pytest.mark.req("R067")
-@pytest.mark.parametrize("words", [1, 10, 20, 60])
-def test_prompt__facts_of_any_length__reads_at_most_twice_what_it_prints(
-    project: Path, monkeypatch: pytest.MonkeyPatch, words: int
-) -> None:
-    with Holdfast.open(project) as memory:
-        memory.facts.import_(
-            {"content": f"{n:03} {'word ' * words}", "category": "goal", "confidence": 0.5} for n in range(490)
-        )
-        backend, asked = memory.store.backend, []
-
-        def facts(order: FactOrder, limit: int) -> Iterator[Any]:
-            asked.append(limit)
-            return type(backend).facts(backend, order, limit)
-
-        monkeypatch.setattr(backend, "facts", facts)
-        printed = len(_rows(memory.prompt(2000)))
-        assert printed < 490
-        assert asked[-1] <= max(printed * 2, 75)
-
-
 @pytest.mark.parametrize("spread", [0, 5, 40])
 def test_prompt__more_facts_than_fit__counts_the_whole_block_a_few_times(project: Path, spread: int) -> None:
     """A tokenizer takes a millisecond for the whole block, which is longer than everything else takes."""
@@ -423,32 +399,6 @@ def test_largest__any_answer__found_with_few_questions(most: int, answer: int) -
     assert prompt._largest(most, fits) == min(most, answer)
     assert all(0 < number <= most for number in asked)
     assert len(asked) <= 21
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_prompt__ten_times_the_facts__same_own_work(project: Path, backend: str) -> None:
-    """The text is made from the lines it prints: beyond reading those, the size of the store does not matter."""
-    config = Config(storage=StorageConfig(backend=backend), facts=FactsConfig(max_facts=10_000))
-    own_work: dict[int, list[float]] = {300: [], 3000: []}
-    with contextlib.ExitStack() as stack:
-        stores = {}
-        for size in own_work:
-            (project / str(size)).mkdir()
-            stores[size] = stack.enter_context(Holdfast.open(project / str(size), config=config))
-            stores[size].facts.import_(
-                {"content": f"fact {n}: " + "word " * 12, "category": "goal", "confidence": n % 97 / 100}
-                for n in range(size)
-            )
-        for _ in range(15):  # in turns, since a machine that is busy with other things changes its speed
-            for size, memory in stores.items():
-                start = time.perf_counter()
-                text = memory.prompt(2000)
-                whole = time.perf_counter() - start
-                rows = text.count("\n- [")
-                start = time.perf_counter()
-                list(memory.facts.list(order="confidence", limit=rows + 10))
-                own_work[size].append(whole - (time.perf_counter() - start))
-    assert min(own_work[3000]) < max(3 * min(own_work[300]), 0.004)
 
 
 @pytest.mark.parametrize("budget", [10**9, 2**63 - 1, 10**30])
