@@ -35,10 +35,10 @@ def compact(log: Log, facts: Facts) -> None:
     """
     log.index.refresh(whole=True)
     for title in log.index.titles():
-        if title.startswith(DOCUMENT):
-            _document(log, title)
-        elif title == FACTS:
-            _facts(log, facts)
+        if title.startswith(DOCUMENT) or title == FACTS:
+            view = log.load(title)
+            has_past = _has_past(view)
+            _remove_older(log, _repeat(log, facts, view) if has_past else view, all_of_them=has_past)
     log.index.refresh()
     stay = [entry for entry in log.index.titles().get(TO_REMOVE, ()) if not _removed(log, entry.number)]
     if stay:
@@ -68,77 +68,43 @@ def take_over(log: Log, facts: Facts, user_id: int) -> int:
             if not (theirs & used or any(one.author == user_id for one in view.replay.accepted)):
                 continue
             count += 1
-            if title == FACTS:
-                _fresh_facts(log, facts, view)
-            else:
-                _fresh_document(log, view)
+            if title == FACTS or state_of(view).text is not None:  # of a deleted document nothing is read
+                _repeat(log, facts, view)
     return count
 
 
-def _fresh_document(log: Log, view: LogView) -> None:
+def _repeat(log: Log, facts: Facts, view: LogView) -> LogView:
+    """Repeat the log's current content in a new issue, so that none before it is needed. The updated log."""
     for _ in range(TRIES):
-        text = state_of(view).text
-        if text is None:
-            return  # deleted, so there is nothing to read
-        view = log.step(view)
-        if state_of(view).text == text and view.replay.accepted[-1].kind == NEXT:
-            view, record_id = log.post(view, VERSION, text, "The document, taken over.", root=1)
+        if view.title == FACTS:
+            view = facts.snapshot(log.step(view))
             if _is_fresh(view):
-                log.show(view, record_id, text, COPY)
-                return
-        view = log.load(view.title)
-    raise _busy(view.title)
-
-
-def _fresh_facts(log: Log, facts: Facts, view: LogView) -> None:
-    for _ in range(TRIES):
-        view = facts.snapshot(log.step(view))
-        if _is_fresh(view):
-            return
-        view = log.load(FACTS)
-    raise _busy(FACTS)
+                return view
+        else:
+            text = state_of(view).text
+            view = log.step(view)
+            if state_of(view).text == text and view.replay.accepted[-1].kind == NEXT:
+                if text is None:
+                    return view
+                view, record_id = log.post(view, VERSION, text, "The document, without its past.", root=1)
+                if _is_fresh(view):
+                    return log.show(view, record_id, text, COPY)
+        view = log.load(view.title)  # another writer came first
+    raise Unavailable(f"Too many processes write {shown(view.title)} at once.", next_step="Try again.")
 
 
 def _renew_store(log: Log, entry: Entry) -> None:
     """Describe the store in an issue of the token's user."""
     issue = log.repo.issue(entry.number)
     framed = marker.framed(issue.body) if issue else None
-    text = framed.text if framed and framed.text else index.store_text()
-    more = {"facts": entry.facts or "", "settled": entry.settled or "", "authors": entry.authors or ""}
-    log.make(STORE, index.store_body(text, **more))
-
-
-def _document(log: Log, title: str) -> None:
-    for _ in range(TRIES):
-        view = log.load(title)
-        text = state_of(view).text
-        if not _has_past(view):
-            return _remove_older(log, view)
-        view = log.step(view)
-        if state_of(view).text != text or view.replay.accepted[-1].kind != NEXT:
-            continue  # another writer came first
-        if text is None:
-            return _remove_older(log, view, all_of_them=True)
-        view, record_id = log.post(view, VERSION, text, "The document, without its past.", root=1)
-        if _is_fresh(view):
-            log.show(view, record_id, text, COPY)
-            return _remove_older(log, view, all_of_them=True)
-    raise _busy(title)
-
-
-def _facts(log: Log, facts: Facts) -> None:
-    for _ in range(TRIES):
-        view = log.load(FACTS)
-        if all(record.kind == SNAPSHOT for record in view.replay.accepted) and not view.replay.late:
-            return _remove_older(log, view)
-        view = facts.snapshot(log.step(view))
-        if _is_fresh(view):
-            return _remove_older(log, view, all_of_them=True)
-    raise _busy(FACTS)
+    log.make(STORE, index.store_body(framed.text or "" if framed else "", **index.store_fields(entry)))
 
 
 def _has_past(view: LogView) -> bool:
-    """Whether the log holds text that is no longer in the document."""
+    """Whether the log holds text that is no longer in the document or the facts. Raises: Corrupt."""
+    if view.title == FACTS:
+        return bool(view.replay.late) or any(record.kind != SNAPSHOT for record in view.replay.accepted)
+    state_of(view)
     kinds = [record.kind for record in view.replay.accepted if record.kind != NEXT]
     return DELETED in kinds or VERSION in kinds[1:] or any(record.size for record in view.replay.late)
 
@@ -184,7 +150,3 @@ def _empty(log: Log, entry: Entry, goes_on_in: int) -> None:
     repo.patiently(lambda: repo.edit_issue(number, state="closed"))
     title = TO_REMOVE if entry.head or entry.deleted else _EMPTIED
     log.index.saw(repo.patiently(lambda: repo.edit_issue(number, title=title)))
-
-
-def _busy(title: str) -> Unavailable:
-    return Unavailable(f"Too many processes write {shown(title)} at once.", next_step="Try again.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from typing import Final
 
@@ -23,7 +22,6 @@ MOST_OF_BLOCK: Final = 64 << 10
 COPY: Final = "The newest version, as a copy: what counts are the comments."
 #: Maximum length of a title, in bytes of UTF-8. Servers silently cut off the rest.
 _MOST_OF_TITLE: Final = 255
-_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 @frozen(kw_only=True)
@@ -43,7 +41,6 @@ class Documents:
 
     def __init__(self, log: Log) -> None:
         self._log = log
-        self._looked: dict[str, tuple[tuple[int, int, str], bool]] = {}  # whether an issue marked as deleted has one
 
     def read(self, name: str) -> Document | None:
         title = _title(name)
@@ -94,7 +91,6 @@ class Documents:
                 if view.accepts(record_id):
                     if state.text is None:
                         self._log.unmark(title)
-                        self._close_past(name)
                     return state_of(view).revision
         raise _overtaken(name)
 
@@ -131,21 +127,12 @@ class Documents:
 
     def _is_there(self, title: str, entries: tuple[Entry, ...]) -> bool:
         used = [entry for entry in entries if entry.comments]
-        if not used:
-            return False  # the issue was created, but nothing has been written to it yet
-        last = used[-1]
-        if not last.deleted:
-            return True
-        # The mark is set before the deletion, so it has to be checked.
-        key = (last.number, last.comments, last.updated)
-        known = self._looked.get(title)
-        if known is None or known[0] != key:
-            try:
-                there = state_of(self._log.load(title)).text is not None
-            except Corrupt:
-                return True  # reading it reports the damage
-            known = self._looked[title] = (key, there)
-        return known[1]
+        if not used or not used[-1].deleted:
+            return bool(used)  # without comments the issue was created, but nothing has been written to it yet
+        try:  # the mark is set before the deletion, so it has to be checked
+            return state_of(self._log.load(title)).text is not None
+        except Corrupt:
+            return True  # reading it reports the damage
 
     def _version(self, view: LogView, state: State, name: str, text: str) -> bool:
         """Write a new version; whether it is accepted."""
@@ -158,19 +145,6 @@ class Documents:
         if not view.accepts(record_id):
             return False
         return self._log.show(view, record_id, text, COPY).accepts(record_id)
-
-    def _close_past(self, name: str) -> None:
-        """Close the issues of earlier days when a new day begins. This is for people, and nothing else reads it."""
-        day = _DAY.search(name)
-        if day is None:
-            return
-        start, end = TITLE + name[: day.start()], name[day.end() :]
-        for title, entries in self._log.index.titles().items():
-            found = _DAY.fullmatch(title.removeprefix(start).removesuffix(end))
-            if title.startswith(start) and title.endswith(end) and found and found[0] < day[0]:
-                for entry in entries:
-                    if entry.is_open:
-                        self._log.close(entry.number)
 
 
 def state_of(view: LogView) -> State:

@@ -7,7 +7,6 @@ may not invite others.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
@@ -15,17 +14,15 @@ from urllib.parse import quote
 
 from attrs import evolve
 
-from holdfast.errors import BadValue, Corrupt, NotFound, Refused, StorageError, Unavailable
-from holdfast_gitea import index, marker
+from holdfast.errors import BadValue, Corrupt, NotFound, Refused, Unavailable
+from holdfast_gitea import index
 from holdfast_gitea.authors import NEVER, THIS, Member, Span, members_in, text_of
-from holdfast_gitea.index import AUTHORS, STORE, Entry
+from holdfast_gitea.index import AUTHORS, STORE
 from holdfast_gitea.log import TRIES, Log
 from holdfast_gitea.log_view import RESTORE, LogView
 from holdfast_gitea.replay import VERSION
 from holdfast_gitea.wire import models
 from holdfast_gitea.wire.faults import Absent, Closed, garbled
-
-logger = logging.getLogger(__name__)
 
 _NOTE: Final = (
     "Users who joined by an invitation: their records count, too. `holdfast gitea invite` shows and changes this list."
@@ -34,11 +31,7 @@ _NOTE: Final = (
 
 def attach(log: Log) -> None:
     """Let the log's index know who was invited."""
-
-    def read(entry: Entry) -> Sequence[Member]:
-        return _invited(log.load_from(AUTHORS, [entry]))
-
-    log.index.read_members = read
+    log.index.read_members = lambda entry: _invited(log.load_from(AUTHORS, [entry]))
 
 
 def listed(log: Log) -> list[Member]:
@@ -131,7 +124,7 @@ def _prepare(log: Log) -> None:
     """Raises: Refused when the token's user may not change the list."""
     log.index.refresh(whole=True)
     if not log.index.known(STORE):
-        log.make(STORE, index.store_body(index.store_text()))
+        log.make(STORE, index.store_body())
     own = log.authors.own_member(log.index.known(STORE)[0].number)
     if own is not None:
         raise Refused(
@@ -163,7 +156,7 @@ def _account(log: Log, login: str) -> tuple[str, int]:
             next_step="Add `read:user` to its scopes, or pass the user's number with --id; `holdfast doctor` shows "
             "it once the user has written here.",
         ) from error
-    name, user_id = models.login(found), models.user_id(found)
+    name, user_id = models.text(found, "login"), models.id_of(found)
     if not name or not user_id:
         raise garbled("a user was expected")
     return name, user_id
@@ -186,26 +179,12 @@ def _change(log: Log, user_id: int, change: Callable[[Member | None], Member | N
             continue
         view = log.show(view, record_id, text, _NOTE)
         if view.accepts(record_id) and view.active is not None:
-            _mention(log, view.active)
+            store = next(iter(log.index.known(STORE)), None)
+            if store is not None and store.authors != view.active:  # every machine then notices when the list is gone
+                log.describe_store(store, authors=view.active)
             log.index.refresh()
             return log.authors.members[user_id]
     raise Unavailable("Too many processes change the list of invited users at once.", next_step="Try again.")
-
-
-def _mention(log: Log, number: int) -> None:
-    """Let the store's own issue name the list, so that every machine notices when it is gone. Errors are logged."""
-    store = next(iter(log.index.known(STORE)), None)
-    if store is None or store.authors == number:
-        return
-    try:
-        issue = log.repo.issue(store.number)
-        framed = marker.framed(issue.body) if issue else None
-        if issue is None or framed is None or framed.text is None:
-            return
-        body = index.store_body(framed.text, facts=store.facts or "", settled=store.settled or "", authors=number)
-        log.index.saw(log.repo.edit_issue(store.number, body=body, content_version=issue.content_version))
-    except (StorageError, Refused) as error:
-        logger.warning("issue #%d was not changed: %s", store.number, error)
 
 
 def _invited(view: LogView) -> Sequence[Member]:

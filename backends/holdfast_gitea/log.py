@@ -180,26 +180,27 @@ class Log:
         return ()
 
     def _note_facts(self, number: int) -> None:
-        """Let the store's own issue say that there are facts, once. It is a safeguard: errors are only logged."""
+        """Let the store's own issue say that there are facts, once."""
         store = next(iter(self.index.known(STORE)), None)
         if store is None or (store.facts and not self._settled) or self._noted:
             return
         self._noted = True
+        if self.describe_store(store, facts=number, settled=self._settled or store.settled):
+            self._settled = 0
+
+    def describe_store(self, store: Entry, **changes: int) -> bool:
+        """Change fields in the store's own issue. It is a safeguard: errors are only logged."""
         try:
             issue = self.repo.issue(store.number)
             framed = marker.framed(issue.body) if issue else None
             if issue is None or framed is None or framed.text is None:
-                return
-            more: dict[str, str | int] = {
-                "facts": number,
-                "settled": self._settled or store.settled or "",
-                "authors": store.authors or "",
-            }
-            body = index.store_body(framed.text, **more)
+                return False
+            body = index.store_body(framed.text, **(index.store_fields(store) | changes))
             self.index.saw(self.repo.edit_issue(store.number, body=body, content_version=issue.content_version))
-            self._settled = 0
         except (StorageError, Refused) as error:
             logger.log(level(error), "issue #%d was not changed: %s", store.number, error)
+            return False
+        return True
 
     def _segment(self, number: int, title: str) -> Segment:
         """The issue as it is now."""
@@ -271,7 +272,7 @@ class Log:
         over = "_".join(sorted(view.replay.overruled)[:_MOST_OVERRULED]) if kind == VERSION else ""
         body = marker.frame(note, text, language=language, id=record_id, kind=kind, base=base, over=over, **fields)
         segment = next(s for s in view.segments if s.number == number)
-        listed = Comments(values=segment.comments, total=len(segment.comments), at=segment.at)
+        listed = Comments(values=segment.comments, at=segment.at)
         posted, newer = self.repo.post(number, body, record_id, listed, counts=self.authors.counts)
         merged = segment.merged(*self.authors.split((*newer.values, posted), number, inviting=view.title == AUTHORS))
         segments = tuple(merged if s.number == number else s for s in view.segments)
@@ -377,20 +378,13 @@ class Log:
                 with suppress(Closed):
                     self._edit_body(entry.number, _about(title))
 
-    def close(self, number: int) -> None:
-        """Close an issue, as a signal to people. Errors are only logged."""
-        try:
-            self.index.saw(self.repo.edit_issue(number, state="closed"))
-        except StorageError as error:
-            logger.log(level(error), "issue #%d was not closed: %s", number, error)
-
     def _edit_body(self, number: int, body: str) -> None:
         self.index.saw(self.repo.patiently(lambda: self.repo.edit_issue(number, body=body)))
 
     def _begin(self, title: str) -> LogView:
         """The log with its first issue, created unless another writer has just created it."""
         if not self.index.known(STORE):
-            self.make(STORE, index.store_body(index.store_text()))
+            self.make(STORE, index.store_body())
             self.check_own()  # the answer shows whose token it is
         if not self.index.known(title):
             self.make(title, _about(title))

@@ -84,9 +84,9 @@ def forget(state: str, session: str) -> None:
 
 
 def _settings(root: str) -> tuple[float, int]:
-    from holdfast.config import inforce
+    from holdfast.config import resolved
 
-    table = inforce.hot(root).get("session")
+    table = resolved.hot(root).get("session")
     table = table if isinstance(table, dict) else {}
     at, window = table.get("ask_at", DEFAULT_AT), table.get("context_window", 0)
     return float(at), int(window)

@@ -7,8 +7,9 @@ last heartbeat with the client's own recordings.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -18,11 +19,11 @@ from holdfast.plugin.checks import Check, Outcome
 from holdfast.text.humanize import ago
 from holdfast.text.plain import in_one_line
 from holdfast_agents.records import heartbeat, recorded
-from holdfast_agents.setup import claude_code as claude_code_files
-from holdfast_agents.setup import codex as codex_files
 from holdfast_agents.setup import installed, modules
-from holdfast_agents.setup import opencode as opencode_files
-from holdfast_agents.setup.clients import CLIENTS, SCOPES, Where, where
+from holdfast_agents.setup.claude_code import CLIENT as CLAUDE_CODE
+from holdfast_agents.setup.clients import CLIENTS, SCOPES, needed, where
+from holdfast_agents.setup.codex import CLIENT as CODEX
+from holdfast_agents.setup.where import Where
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -58,14 +59,14 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     scopes = [where(root, scope) for scope in SCOPES]
     for client in CLIENTS:
         there = [one for one in scopes if installed.is_there(client, one)]
-        plugins = [one for one in scopes if client == claude_code_files.CLIENT and installed.as_plugin(one)]
+        plugins = [one for one in scopes if client == CLAUDE_CODE and installed.as_plugin(one)]
         if there or plugins or client in beats:
             none = False
             yield from _installed(client, there, plugins)
             yield from _started_here(client, there, plugins)
             yield _running(client, beats.get(client), installed.since(client, there), root, now)
             yield _good(client, f"not covered by the hooks: {_AROUND[client]}")
-            if client == claude_code_files.CLIENT:
+            if client == CLAUDE_CODE:
                 yield from _modules(root)
     for one in pastgate.recent(memory.services.state, now):
         yield _warn("past the gate", one.sentence.partition(" `holdfast doctor`")[0], _SWITCH_OFF)
@@ -77,7 +78,7 @@ def _installed(client: str, there: Sequence[Where], plugins: Sequence[Where]) ->
     for one in there:
         yield from _settings(client, one)
     for one in plugins:
-        yield _good(client, f"installed as a plugin ({installed.guard_file(client, one)})")
+        yield _good(client, f"installed as a plugin ({_guard_file(client, one)})")
     if not there and not plugins:
         yield _warn(
             client,
@@ -94,7 +95,7 @@ def _installed(client: str, there: Sequence[Where], plugins: Sequence[Where]) ->
 
 def _run_once(client: str, there: Sequence[Where], plugins: Sequence[Where]) -> bool:
     """Whether a client with two guards runs each hook once. Claude Code drops duplicate commands."""
-    return client == claude_code_files.CLIENT and not plugins and len({one.program for one in there}) == 1
+    return client == CLAUDE_CODE and not plugins and len({one.program for one in there}) == 1
 
 
 def _started_here(client: str, there: Sequence[Where], plugins: Sequence[Where]) -> Iterator[Check]:
@@ -107,45 +108,35 @@ def _started_here(client: str, there: Sequence[Where], plugins: Sequence[Where])
     if not guarding or not all(one.in_project for one in guarding):
         return
     here = os.getcwd()
-    above = [here] if client == claude_code_files.CLIENT else [here, *_parents(here)]
-    places = [evolve(guarding[0], root=folder) for folder in above]
+    above = [] if client == CLAUDE_CODE else Path(here).parents
+    places = [evolve(guarding[0], root=str(folder)) for folder in (here, *above)]
     if any(installed.is_there(client, one) or (plugins and installed.as_plugin(one)) for one in places):
         return
+    root = guarding[0].root
     yield Check(
         name=client,
         outcome=Outcome.FAIL,
         message=f"{CLIENTS[client]} started in this folder ({here}) runs none of this project's hooks, so it compacts "
-        f"unguarded: its settings are in {guarding[0].root}.",
-        next_step=f"Run `holdfast install {client} --scope user` to guard every folder, or start it in "
-        f"{guarding[0].root}.",
+        f"unguarded: its settings are in {root}.",
+        next_step=f"Run `holdfast install {client} --scope user` to guard every folder, or start it in {root}.",
     )
 
 
-def _parents(folder: str) -> Iterator[str]:
-    while folder != (parent := os.path.dirname(folder)):
-        yield parent
-        folder = parent
+def _guard_file(client: str, one: Where) -> str:
+    """The displayed name of the file that guards compaction."""
+    return needed(client, one).places[0].shown
 
 
-def _settings(client: str, one: Where) -> Iterable[Check]:
-    if client == opencode_files.CLIENT:
-        problems = [*installed.opencode_problems(one)]
-    else:
-        problems = [*installed.hook_problems(client, one)]
-    if client == codex_files.CLIENT:
-        problems += installed.trust_problems(one)
+def _settings(client: str, one: Where) -> Iterator[Check]:
+    problems = installed.problems(client, one)
     again = f"Run `holdfast install {client}{' --scope user' if one.scope == 'user' else ''}` again."
     for problem in problems:
-        yield Check(
-            name=client,
-            outcome=Outcome.FAIL if problem.unguarded else Outcome.WARN,
-            message=problem.message,
-            next_step=problem.next_step or again,
-        )
+        outcome = Outcome.FAIL if problem.unguarded else Outcome.WARN
+        yield Check(name=client, outcome=outcome, message=problem.message, next_step=problem.next_step or again)
     if not problems:
         whose = "this project's" if one.in_project else "the user's own"
-        trusted = " and trusted" if client == codex_files.CLIENT else ""
-        yield _good(client, f"installed{trusted} in {whose} settings ({installed.guard_file(client, one)})")
+        trusted = " and trusted" if client == CODEX else ""
+        yield _good(client, f"installed{trusted} in {whose} settings ({_guard_file(client, one)})")
 
 
 def _running(client: str, beat: Beat | None, since: datetime | None, root: str, now: datetime) -> Check:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from holdfast.text import untrusted
-from holdfast_agents import settingsfile
+from holdfast_agents import clientfiles
 from holdfast_agents.events import SILENCE, Event, Reply
 
 _PROJECT = (".claude/settings.json", ".claude/settings.local.json")
@@ -43,14 +43,13 @@ def _refused(event: Event, why: str) -> Reply:
 
 def _files(cwd: str) -> tuple[str, ...]:
     project = os.environ.get("CLAUDE_PROJECT_DIR") or cwd
-    home = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
-    return (*(os.path.join(project, name) for name in _PROJECT), os.path.join(home, _USER))
+    return (*(os.path.join(project, name) for name in _PROJECT), os.path.join(clientfiles.claude_folder(), _USER))
 
 
 def _settings(path: str) -> dict[str, object] | None:
     """The file's settings. Empty when it is missing, None when it cannot be read."""
     try:
-        settings = untrusted.from_json(settingsfile.read(path).decode("utf-8"))
+        settings = untrusted.from_json(clientfiles.read(path).decode("utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError):

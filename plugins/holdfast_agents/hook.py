@@ -342,12 +342,12 @@ class _Call:
         return f"holdfast: unfinished at the end of this session: {', '.join(names)}. Run {commands}." if names else ""
 
     def _config(self, event: Event, root: str) -> Reply:
-        from holdfast.config import inforce, settings, statefolder
+        from holdfast.config import resolved, settings, statefolder
         from holdfast.fs import private
         from holdfast_agents import guard
         from holdfast_agents.records import memo
 
-        self.state = statefolder.path(root, settings.preset(inforce.hot(root)))
+        self.state = statefolder.path(root, settings.preset(resolved.hot(root)))
         private.check(self.state)
         return guard.changed(event, memo.read(self.state, event.session).guards)
 
@@ -402,7 +402,7 @@ def _cleaned(reply: Reply) -> Reply:
     """``reply`` without invisible characters, which files written by others can hold and a model reads."""
     if all(part.isascii() and part.isprintable() for part in reply):
         return reply
-    from holdfast.gate import clean
+    from holdfast.text.plain import clean
 
     return Reply(*map(clean, reply))
 

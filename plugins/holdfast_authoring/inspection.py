@@ -131,7 +131,7 @@ def _names(entry: Found, every: list[Found]) -> list[Row]:
 
 def _probed(entry: Found, settings: dict[str, Any]) -> list[tuple[str, Outcome, str]]:
     """Rows from :mod:`holdfast_authoring.probe`, run in a process of its own."""
-    if entry.group in (discovery.DEFAULTS, discovery.DECLARED):  # data, not objects
+    if entry.group == discovery.DEFAULTS:  # it repeats a plugin
         return []
     keep = {k: v for k, v in os.environ.items() if not k.startswith("HOLDFAST_")}
     # Only the examined plugin answers a hook, none of those that are on by default.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from holdfast.flush.interfaces.delivery import Copy, KeptFlush, Waiting
+    from holdfast.flush.interfaces import Copy, KeptFlush, Waiting
     from holdfast.session.status import SessionStatus, Status
     from holdfast_cli.terminal import Cell, Term
 

@@ -139,7 +139,7 @@ def only_project_names(
 
 
 def _tables_of_user(root: str | os.PathLike[str], env: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
-    from holdfast.config import inforce, trust
+    from holdfast.config import resolved, trust
     from holdfast.config import settings as files
 
     root = os.fspath(root)
@@ -152,7 +152,7 @@ def _tables_of_user(root: str | os.PathLike[str], env: Mapping[str, str]) -> Ite
     if found is not None:
         yield found.settings
     try:
-        asked = inforce.portable(root, env)
+        asked = resolved.portable(root, env)
     except HoldfastError:
         return
     if env.get(trust.VARIABLE, "").strip() == trust.digest(asked):

@@ -21,9 +21,9 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from holdfast import __version__
-from holdfast.config import inforce, statefolder
+from holdfast.config import resolved, statefolder
 from holdfast.errors import HoldfastError, NotFound
-from holdfast.gate import clean
+from holdfast.text.plain import clean
 from holdfast_mcp import documents, notice, tools
 
 logger = logging.getLogger(__name__)
@@ -113,7 +113,7 @@ class Desk:
 
     def _guarded(self, caller: tools.Caller) -> bool:
         try:
-            layout = inforce.load(self._root).layout.preset
+            layout = resolved.load(self._root).layout.preset
         except HoldfastError:  # the reply reports broken settings, with which no hook could have run
             return False
         state = statefolder.path(self._root, layout)

@@ -54,7 +54,6 @@ def run(args: Namespace) -> int:
     out = Term()
     with Holdfast.open(args.root) as memory, Server("127.0.0.1", args.port, idle_s=args.idle * 60) as server:
         server.site = Site(memory, port=server.server_port)
-        server.site.warm_up()
         link = server.site.access.link(server.host)
         out.say(f"The memory of {out.plain(home_short(memory.services.root))}, read-only, on this machine:\n")
         out.say(f"  {link}\n")

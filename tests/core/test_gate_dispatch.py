@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.config.values import Config, PluginConfig
 from holdfast.errors import FlushRefused, HookFailed, PluginError, PluginLoadFailed, PluginNotFound, Refused
-from holdfast.gate import Gate, clean, mask
+from holdfast.gate import Gate
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, Finding, Turn
 from holdfast.plugin import discovery
 from holdfast.plugin.discovery import Found
 from holdfast.plugin.manager import PluginManager, PluginSettings
 from holdfast.storage import Document
-from holdfast.validation import Chunks, ValidationRequest
+from holdfast.text.plain import clean
+from holdfast.validation import Chunks, ValidationRequest, mask
 
 SUBJECT = ValidationRequest("daily", "n.md", "text")
 

@@ -121,7 +121,6 @@ handoff = "{home}/next.md"
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"preset": "none"}, "preset 'none' is unknown"),
         ({"documents": {"diaries": "x"}}, "diaries is not a surface"),
         ({"documents": {"daily": "notes.md"}}, "daily has no {date}"),
         ({"documents": {"memory": "{nowhere}/M.md"}}, "unknown root"),

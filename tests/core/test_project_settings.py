@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from tests.support.trusting import trusted
 
 from holdfast import Holdfast
-from holdfast.config import harmless, inforce, settings, trust
-from holdfast.config.section import Section
+from holdfast.config import resolved, settings, trust, values
 from holdfast.config.serde import config_from
-from holdfast.config.values import Config
 from holdfast.errors import ConfigError, FlushRefused, NotTrusted
 from holdfast.fs import userdir
 from holdfast.journal.capture import hot_plugins
@@ -88,19 +86,6 @@ def of_user(text: str) -> None:
     Path(userdir.path(userdir.CONFIG_FILE)).write_text(text + "\n")
 
 
-def keys(cls: type[Section], path: str = "") -> set[str]:
-    found = set()
-    for name in cls.names():
-        default = getattr(cls, name)
-        if name not in ("options", "settings", "plugins"):
-            found |= keys(type(default), f"{path}{name}.") if isinstance(default, Section) else {path + name}
-    return found
-
-
-def test_table__every_setting_of_core__says_whether_a_project_may_set_it() -> None:
-    assert set(harmless.CORE) == keys(Config)
-
-
 VALUES = (
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6) | st.lists(st.text(), max_size=2)
 ) | st.sampled_from(
@@ -136,10 +121,10 @@ VALUES = (
 )
 
 
-@given(st.sampled_from(sorted(harmless.CORE)), VALUES)
+@given(st.sampled_from(sorted(values.table())), VALUES)
 @example("session.context_window", 0.0)
 def test_table__a_value_that_is_harmless__can_be_used(key: str, value: object) -> None:
-    if not harmless.CORE[key](value, {}):
+    if not values.allows(key, value, {}):
         return
     *section, name = key.split(".")
 
@@ -148,11 +133,11 @@ def test_table__a_value_that_is_harmless__can_be_used(key: str, value: object) -
 
 @pytest.mark.parametrize(("text", "key"), {**HOSTILE, **MOVING}.items())
 def test_clone__sets_what_is_the_users__it_is_withheld_and_named(project: Path, text: str, key: str) -> None:
-    found = inforce.resolve(write(project, text))
+    found = resolved.resolve(write(project, text))
 
     assert key in found.withheld
-    assert "not in force" in inforce.notices(found)[0][0]
-    assert "holdfast trust" in inforce.notices(found)[0][1]
+    assert "not in force" in resolved.notices(found)[0][0]
+    assert "holdfast trust" in resolved.notices(found)[0][1]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -187,11 +172,11 @@ def test_clone__would_move_the_store__opening_refuses_and_says_what_to_do(projec
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_project__sets_what_is_harmless__it_is_in_force_without_a_question(project: Path, text: str) -> None:
-    found = inforce.resolve(write(project, text))
+    found = resolved.resolve(write(project, text))
 
     assert found.withheld == {}
-    assert inforce.notices(found) == []
-    assert inforce.structured(found)
+    assert resolved.notices(found) == []
+    assert resolved.structured(found)
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, *HARMLESS])
@@ -204,7 +189,7 @@ def test_hot_path__any_settings__loads_the_same_plugins_as_the_engine(
         trusted(project)
 
     manager, state = hot_plugins(root)
-    config = inforce.load(root)
+    config = resolved.load(root)
 
     assert tuple(sorted(s.name for s in manager.statuses)) == config.enabled_plugins
     assert state == os.path.join(root, settings.STATE_FOLDERS[config.layout.preset])
@@ -214,7 +199,7 @@ def test_user__has_a_stricter_setting__a_project_cannot_weaken_it(project: Path)
     of_user('[flush]\npolicy = "strict"\n[plugins.redaction.policy]\nemail = "refuse"\n[facts]\nmax_facts = 2000')
     text = '[flush]\npolicy = "lenient"\n[plugins.redaction.policy]\npii = "mask"\n[facts]\nmax_facts = 600'
 
-    config = inforce.load(write(project, text))
+    config = resolved.load(write(project, text))
 
     assert config.flush.policy == "strict"
     assert config.plugin("redaction").settings == {"policy": {"email": "refuse"}}
@@ -225,13 +210,13 @@ def test_user__keeps_memory_elsewhere__a_project_cannot_take_it_into_its_folder(
     of_user('[storage]\nbackend = "gitea"\nserver = "https://git.example.org"\nrepository = "me/memory"')
 
     with pytest.raises(NotTrusted):
-        inforce.settled(write(project, '[storage]\nbackend = "file"'))
+        resolved.settled(write(project, '[storage]\nbackend = "file"'))
 
 
 def test_user__enabled_a_model__a_project_cannot_change_its_address(project: Path) -> None:
     of_user('[plugins.openai]\nmodel = "small"')
 
-    config = inforce.load(write(project, '[plugins.openai]\nbase_url = "http://127.0.0.1:9"\nmodel = "big"'))
+    config = resolved.load(write(project, '[plugins.openai]\nbase_url = "http://127.0.0.1:9"\nmodel = "big"'))
 
     assert config.plugin("openai").settings == {"model": "small"}
 
@@ -240,7 +225,7 @@ def test_environment__sets_it__is_in_force_over_both_files(project: Path, monkey
     of_user("[facts]\nmax_facts = 700")
     monkeypatch.setenv("HOLDFAST_FACTS__MAX_FACTS", "5")
 
-    assert inforce.load(write(project, "[facts]\nmax_facts = 800")).facts.max_facts == 5
+    assert resolved.load(write(project, "[facts]\nmax_facts = 800")).facts.max_facts == 5
 
 
 def test_python__config_is_given__is_fully_in_force(project: Path) -> None:
@@ -277,7 +262,7 @@ def test_unknown_key__of_any_table__is_an_error_with_the_nearest_name(project: P
 def test_unknown_key__lenient__counts_as_not_set_and_is_told(project: Path) -> None:
     root = write(project, '[flush]\npolcy = "strict"\n[facts]\nmax_facts = 900\n[whatever]\nx = 1')
 
-    config, notices = inforce.settled(root, lenient=True)
+    config, notices = resolved.settled(root, lenient=True)
 
     assert config.facts.max_facts == 900
     assert "unknown settings" in notices[0]
@@ -308,14 +293,14 @@ def test_file__is_anything_but_a_small_file_of_the_project__is_an_error_and_neve
             path.write_text("x = " + "[" * 100_000)
 
     with pytest.raises(ConfigError, match=r"holdfast\.toml"):
-        inforce.load(str(project))
+        resolved.load(str(project))
 
 
 def test_file__a_link_to_another_file_of_the_project__is_read(project: Path) -> None:
     (project / "shared.toml").write_text('zone = "UTC"\n')
     (project / "holdfast.toml").symlink_to("shared.toml")
 
-    assert inforce.load(str(project)).zone == "UTC"
+    assert resolved.load(str(project)).zone == "UTC"
 
 
 # finding the project
@@ -365,7 +350,7 @@ def test_root__a_settings_file_of_another_user_above__is_not_obeyed_and_it_is_sa
     monkeypatch.chdir(inner)
 
     assert settings.find_root() == str(inner)
-    assert inforce.notices(inforce.resolve(str(inner)))[0][0].endswith("belongs to another user, so it is ignored.")
+    assert resolved.notices(resolved.resolve(str(inner)))[0][0].endswith("belongs to another user, so it is ignored.")
 
 
 @others
@@ -375,10 +360,10 @@ def test_file__of_another_user__counts_only_when_the_project_is_trusted(project:
     (project / name).write_text(text)
     os.chown(project / name, 12345, 12345)
 
-    assert inforce.load(str(project)).zone == "local"
-    assert "another user" in inforce.notices(inforce.resolve(str(project)))[0][0]
+    assert resolved.load(str(project)).zone == "local"
+    assert "another user" in resolved.notices(resolved.resolve(str(project)))[0][0]
     trust.record(str(project), {})
-    assert inforce.load(str(project)).zone == "UTC"
+    assert resolved.load(str(project)).zone == "UTC"
 
 
 @others
@@ -386,4 +371,4 @@ def test_file__a_valid_pyproject_of_another_user_without_a_table__is_no_matter(p
     (project / "pyproject.toml").write_text('[project]\nname = "x"\n')
     os.chown(project / "pyproject.toml", 12345, 12345)
 
-    assert inforce.notices(inforce.resolve(str(project))) == []
+    assert resolved.notices(resolved.resolve(str(project))) == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.support.trusting import trusted
 
-from holdfast.config import inforce, trust
+from holdfast.config import resolved, trust
 from holdfast.errors import Corrupt
 from holdfast.fs import userdir
 
@@ -25,7 +25,7 @@ def clone(project: Path) -> Path:
 
 
 def test_settings__a_clone_sets_what_is_the_users__they_are_not_in_force(clone: Path) -> None:
-    config = inforce.load(str(clone))
+    config = resolved.load(str(clone))
 
     assert "openai" not in config.enabled_plugins
     assert config.facts.max_facts == 500
@@ -34,7 +34,7 @@ def test_settings__a_clone_sets_what_is_the_users__they_are_not_in_force(clone: 
 def test_settings__the_project_is_trusted__they_are_in_force(clone: Path) -> None:
     trusted(clone)
 
-    config = inforce.load(str(clone))
+    config = resolved.load(str(clone))
 
     assert config.plugin("openai").settings == {"model": "m", "base_url": "http://127.0.0.1:9"}
     assert config.facts.max_facts == 1
@@ -45,7 +45,7 @@ def test_settings__one_changes_after_trust__none_is_in_force(clone: Path) -> Non
 
     (clone / "holdfast.toml").write_text(HOSTILE.replace("127.0.0.1:9", "127.0.0.1:10"))
 
-    assert set(inforce.resolve(str(clone)).withheld) == {
+    assert set(resolved.resolve(str(clone)).withheld) == {
         "plugins.openai.enabled",
         "plugins.openai.model",
         "plugins.openai.base_url",
@@ -58,41 +58,41 @@ def test_settings__a_harmless_one_changes_after_trust__the_others_stay_in_force(
 
     (clone / "holdfast.toml").write_text('zone = "UTC"\n' + HOSTILE)
 
-    assert inforce.load(str(clone)).facts.max_facts == 1
-    assert inforce.load(str(clone)).zone == "UTC"
+    assert resolved.load(str(clone)).facts.max_facts == 1
+    assert resolved.load(str(clone)).zone == "UTC"
 
 
 def test_settings__the_user_sets_them__the_project_need_not_be_trusted(project: Path) -> None:
     os.makedirs(userdir.folder())
     Path(userdir.path(userdir.CONFIG_FILE)).write_text(HOSTILE)
 
-    assert inforce.load(str(project)).facts.max_facts == 1
+    assert resolved.load(str(project)).facts.max_facts == 1
 
 
 def test_ci__the_digest_is_in_the_environment__settings_and_memory_are_trusted(
     clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOLDFAST_TRUST", trust.digest(inforce.portable(str(clone))))
+    monkeypatch.setenv("HOLDFAST_TRUST", trust.digest(resolved.portable(str(clone))))
 
-    assert inforce.load(str(clone)).facts.max_facts == 1
-    assert inforce.is_memory_trusted(str(clone))
+    assert resolved.load(str(clone)).facts.max_facts == 1
+    assert resolved.is_memory_trusted(str(clone))
 
 
 def test_ci__the_digest_is_of_other_settings__nothing_is_trusted(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLDFAST_TRUST", trust.digest({}))
 
-    assert inforce.load(str(clone)).facts.max_facts == 500
-    assert not inforce.is_memory_trusted(str(clone))
+    assert resolved.load(str(clone)).facts.max_facts == 500
+    assert not resolved.is_memory_trusted(str(clone))
 
 
 def test_ci__a_project_without_such_settings__its_digest_is_that_of_the_empty_object(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not inforce.is_memory_trusted(str(project))
+    assert not resolved.is_memory_trusted(str(project))
 
     monkeypatch.setenv("HOLDFAST_TRUST", trust.digest({}))
 
-    assert inforce.is_memory_trusted(str(project))
+    assert resolved.is_memory_trusted(str(project))
 
 
 def test_record__made_and_revoked__is_private_to_the_user_and_gone(project: Path) -> None:
@@ -124,7 +124,7 @@ def test_records__damaged__trust_nothing_and_are_not_overwritten(clone: Path, da
     path = Path(userdir.path(userdir.TRUST_FILE))
     path.write_bytes(damage)
 
-    assert inforce.load(str(clone)).facts.max_facts == 500
+    assert resolved.load(str(clone)).facts.max_facts == 500
     with pytest.raises(Corrupt, match="trust"):
         trust.record(str(clone), {})
     assert path.read_bytes() == damage

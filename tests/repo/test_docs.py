@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +18,6 @@ import pytest
 from tests.repo.documents import Block, blocks, execute
 
 from holdfast import hooks
-from holdfast.config.section import Section
-from holdfast.config.values import Config, PluginConfig
 from holdfast_app.curated import Limits
 
 if TYPE_CHECKING:
@@ -166,7 +163,8 @@ def test_tutorial__from_top_to_bottom__runs(
     root: Path, wheel: Path, make_environment: type[Environment], project: Path, tmp_path: Path
 ) -> None:
     made = make_environment(tmp_path / "environment")
-    made.lend("attrs", "cattrs", "pluggy", "tomli-w", "tomlkit", "pip", "hatchling", "pytest", "hypothesis")
+    libraries = ("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
+    made.lend(*libraries, "pip", "hatchling", "pytest", "hypothesis")
     made.install(wheel)
     found = blocks((root / "docs" / "tutorial-plugin.md").read_text(encoding="utf-8"))
     # What is needed is there: no network, and nothing is fetched to build with.
@@ -176,12 +174,12 @@ def test_tutorial__from_top_to_bottom__runs(
 
 @pytest.mark.parametrize("page", [str(p.relative_to(ROOT)) for p in with_toml(ROOT)])
 def test_page__its_toml__is_a_valid_configuration(root: Path, project: Path, page: str) -> None:
-    from holdfast.config import inforce
+    from holdfast.config import resolved
 
     for block in blocks((root / page).read_text(encoding="utf-8")):
         if block.language == "toml" and not block.title:
             (project / "holdfast.toml").write_text(block.text, encoding="utf-8")
-            assert inforce.load(str(project), env={})
+            assert resolved.load(str(project), env={})
 
 
 # pages that say what the code says
@@ -204,31 +202,17 @@ def test_hook__every_one__is_implemented_by_a_test(root: Path, name: str) -> Non
     assert any(re.search(rf"def {name}\(", text) for text in texts)
 
 
-def keys(cls: type[Section], path: str = "") -> Iterator[tuple[str, object]]:
-    """Every key of the configuration with its default."""
-    for name in cls.names():
-        default = getattr(cls, name)
-        if name in ("options", "settings"):  # whatever else a table says
-            continue
-        if name == "plugins":
-            yield from keys(PluginConfig, "plugins.NAME.")
-        elif isinstance(default, Section):
-            yield from keys(type(default), f"{path}{name}.")
-        else:
-            yield f"{path}{name}", default
+def test_configuration_page__table__is_made_from_the_settings(root: Path) -> None:
+    from tests.support import settings_page
 
-
-def test_configuration_page__keys_and_defaults__are_those_of_the_code(root: Path) -> None:
     page = (root / "docs" / "configuration.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| `([\w.]+)` \| (.+?) \|", page, re.MULTILINE))
-    told = {
-        key: None if text == "not set" else tomllib.loads(f"x = {text.strip('`')}")["x"]
-        for key, text in rows.items()
-        if "`, `" not in text
-    }
-    known = dict(keys(Config)) | {f"plugins.curated.{k}": v for k, v in Limits._field_defaults.items()}
-    assert set(rows) == set(known)
-    assert told == {k: list(v) if isinstance(v, tuple) else v for k, v in known.items() if k in told}
+    assert settings_page.table() in page, "python -m tests.support.settings_page writes it"
+
+
+def test_configuration_page__limits_of_curated_memory__are_those_of_the_code(root: Path) -> None:
+    page = (root / "docs" / "configuration.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `plugins\.curated\.(\w+)` \| `(.+?)` \|", page, re.MULTILINE)
+    assert {key: tomllib.loads(f"x = {text}")["x"] for key, text in rows} == Limits._field_defaults
 
 
 def test_flush_contract_page__payload_fields__are_those_of_the_code(root: Path) -> None:
@@ -287,17 +271,6 @@ def test_pages__relative_links__lead_to_a_file(root: Path, tracked: list[Path]) 
         if not (page.parent / link).exists()
     ]
     assert dead == []
-
-
-def test_trust_page__settings__are_those_of_the_table_in_its_order(root: Path) -> None:
-    from holdfast.config import harmless
-
-    page = (root / "docs" / "trust.md").read_text(encoding="utf-8")
-    table = page.split("## Settings a project may set", 1)[1].split("| plugin |", 1)[0]
-    named = [
-        key for cell in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE) for key in re.findall(r"`([\w.]+)`", cell)
-    ]
-    assert named == list(harmless.CORE)
 
 
 def test_contributing__table_of_packages__lists_each_with_its_commands(root: Path) -> None:

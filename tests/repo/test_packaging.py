@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 #: What the path that agents start at every event consists of.
 HOT = (
-    "config.harmless",
-    "config.inforce",
+    "config.resolved",
     "config.settings",
     "config.trust",
     "errors",
@@ -93,7 +92,7 @@ def test_wheel__installed_alone__opens_flushes_and_loads(
     wheel: Path, make_environment: type[Environment], project: Path, tmp_path: Path
 ) -> None:
     made = make_environment(tmp_path / "environment")
-    made.lend("attrs", "cattrs", "pluggy", "tomli-w", "tomlkit")
+    made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     made.install(wheel)
     (project / "holdfast.toml").touch()
     done = made.run("python", "-I", "-c", SCRIPT, cwd=project)
@@ -108,7 +107,7 @@ def test_wheel__installed_alone__opens_flushes_and_loads(
 def core_alone(root: Path, make_environment: type[Environment], project: Path, tmp_path: Path) -> Environment:
     """Core and the file backend in an environment of their own, and a project that enables no plugin."""
     made = make_environment(tmp_path / "environment")
-    made.lend("attrs", "cattrs", "pluggy", "tomli-w", "tomlkit")
+    made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     for name in ("holdfast", "holdfast_memory"):
         shutil.copytree(root / "core" / name, made.site / name)
     shutil.copytree(root / "backends" / "holdfast_file", made.site / "holdfast_file")
@@ -169,18 +168,19 @@ with Application.open() as memory:
 #: An application with an outbox of its own.
 OWN_APPLICATION = """
 from holdfast.project import Project
-from holdfast.session.collaborators import Collaborators
+from holdfast.session.services import Services
 
 class Outbox:
     def send_due(self, *, limit_s=None):
         return 3
 
-class Mine(Collaborators):
-    def outbox(self, services):
+class Mine(Services):
+    @property
+    def outbox(self):
         return Outbox()
 
 class Application(Project):
-    collaborators = Mine()
+    services_type = Mine
 """
 
 FLUSH = """

@@ -45,7 +45,7 @@ def installed(
 ) -> Environment:
     """holdfast, acme and the two broken ones, in an environment with nothing else but holdfast's dependencies."""
     made = make_environment(tmp_path_factory.mktemp("environment"))
-    made.lend("attrs", "cattrs", "pluggy", "tomli-w", "tomlkit")
+    made.lend("attrs", "cattrs", "markdown-it-py", "mdurl", "pluggy", "tomli-w", "tomlkit")
     made.install(wheel, acme_wheel)
     for name, source in BROKEN.items():
         info = made.site / f"{name}-1.0.dist-info"
@@ -205,7 +205,7 @@ def test_acme__its_check__is_a_line_of_the_doctor_while_it_is_enabled(installed:
     assert "codenames" not in installed.run("holdfast", "doctor", cwd=project).stdout
 
 
-def test_acme__key_in_its_table__refused_because_it_declares_one(installed: Environment, project: Path) -> None:
+def test_acme__key_in_its_table__is_refused(installed: Environment, project: Path) -> None:
     (project / "holdfast.toml").write_text('[plugins.acme]\ntoken = "s3cret"\n', encoding="utf-8")
     done = installed.run("holdfast", "config", cwd=project)
     assert done.returncode != 0

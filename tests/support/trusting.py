@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from holdfast.config import inforce, trust
+from holdfast.config import resolved, trust
 from holdfast_cli.trust.withheld import Withheld
 
 
 def trusted(project: Path) -> Path:
     """Trust the project's settings as they are now, and its memory; returns the project."""
-    settings = inforce.portable(str(project))
-    found = inforce.resolve(str(project))
+    settings = resolved.portable(str(project))
+    found = resolved.resolve(str(project))
     trust.record(str(project), {**settings, **found.withheld, **found.trusted})
     if (project / ".holdfast").exists():
         seen(project)

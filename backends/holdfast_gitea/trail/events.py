@@ -8,7 +8,8 @@ each. Review verdicts and releases need the scope ``read:repository`` and are le
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
@@ -18,7 +19,7 @@ from holdfast_gitea import marker
 from holdfast_gitea.wire import models, pages
 from holdfast_gitea.wire.client import Repo
 from holdfast_gitea.wire.faults import Absent, Closed, garbled
-from holdfast_gitea.wire.models import Comment, Event, Issue, Review
+from holdfast_gitea.wire.models import Comment, Issue, text
 from holdfast_gitea.wire.pages import PAGE, PAGES, since_of, stamp
 
 #: Issues and pull requests whose timeline is read, the newest first. Of others only the list's events are shown.
@@ -53,10 +54,12 @@ def of(repo: Repo, since: datetime, until: datetime, operator: str = "") -> Iter
             by_issue.setdefault(comment.issue, []).append(comment)
     for number, comments in by_issue.items():
         yield from _of_comments(f"{repo.name}#{number}", comments, operator)
-    try:
-        for name, author, url, at in _releases(repo):
+    try:  # takes `read:repository`
+        for row in models.many(repo.get("/releases", draft="false", page=1, limit=PAGE).data):
+            at = models.moment(models.table(row), "published_at")
             if since <= at <= until:
-                yield Activity("release", repo.name, url, _line(f"released: {name}"), at, author)
+                name = _line(f"released: {text(row, 'name') or text(row, 'tag_name')}")
+                yield Activity("release", repo.name, text(row, "html_url"), name, at, text(row, "author", "login"))
     except (Absent, Closed):
         return
 
@@ -69,59 +72,65 @@ def _of_issue(
     if since <= issue.created_at <= until:
         yield Activity(kind, target, issue.url, _line(f"opened: {issue.title}"), issue.created_at, issue.author)
     ended = False
-    for event in _timeline(repo, issue.number, since, until) if detailed else ():
-        if since <= event.at <= until and (told := _of_event(event, issue, operator)):
-            text, waits = told
-            ended = ended or event.kind in ("close", "merge_pull")
-            what = "review" if event.kind in ("review", "review_request") else kind
-            yield Activity(what, target, event.url or issue.url, _line(text), event.at, event.author, waits)
+    for row in _timeline(repo, issue.number, since, until) if detailed else ():
+        at = models.moment(row, "created_at")
+        if since <= at <= until and (described := _of_event(row, issue, operator)):
+            line, waits = described
+            ended = ended or row.get("type") in ("close", "merge_pull")
+            what = "review" if row.get("type") in ("review", "review_request") else kind
+            author, url = text(row, "user", "login"), text(row, "html_url") or issue.url
+            yield Activity(what, target, url, _line(line), at, author, waits)
     if not ended and issue.closed_at is not None and since <= issue.closed_at <= until:
-        text = f"{'merged' if issue.merged else 'closed'}: {issue.title}"
-        yield Activity(kind, target, issue.url, _line(text), issue.closed_at)
+        line = f"{'merged' if issue.merged else 'closed'}: {issue.title}"
+        yield Activity(kind, target, issue.url, _line(line), issue.closed_at)
     if detailed and issue.is_pull:
-        try:
-            reviews = _reviews(repo, issue.number)
+        try:  # takes `read:repository`
+            reviews = models.many(repo.get(f"/pulls/{issue.number}/reviews", limit=PAGE).data)
         except (Absent, Closed):
             return
-        for review in reviews:
-            if since <= review.at <= until and review.state in _VERDICTS:
-                yield Activity("review", target, review.url, _line(_verdict(review)), review.at, review.author)
+        for row in map(models.table, reviews):
+            at = models.moment(row, "submitted_at")
+            if since <= at <= until and text(row, "state") in _VERDICTS:
+                author = text(row, "user", "login")
+                yield Activity("review", target, text(row, "html_url"), _line(_verdict(row)), at, author)
 
 
-def _of_event(event: Event, issue: Issue, operator: str) -> tuple[str, str] | None:
+def _of_event(row: Mapping[str, object], issue: Issue, operator: str) -> tuple[str, str] | None:
     """An event's description and who waits for whom, None for unreported kinds of events."""
-    who = event.assignee
-    if event.kind in ("close", "reopen", "merge_pull"):
-        word = {"close": "closed", "reopen": "reopened", "merge_pull": "merged"}[event.kind]
+    kind, removed = text(row, "type"), row.get("removed_assignee") is True
+    who = text(row, "assignee", "login") or text(row, "assignee_team", "name")
+    if word := {"close": "closed", "reopen": "reopened", "merge_pull": "merged"}.get(kind):
         return f"{word}: {issue.title}", ""
-    if event.kind == "review_request":
-        if event.removed:
+    if kind == "review_request":
+        if removed:
             return f"review request to {who} withdrawn: {issue.title}", ""
         is_asked = bool(operator) and who.casefold() == operator.casefold() and issue.is_open
         return f"review requested from {who}: {issue.title}", "operator" if is_asked else ""
-    if event.kind == "assignees":
-        return f"{'unassigned' if event.removed else 'assigned to'} {who}: {issue.title}", ""
-    if event.kind == "milestone":
-        return (f"milestone {event.milestone}" if event.milestone else "taken out of its milestone"), ""
-    if event.kind == "change_title":
-        return f"renamed from {event.old_title!r} to {event.new_title!r}", ""
-    if event.kind == "label" and _BLOCKED.search(event.label):
-        is_blocked = bool(event.body) and issue.is_open and any(one.name == event.label for one in issue.labels)
-        return f"label {event.label} {'added' if event.body else 'removed'}: {issue.title}", (
-            "blocked" if is_blocked else ""
-        )
+    if kind == "assignees":
+        return f"{'unassigned' if removed else 'assigned to'} {who}: {issue.title}", ""
+    if kind == "milestone":
+        milestone = text(row, "milestone", "title")
+        return (f"milestone {milestone}" if milestone else "taken out of its milestone"), ""
+    if kind == "change_title":
+        return f"renamed from {text(row, 'old_title')!r} to {text(row, 'new_title')!r}", ""
+    label = text(row, "label", "name")
+    if kind == "label" and _BLOCKED.search(label):
+        was_added = bool(text(row, "body"))
+        is_blocked = was_added and issue.is_open and label in issue.labels
+        return f"label {label} {'added' if was_added else 'removed'}: {issue.title}", "blocked" if is_blocked else ""
     return None
 
 
-def _verdict(review: Review) -> str:
-    parts = [_VERDICTS[review.state]]
-    if review.state == "APPROVED" and review.commit:
-        parts.append(f"at {review.commit[:10]}")
-    if review.comments:
-        parts.append(f"with {review.comments} line comment{'s' if review.comments > 1 else ''}")
-    if review.dismissed or review.stale:
-        parts.append("(dismissed)" if review.dismissed else "(of an earlier state)")
-    return " ".join(parts) + (f": {review.body}" if review.body.strip() else "")
+def _verdict(row: Mapping[str, object]) -> str:
+    parts = [_VERDICTS[text(row, "state")]]
+    if row.get("state") == "APPROVED" and text(row, "commit_id"):
+        parts.append(f"at {text(row, 'commit_id')[:10]}")
+    comments = row.get("comments_count")
+    if isinstance(comments, int) and comments:
+        parts.append(f"with {comments} line comment{'s' if comments > 1 else ''}")
+    if row.get("dismissed") is True or row.get("stale") is True:
+        parts.append("(dismissed)" if row.get("dismissed") is True else "(of an earlier state)")
+    return " ".join(parts) + (f": {text(row, 'body')}" if text(row, "body").strip() else "")
 
 
 def _of_comments(target: str, comments: list[Comment], operator: str) -> Iterator[Activity]:
@@ -137,25 +146,19 @@ def _of_comments(target: str, comments: list[Comment], operator: str) -> Iterato
             rest.append(one)
     if rest:
         last = rest[-1]
-        text = f"{len(rest)} comments by {_counted(one.author for one in rest)}; the last one: {_said(last)}"
-        yield Activity("comment", target, last.url, _line(text), last.created_at)
-
-
-def _counted(authors: Iterable[str]) -> str:
-    counts: dict[str, int] = {}
-    for author in authors:
-        counts[author] = counts.get(author, 0) + 1
-    most = sorted(counts.items(), key=lambda pair: -pair[1])
-    more = f" and {len(most) - 5} more" if most[5:] else ""
-    return ", ".join(f"{author} ({count})" for author, count in most[:5]) + more
+        counts = Counter(one.author for one in rest).most_common()
+        authors = ", ".join(f"{author} ({count})" for author, count in counts[:5])
+        authors += f" and {len(counts) - 5} more" if counts[5:] else ""
+        said = f"{len(rest)} comments by {authors}; the last one: {_said(last)}"
+        yield Activity("comment", target, last.url, _line(said), last.created_at)
 
 
 def _asks(comment: Comment, operator: str) -> bool:
     """Whether the comment mentions the operator and holds a question, outside of code and quotations."""
     if not operator or _is_trail(comment) or comment.author.casefold() == operator.casefold():
         return False
-    text = _QUOTED.sub(" ", comment.body)
-    return "?" in text and re.search(rf"(?i)(?<![\w@.-])@{re.escape(operator)}(?![\w-])", text) is not None
+    prose = _QUOTED.sub(" ", comment.body)
+    return "?" in prose and re.search(rf"(?i)(?<![\w@.-])@{re.escape(operator)}(?![\w-])", prose) is not None
 
 
 def _is_trail(comment: Comment) -> bool:
@@ -172,31 +175,19 @@ def _said(comment: Comment) -> str:
     return _line(comment.body.split("\n\n", 1)[0])
 
 
-def _line(text: str) -> str:
-    text = one_line(text)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
+def _line(words: str) -> str:
+    words = one_line(words)
+    return words if len(words) <= _LONGEST else words[: _LONGEST - 1].rstrip() + "…"
 
 
-def _timeline(repo: Repo, number: int, since: datetime, until: datetime) -> list[Event]:
+def _timeline(repo: Repo, number: int, since: datetime, until: datetime) -> list[Mapping[str, object]]:
     """Events and comments of an issue that changed in the window, oldest first. The server's count is the page's, so a
     page that is not full is the last. Raises: Unavailable."""
-    found: list[Event] = []
+    found: list[Mapping[str, object]] = []
     window = {**since_of(since), "before": stamp(until)}
     for page in range(1, PAGES):
         some = pages.page(repo.get, f"/issues/{number}/timeline", page, **window).rows
-        found += [models.event(one) for one in some if one is not None]
+        found += [models.table(row) for row in some if row is not None]
         if len(some) < PAGE:
             return found
     raise garbled("the timeline does not end")
-
-
-def _reviews(repo: Repo, number: int) -> list[Review]:
-    """Reviews of a pull request, at most 50, the server's first. Takes `read:repository`. Raises: Unavailable."""
-    return [models.review(one) for one in models.many(repo.get(f"/pulls/{number}/reviews", limit=PAGE).data)]
-
-
-def _releases(repo: Repo) -> list[tuple[str, str, str, datetime]]:
-    """The newest releases, at most 50: name, author, address, time of publication. Takes `read:repository`. Raises:
-    Unavailable."""
-    listed = models.many(repo.get("/releases", draft="false", page=1, limit=PAGE).data)
-    return [models.release(one) for one in listed]

@@ -12,7 +12,6 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from types import TracebackType
 from typing import Final, Literal, Self, TypeVar
 
 from holdfast.errors import ConfigError, HoldfastError, NotFound
@@ -35,56 +34,26 @@ TRAIL: Final = "trail"
 _REPOSITORY: Final = re.compile(r"(?!\.+/)[A-Za-z0-9._-]+/(?!\.+$)[A-Za-z0-9._-]+")
 
 
-class Gitea:
-    """A server. ``timeout_s`` bounds one wait for it, ``patience_s`` one call with its tries, both in seconds.
-
-    ``token`` goes with every request, so plain HTTP is refused except to this machine, unless ``insecure_http``.
-    Raises: ConfigError for an address or token that cannot be one; PluginLoadFailed without the extra ``gitea``.
-    """
-
-    def __init__(
-        self,
-        server: str,
-        token: str,
-        *,
-        timeout_s: float = 10.0,
-        patience_s: float = 20.0,
-        insecure_http: bool = False,
-    ) -> None:
-        self._transport = Transport(
-            server, token, timeout_s=timeout_s, patience_s=patience_s, insecure_http=insecure_http
-        )
-
-    @property
-    def server(self) -> str:
-        """The server's address, without a slash at its end."""
-        return self._transport.server
-
-    def __repr__(self) -> str:
-        return f"Gitea({self.server!r})"
+class Gitea(Transport):
+    """A server, as a context that closes its connections."""
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._transport.close()
 
     def server_version(self) -> str:
         """The server's version, like ``1.26.3`` or ``11.0.1+gitea-1.22.0`` (Forgejo)."""
-        answer = self._transport.patiently(lambda: self._transport.once("GET", "/version"))
-        version = answer.data.get("version") if isinstance(answer.data, Mapping) else None
-        if not isinstance(version, str):
+        version = models.text(self.patiently(lambda: self.once("GET", "/version")).data, "version")
+        if not version:
             raise garbled("it names no version")
         return version
 
     def user(self) -> str:
         """The token user's login; empty when the token may not read it (that takes `read:user`)."""
         try:
-            return models.login(self._transport.patiently(lambda: self._transport.once("GET", "/user")).data)
+            return models.text(self.patiently(lambda: self.once("GET", "/user")).data, "login")
         except (Absent, Closed):
             return ""
 
@@ -94,7 +63,7 @@ class Gitea:
             raise ConfigError(
                 f"storage.repository cannot be {name[:80]!r}.", next_step='Write it like "owner/repository".'
             )
-        return Repo(self._transport, name)
+        return Repo(self, name)
 
 
 class Repo:
@@ -143,7 +112,7 @@ class Repo:
             if found.get("internal") is True:
                 return "internal", ()
             listed = models.many(self.get("/collaborators", page=1, limit=PAGE).data)
-            return "private", tuple(sorted(filter(None, map(models.login, listed))))
+            return "private", tuple(sorted(filter(None, (models.text(one, "login") for one in listed))))
         except (Absent, Closed, KeyError, TypeError):
             return "public" if self.is_public() else "unknown", ()
 
@@ -177,7 +146,7 @@ class Repo:
                 user = self._transport.patiently(lambda: self._once("POST", path, send)).data["user"]
             except (Absent, Closed, TypeError, KeyError):
                 return self.user
-        self._is(models.login(user), models.user_id(user))
+        self._learn_user(user)
         return self.user
 
     def outside(self, path: str) -> Answer:
@@ -188,10 +157,10 @@ class Repo:
         except Closed:
             return self._transport.patiently(lambda: self._transport.once("GET", path, public=True))
 
-    def _is(self, login: str, user_id: int) -> None:
+    def _learn_user(self, user: object) -> None:
         """Remember whose token it is."""
-        if login:
-            self.user, self.user_id = login, user_id
+        if login := models.text(user, "login"):
+            self.user, self.user_id = login, models.id_of(user)
 
     # --- issues
 
@@ -229,8 +198,9 @@ class Repo:
 
     def create_issue(self, title: str, body: str) -> Issue:
         """Make an issue. Titles are not unique, and cut at 255 characters. A single try."""
-        made = models.issue(self._once("POST", "/issues", {"title": title, "body": body}).data)
-        self._is(made.author, made.author_id)
+        answer = self._once("POST", "/issues", {"title": title, "body": body}).data
+        made = models.issue(answer)
+        self._learn_user(answer.get("user"))
         return made
 
     def edit_issue(
@@ -291,8 +261,9 @@ class Repo:
         Raises: NotFound when the issue does not exist.
         """
         try:
-            made = models.comment(self._once("POST", f"/issues/{number}/comments", {"body": body}).data)
-            self._is(made.author, made.author_id)
+            answer = self._once("POST", f"/issues/{number}/comments", {"body": body}).data
+            made = models.comment(answer)
+            self._learn_user(answer.get("user"))
             return made
         except Absent as error:
             self.check()
@@ -393,11 +364,10 @@ class Repo:
         except TooLong as error:
             if error.total is None:
                 raise
-            found, total, at = pages.comments(self.get, number, error.total, **since_of(since)), error.total, error.at
+            found, at = pages.comments(self.get, number, error.total, **since_of(since)), error.at
         else:
-            found = [models.comment(one) for one in models.many(answer.data)]
-            total, at = len(found) if answer.total is None else answer.total, answer.at
-        return Comments(values=tuple(sorted(found, key=lambda one: one.id)), total=total, at=at)
+            found, at = [models.comment(one) for one in models.many(answer.data)], answer.at
+        return Comments(values=tuple(sorted(found, key=lambda one: one.id)), at=at)
 
     def get(self, path: str, most: int = MAX_ANSWER_BYTES, /, **params: str | int) -> Answer:
         """Any other list or thing of the repository; ``path`` begins after its name. Tried again like all reading."""

@@ -63,6 +63,33 @@ def level(error: Exception) -> int:
     return logging.INFO if isinstance(error, Closed) else logging.WARNING
 
 
+_SCOPE_STEP: Final = "Create a token with the scope `write:issue`, then run `holdfast auth set gitea`."
+#: The error, its message and its next step for a status. REPOSITORY stands for the repository's name.
+_BY_STATUS: Final[Mapping[int, tuple[type[HoldfastError], str, str]]] = {
+    401: (Closed, "The Gitea server does not know the token.", _SCOPE_STEP),
+    404: (
+        Absent,
+        "The Gitea server has nothing there, or does not show it to this token (REPOSITORY).",
+        "Check the server's address, the repository's name and that the token's user may see it.",
+    ),
+    409: (
+        Conflict,
+        "Another user changed it on the Gitea server in between.",
+        "Read it again and redo the change.",
+    ),
+    413: (
+        Refused,
+        "The Gitea server, or a proxy in front of it, refuses content of this size.",
+        "Raise the proxy's request limit, or store a shorter text.",
+    ),
+    423: (
+        Closed,
+        "The repository REPOSITORY is archived and cannot be written to.",
+        "Unarchive it in its settings on the server, or name another in `[storage]`.",
+    ),
+}
+
+
 def of_status(
     status: int, headers: Mapping[str, str], message: str, *, repository: str, is_json: bool
 ) -> HoldfastError:
@@ -71,39 +98,21 @@ def of_status(
         return _passing(status, headers, is_json=is_json)
     if 300 <= status < 400:
         return _moved(headers.get("location", ""), repository)
-    said = message.casefold()
-    if status == 401:
-        return Closed(
-            "The Gitea server does not know the token.",
-            next_step="Create a token with the scope `write:issue`, then run `holdfast auth set gitea`.",
-        )
     if status == 403:
-        return _forbidden(said, repository)
-    if status == 404:
-        return Absent(
-            f"The Gitea server has nothing there, or does not show it to this token ({repository or 'no repository'}).",
-            next_step="Check the server's address, the repository's name and that the token's user may see it.",
-        )
-    if status == 409:
-        return Conflict(
-            "Another user changed it on the Gitea server in between.",
-            next_step="Read it again and redo the change.",
-        )
-    if status == 413:
-        return Refused(
-            "The Gitea server, or a proxy in front of it, refuses content of this size.",
-            next_step="Raise the proxy's request limit, or store a shorter text.",
-        )
-    if status == 423:
-        return Closed(
-            f"The repository {repository} is archived and cannot be written to.",
-            next_step="Unarchive it in its settings on the server, or name another in `[storage]`.",
-        )
-    return Closed(
-        f"The Gitea server refused the request (HTTP {status}).",
-        next_step="Check its log, and that its version is 1.25 or later.",
-        status=status,
+        return _forbidden(message.casefold(), repository)
+    kind, problem, step = _BY_STATUS.get(
+        status,
+        (
+            Closed,
+            f"The Gitea server refused the request (HTTP {status}).",
+            "Check its log, and that its version is 1.25 or later.",
+        ),
     )
+    name = repository or "no repository"
+    error = kind(problem.replace("REPOSITORY", name), next_step=step)
+    if isinstance(error, Closed):
+        error.status = status
+    return error
 
 
 def unreachable(server: str, reason: str) -> Passing:
@@ -140,27 +149,15 @@ def garbled(what: str) -> Passing:
 
 def _passing(status: int, headers: Mapping[str, str], *, is_json: bool) -> Passing:
     wait = seconds(headers.get("retry-after"))
-    if status == 429:
-        later = f" in {wait:.0f} s" if wait else " later"
-        return Passing(
-            "The Gitea server, or a proxy before it, limits the number of requests.",
-            next_step=f"Try again{later}.",
-            status=status,
-            retry_after_s=wait,
-        )
-    if status == 404:
-        return Passing(
-            "That address does not answer as Gitea. The server, or a proxy in front of it, sends a page (HTTP 404).",
-            next_step="Set `server` to the whole address, with the path if Gitea is below one: https://HOST/PATH.",
-            status=status,
-        )
     who = "The Gitea server" if is_json else "The Gitea server, or a proxy before it,"
-    return Passing(
-        f"{who} cannot answer now (HTTP {status}).",
-        next_step="Try again later. Repeating is safe.",
-        status=status,
-        retry_after_s=wait,
-    )
+    problem, step = f"{who} cannot answer now (HTTP {status}).", "Try again later. Repeating is safe."
+    if status == 429:
+        problem = "The Gitea server, or a proxy before it, limits the number of requests."
+        step = f"Try again{f' in {wait:.0f} s' if wait else ' later'}."
+    elif status == 404:
+        problem = "That address does not answer as Gitea: the server, or a proxy before it, sends a page (HTTP 404)."
+        step = "Set `server` to the whole address, with the path if Gitea is below one: https://HOST/PATH."
+    return Passing(problem, next_step=step, status=status, retry_after_s=wait)
 
 
 def _moved(location: str, repository: str) -> Closed:
@@ -186,10 +183,7 @@ def _moved(location: str, repository: str) -> Closed:
 
 def _forbidden(said: str, repository: str) -> Closed:
     if "scope" in said:
-        return Closed(
-            "The token lacks a scope for that.",
-            next_step="Create a token with the scope `write:issue`, then run `holdfast auth set gitea`.",
-        )
+        return Closed("The token lacks a scope for that.", next_step=_SCOPE_STEP)
     if "locked" in said:
         return Closed(
             f"The issue in {repository} is locked and takes no comments.",

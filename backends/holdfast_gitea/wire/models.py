@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 from attrs import frozen
 
@@ -14,21 +14,13 @@ from holdfast_gitea.wire.faults import garbled
 T = TypeVar("T")
 
 #: Longest time between the two timestamps of an unedited comment, because the server takes them one after the other.
-_AT_ONCE = timedelta(seconds=1)
+_AT_ONCE: Final = timedelta(seconds=1)
 #: Bytes of an answer. The longest document (512 KiB) is shorter with every character escaped, and what is around it.
 MOST_OF_ONE: Final = 4 << 20
 #: What the fields after the text are taken for when they were not read.
-_UNREAD = {"body": "", "state": "open", "unread": True} | dict.fromkeys(
+_UNREAD: Final = {"body": "", "state": "open", "unread": True} | dict.fromkeys(
     ("created_at", "updated_at"), "1970-01-01T00:00Z"
 )
-
-
-@frozen(kw_only=True)
-class Label:
-    """A label of a repository."""
-
-    id: int
-    name: str
 
 
 @frozen(kw_only=True)
@@ -50,7 +42,7 @@ class Issue:
     updated_at: datetime
     closed_at: datetime | None = None
     comments: int = 0
-    labels: tuple[Label, ...] = ()
+    labels: tuple[str, ...] = ()
     content_version: int | None = None
     is_pull: bool = False
     merged: bool = False
@@ -61,40 +53,6 @@ class Issue:
     @property
     def is_open(self) -> bool:
         return self.state == "open"
-
-
-@frozen(kw_only=True)
-class Event:
-    """A row of an issue's timeline. ``kind`` is the server's word; of the other fields only those of that kind are set.
-    ``body`` of a label event is ``1`` when the label was added."""
-
-    kind: str
-    author: str
-    url: str
-    body: str
-    at: datetime
-    assignee: str = ""
-    removed: bool = False
-    label: str = ""
-    milestone: str = ""
-    old_title: str = ""
-    new_title: str = ""
-
-
-@frozen(kw_only=True)
-class Review:
-    """A review of a pull request. ``state`` is APPROVED, REQUEST_CHANGES, COMMENT or another word of the server;
-    ``comments`` is the number of line comments."""
-
-    author: str
-    state: str
-    body: str
-    url: str
-    commit: str
-    comments: int
-    at: datetime
-    stale: bool
-    dismissed: bool
 
 
 @frozen(kw_only=True)
@@ -125,111 +83,54 @@ class Comment:
 
 @frozen(kw_only=True)
 class Comments:
-    """Comments by ascending id. ``total`` is the server's count of matching comments; ``at`` is its clock in the
-    answer, None if missing."""
+    """Comments by ascending id. ``at`` is the server's clock in the answer, None if missing."""
 
     values: tuple[Comment, ...]
-    total: int
     at: datetime | None = None
 
 
 def issue(data: object) -> Issue:
     """Raises: Passing for anything but an issue."""
-    table = _table(data, "an issue")
-    pull = table.get("pull_request")
+    row = table(data)
+    pull = row.get("pull_request")
     return Issue(
-        number=_field(table, "number", int),
-        title=_field(table, "title", str),
-        body=_optional(table, "body", str) or "",
-        state=_field(table, "state", str),
-        author=_author(table),
-        url=_optional(table, "html_url", str) or "",
-        created_at=_moment(table, "created_at"),
-        updated_at=_moment(table, "updated_at"),
-        closed_at=_moment(table, "closed_at") if table.get("closed_at") else None,
-        comments=_optional(table, "comments", int) or 0,
-        labels=tuple(label(one) for one in _optional(table, "labels", list) or ()),
-        content_version=_optional(table, "content_version", int),
+        number=_field(row, "number", int),
+        title=_field(row, "title", str),
+        body=_optional(row, "body", str, ""),
+        state=_field(row, "state", str),
+        author=text(row, "user", "login"),
+        url=text(row, "html_url"),
+        created_at=moment(row, "created_at"),
+        updated_at=moment(row, "updated_at"),
+        closed_at=moment(row, "closed_at") if row.get("closed_at") else None,
+        comments=_optional(row, "comments", int, 0),
+        labels=tuple(text(one, "name") for one in many(row.get("labels"))),
+        content_version=_optional(row, "content_version", int, None),
         is_pull=isinstance(pull, Mapping),
         merged=isinstance(pull, Mapping) and pull.get("merged") is True,
-        author_id=user_id(table.get("user")),
-        repository=user_id(table.get("repository")),
-        unread=table.get("unread") is True,
+        author_id=id_of(row.get("user")),
+        repository=id_of(row.get("repository")),
+        unread=row.get("unread") is True,
     )
 
 
 def comment(data: object) -> Comment:
     """Raises: Passing for anything but a comment."""
-    table = _table(data, "a comment")
-    place = _optional(table, "issue_url", str) or _optional(table, "pull_request_url", str) or ""
-    number = place.rsplit("/", 1)[-1]
-    body = _field(table, "body", str)
-    unread = table.get("unread") is True or len(body) > MOST_OF_ONE
+    row = table(data)
+    number = (text(row, "issue_url") or text(row, "pull_request_url")).rsplit("/", 1)[-1]
+    body = _field(row, "body", str)
+    unread = row.get("unread") is True or len(body) > MOST_OF_ONE
     return Comment(
-        id=_field(table, "id", int),
+        id=_field(row, "id", int),
         issue=int(number) if number.isascii() and number.isdigit() else 0,
         body="" if unread else body,
-        author=_author(table),
-        url=_optional(table, "html_url", str) or "",
-        created_at=_moment(table, "created_at"),
-        updated_at=_moment(table, "updated_at"),
-        author_id=user_id(table.get("user")),
+        author=text(row, "user", "login"),
+        url=text(row, "html_url"),
+        created_at=moment(row, "created_at"),
+        updated_at=moment(row, "updated_at"),
+        author_id=id_of(row.get("user")),
         unread=unread,
     )
-
-
-def event(data: object) -> Event:
-    """Raises: Passing for anything but a row of a timeline."""
-    table = _table(data, "an event")
-
-    def named(key: str, name: str) -> str:
-        value = table.get(key)
-        found = cast("Mapping[str, object]", value).get(name) if isinstance(value, Mapping) else ""
-        return found if isinstance(found, str) else ""
-
-    return Event(
-        kind=_optional(table, "type", str) or "",
-        author=_author(table),
-        url=_optional(table, "html_url", str) or "",
-        body=_optional(table, "body", str) or "",
-        at=_moment(table, "created_at"),
-        assignee=named("assignee", "login") or named("assignee_team", "name"),
-        removed=bool(_optional(table, "removed_assignee", bool)),
-        label=named("label", "name"),
-        milestone=named("milestone", "title"),
-        old_title=_optional(table, "old_title", str) or "",
-        new_title=_optional(table, "new_title", str) or "",
-    )
-
-
-def review(data: object) -> Review:
-    """Raises: Passing for anything but a review."""
-    table = _table(data, "a review")
-    return Review(
-        author=_author(table),
-        state=_optional(table, "state", str) or "",
-        body=_optional(table, "body", str) or "",
-        url=_optional(table, "html_url", str) or "",
-        commit=_optional(table, "commit_id", str) or "",
-        comments=_optional(table, "comments_count", int) or 0,
-        at=_moment(table, "submitted_at"),
-        stale=bool(_optional(table, "stale", bool)),
-        dismissed=bool(_optional(table, "dismissed", bool)),
-    )
-
-
-def release(data: object) -> tuple[str, str, str, datetime]:
-    """Name, author, address and time of publication. Raises: Passing for anything but a release."""
-    table = _table(data, "a release")
-    author = login(table.get("author"))
-    name = _optional(table, "name", str) or _field(table, "tag_name", str)
-    return name, author, _optional(table, "html_url", str) or "", _moment(table, "published_at")
-
-
-def label(data: object) -> Label:
-    """Raises: Passing for anything but a label."""
-    table = _table(data, "a label")
-    return Label(id=_field(table, "id", int), name=_field(table, "name", str))
 
 
 def unread(start: bytes) -> Mapping[str, object]:
@@ -239,7 +140,7 @@ def unread(start: bytes) -> Mapping[str, object]:
         (found,) = untrusted.from_json(head + body + b'""}]')
     except ValueError as error:
         raise garbled("a long text has nothing before it") from error
-    return {**_table(found, "a list of one"), **_UNREAD}
+    return {**table(found), **_UNREAD}
 
 
 def many(data: object) -> list[Any]:
@@ -251,31 +152,24 @@ def many(data: object) -> list[Any]:
     return data
 
 
-def _table(data: object, what: str) -> Mapping[str, object]:
+def table(data: object) -> Mapping[str, object]:
+    """Raises: Passing for anything but an object."""
     if not isinstance(data, Mapping):
-        raise garbled(f"{what} was expected")
+        raise garbled("an object was expected")
     return data
 
 
-def _optional(table: Mapping[str, object], key: str, kind: type[T]) -> T | None:
-    value = table.get(key)
-    if value is None:
-        return None
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise garbled(f"`{key}` is of a wrong kind")
-    return value
+def text(value: object, *keys: str) -> str:
+    """The string at ``keys`` in nested objects, empty when there is none."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, str) else ""
 
 
-def _field(table: Mapping[str, object], key: str, kind: type[T]) -> T:
-    value = _optional(table, key, kind)
-    if value is None:
-        raise garbled(f"`{key}` is missing")
-    return value
-
-
-def _moment(table: Mapping[str, object], key: str) -> datetime:
+def moment(row: Mapping[str, object], key: str) -> datetime:
+    """The time at ``key``. Raises: Passing for anything but an aware time."""
     try:
-        at = datetime.fromisoformat(_field(table, key, str))
+        at = datetime.fromisoformat(_field(row, key, str))
     except ValueError as error:
         raise garbled(f"`{key}` is not a time") from error
     if at.tzinfo is None:
@@ -283,17 +177,18 @@ def _moment(table: Mapping[str, object], key: str) -> datetime:
     return at
 
 
-def login(user: object) -> str:
-    """A user's login, empty without a user."""
-    found = cast("Mapping[str, object]", user).get("login") if isinstance(user, Mapping) else ""
-    return found if isinstance(found, str) else ""
-
-
-def user_id(value: object) -> int:
+def id_of(value: object) -> int:
     """A user's or repository's id. 0 without one, and for the server's stand-ins for deleted users."""
-    found = cast("Mapping[str, object]", value).get("id") if isinstance(value, Mapping) else 0
+    found = value.get("id") if isinstance(value, Mapping) else 0
     return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else 0
 
 
-def _author(table: Mapping[str, object]) -> str:
-    return login(table.get("user"))
+def _optional(row: Mapping[str, object], key: str, kind: type[T], default: Any) -> Any:
+    return default if row.get(key) is None else _field(row, key, kind)
+
+
+def _field(row: Mapping[str, object], key: str, kind: type[T]) -> T:
+    value = row.get(key)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise garbled(f"`{key}` is missing" if value is None else f"`{key}` is of a wrong kind")
+    return value

@@ -52,9 +52,18 @@ class Transport:
     token, and no wait is endless.
 
     ``timeout_s`` bounds connecting and every wait for a piece of an answer, ``patience_s`` one call with all its tries.
+    Raises: ConfigError for an address or token that cannot be one; PluginLoadFailed without the extra ``gitea``.
     """
 
-    def __init__(self, server: str, token: str, *, timeout_s: float, patience_s: float, insecure_http: bool) -> None:
+    def __init__(
+        self,
+        server: str,
+        token: str,
+        *,
+        timeout_s: float = 10.0,
+        patience_s: float = 20.0,
+        insecure_http: bool = False,
+    ) -> None:
         self.server = check_server(server, insecure_http=insecure_http)
         if not _TOKEN.fullmatch(token):
             raise ConfigError(
@@ -74,7 +83,7 @@ class Transport:
             )
 
     def __repr__(self) -> str:  # without the token
-        return f"Transport({self.server!r})"
+        return f"{type(self).__name__}({self.server!r})"
 
     @property
     def token_id(self) -> str:

@@ -11,7 +11,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from holdfast.config.section import Section
+from attrs import frozen
+
+from holdfast.config.fields import Allowed, Settings, one_of, setting
 from holdfast.errors import ConfigError
 from holdfast.text import ownlines
 
@@ -59,45 +61,40 @@ class Preset(NamedTuple):
     facts: str = "facts.jsonl"
 
 
+_DEFAULT = Preset(
+    path=".holdfast",
+    documents={
+        Surface.MEMORY: "MEMORY.md",
+        Surface.USER: "USER.md",
+        Surface.PROFILE: "profile.md",
+        Surface.DAILY: "memory/{date}.md",
+        Surface.DIARY: "memory/dreams/{date}.md",
+        Surface.HANDOFF: "continuity/active.md",
+        Surface.TRAIL: "memory/summaries/{date}.md",
+        Surface.REPORT: "memory/reports/{date}.md",
+        Surface.HEARTBEAT: "heartbeat/",
+        Surface.BRIEFING: "briefings/",
+        Surface.MEMORIES: "memories/",
+        Surface.ACTIVE_CONTEXT: "context/active_context.md",
+        Surface.PATTERNS: "context/patterns.md",
+        Surface.PROGRESS: "context/progress.md",
+    },
+)
 PRESETS: Final[Mapping[str, Preset]] = {
-    "default": Preset(
-        path=".holdfast",
-        documents={
-            Surface.MEMORY: "MEMORY.md",
-            Surface.USER: "USER.md",
-            Surface.PROFILE: "profile.md",
-            Surface.DAILY: "memory/{date}.md",
-            Surface.DIARY: "memory/dreams/{date}.md",
-            Surface.HANDOFF: "continuity/active.md",
-            Surface.TRAIL: "memory/summaries/{date}.md",
-            Surface.REPORT: "memory/reports/{date}.md",
-            Surface.HEARTBEAT: "heartbeat/",
-            Surface.BRIEFING: "briefings/",
-            Surface.MEMORIES: "memories/",
-            Surface.ACTIVE_CONTEXT: "context/active_context.md",
-            Surface.PATTERNS: "context/patterns.md",
-            Surface.PROGRESS: "context/progress.md",
-        },
-    ),
+    "default": _DEFAULT,
     # Document 003: one root owns curated memory, another the daily record.
     "timmy": Preset(
         path=".",
         roots={"curated": "timmy-config", "home": "timmy-home"},
         documents={
+            **{surface: "{home}/" + name for surface, name in _DEFAULT.documents.items()},
             Surface.MEMORY: "{curated}/memories/MEMORY.md",
             Surface.USER: "{curated}/memories/USER.md",
             Surface.PROFILE: "{curated}/memories/profile.md",
             Surface.DAILY: "{home}/daily-notes/{date}.md",
             Surface.DIARY: "{home}/dreams/{date}.md",
-            Surface.HANDOFF: "{home}/continuity/active.md",
             Surface.TRAIL: "{home}/daily-summaries/{date}.md",
             Surface.REPORT: "{home}/reports/{date}.md",
-            Surface.HEARTBEAT: "{home}/heartbeat/",
-            Surface.BRIEFING: "{home}/briefings/",
-            Surface.MEMORIES: "{home}/memories/",
-            Surface.ACTIVE_CONTEXT: "{home}/context/active_context.md",
-            Surface.PATTERNS: "{home}/context/patterns.md",
-            Surface.PROGRESS: "{home}/context/progress.md",
         },
         facts="{curated}/memories/facts.jsonl",
     ),
@@ -107,17 +104,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
         path=".opencode",
         shared=True,
         documents={
-            Surface.MEMORY: "holdfast/MEMORY.md",
-            Surface.USER: "holdfast/USER.md",
-            Surface.PROFILE: "holdfast/profile.md",
-            Surface.DAILY: "holdfast/memory/{date}.md",
-            Surface.DIARY: "holdfast/memory/dreams/{date}.md",
-            Surface.HANDOFF: "holdfast/continuity/active.md",
-            Surface.TRAIL: "holdfast/memory/summaries/{date}.md",
-            Surface.REPORT: "holdfast/memory/reports/{date}.md",
-            Surface.HEARTBEAT: "holdfast/heartbeat/",
-            Surface.BRIEFING: "holdfast/briefings/",
-            Surface.MEMORIES: "holdfast/memories/",
+            **{surface: "holdfast/" + name for surface, name in _DEFAULT.documents.items()},
             Surface.ACTIVE_CONTEXT: "context/01_memory/active_context.md",
             Surface.PATTERNS: "context/01_memory/patterns.md",
             Surface.PROGRESS: "context/01_memory/progress.md",
@@ -127,18 +114,25 @@ PRESETS: Final[Mapping[str, Preset]] = {
 }
 
 
-class Layout(Section):
-    """A preset with the user's changes. Names are relative to the store, with ``/``."""
+@frozen(kw_only=True, slots=False)
+class Layout(Settings):
+    """``[layout]``: a preset with the user's changes. Names are relative to the store, with ``/``."""
 
-    preset: str = "default"
-    roots: Mapping[str, str] = {}
-    documents: Mapping[str, str] = {}
+    preset: str = setting(
+        "default",
+        "Which documents exist and where: `default`, `timmy` or `opencode`.",
+        check=one_of(*PRESETS),
+        project=Allowed(
+            "any preset whose private folder is the one with your state, or that finds none",
+            lambda value, users: True,  # the state's own folder is compared elsewhere
+        ),
+    )
+    roots: Mapping[str, str] = setting({}, "Folders of the preset's logical roots; `timmy` has `curated` and `home`.")
+    documents: Mapping[str, str] = setting(
+        {}, "Document name for each surface, to move documents elsewhere. Daily names contain `{date}`."
+    )
 
-    def _check_together(self) -> None:
-        if self.preset not in PRESETS:
-            raise ConfigError(
-                f"layout.preset {self.preset!r} is unknown.", next_step=f"Known presets: {', '.join(sorted(PRESETS))}."
-            )
+    def __attrs_post_init__(self) -> None:
         for surface in self.documents:
             if surface not in set(Surface):
                 raise ConfigError(

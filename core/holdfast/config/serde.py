@@ -1,13 +1,13 @@
-"""Convert external data to values and back, through :mod:`holdfast.config.flat` and
-:mod:`holdfast.config.converter`.
-
-Unknown keys and wrong types are errors with the key's path. Values are never coerced ("5" is not 5).
-"""
+"""External data as values and back, with errors that name the file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
 
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.text import untrusted
@@ -43,26 +43,44 @@ def structure(
     next_step: str = "",
 ) -> T:
     """``value`` as a ``cls``. Raises: ``error``, naming ``what`` and every bad key with its path."""
-    from holdfast.config import flat
-
-    if (made := flat.built(value, cls)) is not None:
-        return made
     from holdfast.config import converter
 
     try:
         return converter.structure(value, cls)
-    except converter.INVALID as caught:
-        lines = converter.problems(caught)
+    except converter.Invalid as caught:
+        lines = caught.problems
         shown = "; ".join(lines[:8]) + (f"; and {len(lines) - 8} more" if len(lines) > 8 else "")
         step = next_step or f"Correct {'it' if len(lines) == 1 else 'these'}, then try again."
         raise error(f"{what} is not valid: {shown}.", next_step=step) from caught
 
 
-def unstructure(value: object) -> Any:
+def unstructure(value: Any) -> Any:
     """A value as plain dicts, lists, strings and numbers, ready for JSON or TOML."""
-    from holdfast.config import flat
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, datetime):
+        return stamp(value)
+    if attrs.has(type(value)):
+        from holdfast.models.curated import CuratedDecision
 
-    return flat.plain(value)
+        if isinstance(value, CuratedDecision):
+            return _decision(value)
+        return {one.name: unstructure(getattr(value, one.name)) for one in attrs.fields(type(value)) if one.init}
+    if isinstance(value, Mapping):
+        return {unstructure(key): unstructure(one) for key, one in value.items()}
+    if isinstance(value, Collection) and not isinstance(value, str):
+        return [unstructure(one) for one in value]
+    return value
+
+
+def _decision(value: Any) -> object:
+    """As people write it: `none`, and an entry that replaces nothing as a string."""
+    if value.is_none:
+        return "none"
+    lines = (("memory", value.memory), ("user", value.user))
+    return {
+        name: [unstructure(one) if one.replaces else one.text for one in entries] for name, entries in lines if entries
+    }
 
 
 def to_json(value: object, *, indent: int | None = 2) -> str:
@@ -74,12 +92,10 @@ def to_json(value: object, *, indent: int | None = 2) -> str:
 
 def config_from(data: Mapping[str, object], source: str) -> Config:
     """The configuration from a parsed table. Raises: ConfigError."""
-    from holdfast.config import keyless
+    from holdfast.config import no_secrets
     from holdfast.config.values import Config
 
-    if not data:
-        return Config()  # without importing cattrs
-    keyless.check(data)
+    no_secrets.check(data)
     return structure(data, Config, what=source)
 
 

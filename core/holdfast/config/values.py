@@ -1,28 +1,89 @@
-"""The settings, as values with defaults. Reading them from files is :mod:`holdfast.config.settings`."""
+"""The settings: each key's default, check and meaning, and the values that a project may set.
+
+Reading them from files is :mod:`holdfast.config.settings`. docs/configuration.md lists them; after a change
+``python -m tests.support.settings_page`` writes its table.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import time, tzinfo
+from datetime import tzinfo
+from functools import cache
+from typing import Any
 
-from holdfast.config.layout import Layout
-from holdfast.config.section import Section, at_least, more_than, one_of, setting
+from attrs import Attribute, field, frozen
+
+from holdfast.config.fields import (
+    ANYTHING,
+    CHECK,
+    NOTHING,
+    Allowed,
+    Settings,
+    Users,
+    allowed_by,
+    at_least,
+    between,
+    described,
+    more_than,
+    one_of,
+    others,
+    setting,
+    stricter,
+)
+from holdfast.config.layout import PRESETS, Layout
+from holdfast.config.memory_values import DreamConfig as DreamConfig
+from holdfast.config.memory_values import ExtractConfig as ExtractConfig
+from holdfast.config.memory_values import FactsConfig as FactsConfig
+from holdfast.config.memory_values import PromptConfig as PromptConfig
+from holdfast.config.memory_values import RetentionConfig as RetentionConfig
 from holdfast.plugin import discovery
 
+#: Backends that write only in the folder that the layout names.
+_IN_PROJECT = ("file", "sqlite")
 
-class StorageConfig(Section):
-    """``backend`` names an entry point; ``path`` is its folder under the project; ``facts`` its facts file.
 
-    With ``spool`` a flush that the store's server does not take is kept on this machine and written later.
+def _keeps_in_project(value: str, users: Users) -> bool:
+    # A clone must not move a user's memory from elsewhere into the project's folder.
+    return value in _IN_PROJECT and users.get("storage.backend", "file") in _IN_PROJECT
 
-    ``options`` holds the other keys of the ``[storage]`` table, for the backend to read.
-    """
 
-    backend: str = "file"
-    path: str = ".holdfast"
-    facts: str = "facts.jsonl"
-    spool: bool = False
-    options: Mapping[str, object] = {}
+def _presets_own(key: str) -> Allowed:
+    """The preset's own value, unless the user keeps the store elsewhere."""
+
+    def fits(value: str, users: Users) -> bool:
+        preset = users.get("layout.preset", "default")
+        if key in users or preset not in PRESETS:
+            return False
+        layout = Layout(preset=preset)
+        return value == (layout.base.path if key == "storage.path" else layout.facts)
+
+    return Allowed("the preset's own value", fits)
+
+
+@frozen(kw_only=True)
+class StorageConfig(Settings):
+    """``[storage]``: the store. ``options`` holds the table's other keys, for the backend to read."""
+
+    backend: str = setting(
+        "file",
+        "Backend name, from the entry-point group `holdfast.backends`.",
+        project=Allowed("`file` or `sqlite`, unless your own file names another backend", _keeps_in_project),
+    )
+    path: str = setting(
+        ".holdfast",
+        "The store's folder under the project. Follows from the layout when not set.",
+        project=_presets_own("storage.path"),
+    )
+    facts: str = setting(
+        "facts.jsonl",
+        "The facts file, for backends that keep one. Follows from the layout when not set.",
+        project=_presets_own("storage.facts"),
+    )
+    spool: bool = setting(
+        False,
+        "Keep a flush on this machine while the store's server is away, and write it later: [spool](spool.md).",
+    )
+    options: Mapping[str, object] = others()
 
     @property
     def place(self) -> str:
@@ -36,39 +97,77 @@ def _check_deadline(value: float | None) -> None:
         more_than(0)(value)
 
 
-class PluginConfig(Section):
-    """A ``[plugins.NAME]`` table. Its presence enables the plugin unless ``enabled = false``.
+@frozen(kw_only=True)
+class PluginConfig(Settings):
+    """A ``[plugins.NAME]`` table. ``settings`` holds its other keys, for the plugin to read."""
 
-    ``deadline_s`` bounds one call of a hook, in seconds. ``settings`` is the rest, for the plugin to read.
-    """
-
-    enabled: bool = True
-    deadline_s: float | None = setting(default=None, check=_check_deadline)
-    settings: Mapping[str, object] = {}
-
-
-class FlushConfig(Section):
-    """With ``policy`` lenient, a missing payload is derived. With strict, it blocks, at most ``strict_blocks``
-    times."""
-
-    policy: str = setting(default="lenient", check=one_of("lenient", "strict"))
-    strict_blocks: int = setting(default=3, check=at_least(1))
-
-
-class IdentityConfig(Section):
-    """With ``record`` each flush and fact names ``person`` and ``machine``: by default the login and the host name.
-    When it is not set, it is on where machines share the store: on a server."""
-
-    record: bool | None = None
-    person: str = ""
-    machine: str = ""
+    enabled: bool = setting(
+        True,
+        "A `[plugins.NAME]` table enables the plugin unless it says `false` here.",
+        project=Allowed("`true` where the plugin is on anyway", NOTHING.fits),  # the resolver knows which are on
+    )
+    deadline_s: float | None = setting(
+        None,
+        "Seconds that one call may take. Not set: 10 for `on_validate`, 60 for `on_extract` and `on_flush`, 600 for "
+        "`on_dream`.",
+        check=_check_deadline,
+    )
+    settings: Mapping[str, object] = others()
 
 
-class TrustConfig(Section):
-    """Commits by these ``authors`` count as seen by the user: e-mail addresses, or fingerprints of signing keys. Only
-    the user's own file can set them."""
+#: Maximum times that a project may let strict flushes block before holdfast derives missing fields.
+MAX_STRICT_BLOCKS = 3
 
-    authors: tuple[str, ...] = ()
+
+def _blocks(value: int, users: Users) -> bool:
+    is_strict = users.get("flush.policy") == "strict"
+    least = users.get("flush.strict_blocks", MAX_STRICT_BLOCKS) if is_strict else 1
+    return bool(least <= value <= MAX_STRICT_BLOCKS)
+
+
+@frozen(kw_only=True)
+class FlushConfig(Settings):
+    """``[flush]``: the treatment of missing payload fields."""
+
+    policy: str = setting(
+        "lenient",
+        "`lenient`: missing payload fields are derived. `strict`: they block, a limited number of times.",
+        check=one_of("lenient", "strict"),
+        project=stricter("flush.policy", "strict", "lenient"),
+    )
+    strict_blocks: int = setting(
+        3,
+        "Number of refusals before `strict` derives the missing fields after all. At least 1.",
+        check=at_least(1),
+        project=Allowed(
+            f"1 to {MAX_STRICT_BLOCKS}, not below your own value when your policy is `strict`",
+            _blocks,
+        ),
+    )
+
+
+@frozen(kw_only=True)
+class IdentityConfig(Settings):
+    """``[identity]``: who and which machine a flush and a fact name."""
+
+    record: bool | None = setting(
+        None,
+        "Name the person and the machine in each flush and fact: one comment in the note block, `by` in the receipt "
+        "and the journal, and a fact's source. Not set, it is on where the store is on a server, and off otherwise.",
+    )
+    person: str = setting("", "The person's name. If empty, the login. E-mail addresses are cut at the `@`.")
+    machine: str = setting("", "The machine's name. If empty, the host name.")
+
+
+@frozen(kw_only=True)
+class TrustConfig(Settings):
+    """``[trust]``: whose commits count as seen."""
+
+    authors: tuple[str, ...] = setting(
+        (),
+        "People whose commits count as [seen by you](trust.md#teams): e-mail addresses, or fingerprints of signing "
+        "keys. Read only from your own file.",
+    )
 
 
 def _check_share(value: float) -> None:
@@ -76,127 +175,36 @@ def _check_share(value: float) -> None:
         raise ValueError(f"{value} is not 0 and not from 0.3 to 1")
 
 
-class SessionConfig(Section):
-    """``keep_last`` messages stay after a trim; ``idle_minutes`` without a turn counts as the session's end.
+@frozen(kw_only=True)
+class SessionConfig(Settings):
+    """``[session]``: when a session is trimmed, ends, or asks for a flush."""
 
-    Above ``ask_at``, a share of the context window, a client's prompt hook asks the agent once to flush; 0 never asks.
-    ``context_window`` is the window in tokens for clients that do not report it; 0 means the client's usual one.
-    """
-
-    keep_last: int = setting(default=4, check=at_least(0))
-    idle_minutes: float = setting(default=120.0, check=more_than(0))
-    ask_at: float = setting(default=0.7, check=_check_share)
-    context_window: int = setting(default=0, check=at_least(0))
-
-
-def _check_confidence(value: float) -> None:
-    if not 0 <= value <= 1:
-        raise ValueError(f"must be from 0 to 1, not {value!r}")
-
-
-class FactsConfig(Section):
-    """Rules of the fact store. Source: R040, R058; the options, all off, are those of readings A01, A05 and A08.
-
-    ``rank_union``: at the cap, a new fact weaker than all stored facts is rejected. ``reserved_corrections``: this many
-    of the newest corrections, including an arriving one, are never evicted. ``supersede``: an evicted or overwritten
-    fact keeps its content in the audit trail. ``strict``: creating a duplicate raises. ``bad_category``: the handling
-    of an extracted fact with an unknown category: ``drop``, or ``context``, which files it there.
-    """
-
-    max_facts: int = setting(default=500, check=at_least(1))
-    threshold: float = setting(default=0.5, check=_check_confidence)
-    rank_union: bool = False
-    reserved_corrections: int = setting(default=0, check=at_least(0))
-    supersede: bool = False
-    strict: bool = False
-    bad_category: str = setting(default="drop", check=one_of("drop", "context"))
-
-
-class ExtractConfig(Section):
-    """When turns are extracted, and how failed extractions are retried.
-
-    ``when``: ``flush``, or ``turn``, which extracts each ended turn in a separate process. A failed extraction is
-    retried, with at most ``max_attempts`` attempts in all, first after ``backoff_minutes``, doubling each time, and
-    abandoned after ``max_wait_hours``. Source: R033, reading A19.
-    """
-
-    when: str = setting(default="flush", check=one_of("flush", "turn"))
-    max_attempts: int = setting(default=5, check=at_least(1))
-    backoff_minutes: float = setting(default=1.0, check=at_least(0))
-    max_wait_hours: float = setting(default=72.0, check=more_than(0))
-
-
-class PromptConfig(Section):
-    """``max_tokens`` bounds the prompt block (R067); ``counter`` counts them: ``estimate``, or ``tiktoken:ENCODING``
-    with the extra ``tiktoken`` (reading A17)."""
-
-    max_tokens: int = setting(default=2000, check=at_least(0))
-    counter: str = "estimate"
-
-
-class RetentionConfig(Section):
-    """Retention in days for each kind of data, counted from its own date; 0 keeps it indefinitely. Source: R244.
-
-    Written or flushed data is kept unless a limit is set here. By default only private leftovers are limited:
-    ``journal`` is for messages of ended and flushed sessions, which ``turns = "forever"`` keeps compressed in an
-    archive (:mod:`holdfast_app.sessions.archive`) instead of removing them; ``damaged`` is a journal put aside by a
-    repair; ``backup`` a copy of overwritten data; ``log`` the lines of private logs. Only ``holdfast retention run``
-    removes data.
-    """
-
-    daily: int = setting(default=0, check=at_least(0))
-    diary: int = setting(default=0, check=at_least(0))
-    trail: int = setting(default=0, check=at_least(0))
-    report: int = setting(default=0, check=at_least(0))
-    heartbeat: int = setting(default=0, check=at_least(0))
-    briefing: int = setting(default=0, check=at_least(0))
-    journal: int = setting(default=30, check=at_least(0))
-    damaged: int = setting(default=90, check=at_least(0))
-    backup: int = setting(default=90, check=at_least(0))
-    log: int = setting(default=365, check=at_least(0))
-    turns: str = setting(default="journal", check=one_of("journal", "forever"))
-
-    @property
-    def of_turns(self) -> str:
-        """A sentence for people: how long turns are kept."""
-        if self.turns == "forever" or not self.journal:
-            return "Turns are kept indefinitely."
-        days = "1 day" if self.journal == 1 else f"{self.journal} days"
-        return f"Turns are kept for {days} after a session's last turn (`[retention] journal`)."
-
-
-def _check_time(value: str) -> None:
-    try:
-        fits = len(value) == 5 and time.fromisoformat(value) is not None
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ValueError(f"{value!r} is not a time of day; write it like `03:30`")
-
-
-class DreamConfig(Section):
-    """When and how the daily notes are consolidated into MEMORY.md.
-
-    A dream reads ``lookback_days`` calendar days including today and is due ``every_hours`` after the last. ``at`` is
-    the local time for scheduled dreams. ``apply``: ``auto``, or ``propose``, which leaves the result for review.
-    ``plugin`` names the dream plugin; by default a plugin enabled by a table (a model) precedes those on by default.
-    ``judge`` names the model plugin that checks new lines against their sources, or is ``none``; by default the model
-    that wrote them does. Notes with fewer characters than ``min_chars`` do not start a dream; if notes and MEMORY.md
-    exceed ``max_chars``, the oldest notes are left out. Items beyond ``max_items`` or ``max_memory_chars`` go to the
-    archive, the least confirmed and oldest first. ``backups`` is the number of backups kept.
-    """
-
-    lookback_days: int = setting(default=3, check=at_least(0))
-    every_hours: float = setting(default=24.0, check=more_than(0))
-    at: str = setting(default="03:30", check=_check_time)
-    apply: str = setting(default="auto", check=one_of("auto", "propose"))
-    plugin: str = ""
-    judge: str = ""
-    min_chars: int = setting(default=1, check=at_least(1))
-    max_chars: int = setting(default=200_000, check=at_least(1))
-    max_memory_chars: int = setting(default=50_000, check=at_least(1))
-    max_items: int = setting(default=200, check=at_least(1))
-    backups: int = setting(default=30, check=at_least(1))
+    keep_last: int = setting(
+        4, "Messages that `compact` keeps by default.", check=at_least(0), project=between(0, 1_000)
+    )
+    idle_minutes: float = setting(
+        120.0,
+        "A session without a turn for this long counts as ended. The next session start of an agent, `holdfast flush`, "
+        "`holdfast end` or `Holdfast.begin` flushes it.",
+        check=more_than(0),
+        project=between(5, 10_080),
+    )
+    ask_at: float = setting(
+        0.7,
+        "Share of the context window above which a client's prompt hook asks the agent to flush, once for each "
+        "compaction; from 0.3 to 1, or 0 for never.",
+        check=_check_share,
+        project=ANYTHING,
+    )
+    context_window: int = setting(
+        0,
+        "The context window in tokens, for transcripts that do not contain it; 0 means 200,000 for Claude Code, or "
+        "1,000,000 for a model named `[1m]` or seen with more than 200,000.",
+        check=at_least(0),
+        project=Allowed(
+            "0, or 10,000 to 100,000,000", lambda value, users: value == 0 or 10_000 <= value <= 100_000_000
+        ),
+    )
 
 
 def _check_zone(value: str) -> None:
@@ -211,13 +219,19 @@ def _check_zone(value: str) -> None:
             ) from error
 
 
-class Config(Section):
+@frozen(kw_only=True)
+class Config(Settings):
     """All settings of holdfast.toml."""
 
-    zone: str = setting(default="local", check=_check_zone)
+    zone: str = setting(
+        "local",
+        "Time zone of file names and headings: `local`, `UTC` or a name like `Europe/Berlin`.",
+        check=_check_zone,
+        project=Allowed("any time zone", ANYTHING.fits),
+    )
     layout: Layout = Layout()
     storage: StorageConfig = StorageConfig()
-    plugins: Mapping[str, PluginConfig] = {}
+    plugins: Mapping[str, PluginConfig] = field(factory=dict)
     flush: FlushConfig = FlushConfig()
     session: SessionConfig = SessionConfig()
     facts: FactsConfig = FactsConfig()
@@ -246,3 +260,26 @@ class Config(Section):
         import zoneinfo
 
         return zoneinfo.ZoneInfo(self.zone)
+
+
+@cache
+def table() -> Mapping[str, Attribute[Any]]:
+    """Every dotted key outside of ``[plugins]``, in order, with its field. A table passed on as a whole
+    (``layout.documents``) is one key."""
+    return described(Config)
+
+
+def allows(key: str, value: object, users: Users) -> bool | None:
+    """Whether a project may set ``key`` to ``value`` without the user's trust; None for an unknown key."""
+    field = table().get(key)
+    if field is None:
+        return None
+    kind = type(field.default)
+    if not (type(value) is kind or (kind is float and type(value) is int)):
+        return False
+    try:
+        if CHECK in field.metadata:
+            field.metadata[CHECK](value)
+        return allowed_by(field).fits(value, users)
+    except (ValueError, TypeError):  # the user's own values are unchecked here
+        return False

@@ -129,7 +129,7 @@ def _head(heading: str, block_id: str, at: datetime, about: str = "") -> list[st
 def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str:
     """A block's text without heading and markers: for people to read, and the input of ``on_summary``.
 
-    ``before`` are lines of refused payloads, see :func:`holdfast.flush.payloads.beyond`.
+    ``before`` are lines of refused payloads, see :func:`holdfast.flush.refused_payloads.beyond`.
     """
     carried = [f"- {_plain(line)}" for line in before]
     needed = [n for n in payload.needs_operator or () if not is_none(n)]

@@ -20,11 +20,11 @@ def after_turn(root: str) -> None:
 
     Never raises, because the turn is journalled and the next turn or flush finds it.
     """
-    from holdfast.config import inforce
+    from holdfast.config import resolved
     from holdfast.errors import HoldfastError
 
     try:
-        table = inforce.hot(root).get("extract")
+        table = resolved.hot(root).get("extract")
     except HoldfastError:
         return  # unreadable settings are reported by the code that needs them
     if isinstance(table, dict) and table.get("when") == TURN:

@@ -120,14 +120,14 @@ def stored_id(root: str, session_id: str) -> str:
 def hot_plugins(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False) -> tuple[PluginManager, str]:
     """The enabled plugins and the private folder, from the settings in force; ``alone`` ignores the project's file.
 
-    Reads the same keys as :class:`holdfast.config.values.Config` and checks only those it uses. A test keeps the two in
-    step.
+    Reads the same keys as :class:`holdfast.config.values.Config` and checks only those it uses, because importing
+    attrs and making that class would take half as long again as the whole event. A test keeps the two in step.
     """
-    from holdfast.config import inforce, settings
+    from holdfast.config import resolved, settings
     from holdfast.plugin import discovery
     from holdfast.plugin.manager import PluginManager, PluginSettings
 
-    data = inforce.hot(root, env, alone=alone)
+    data = resolved.hot(root, env, alone=alone)
     with _as_config_error("The configuration"):
         tables = data.get("plugins", {})
         tables = {**{name: {} for name in discovery.defaults() if name not in tables}, **tables}

@@ -11,7 +11,7 @@ that have the session open notice.
 Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the state
 up to there, so that a reader may begin at the last one), ``override``, ``summary`` (of one flush's messages; the
 running summary is read from these, so checkpoints do not repeat it), ``work`` (closed or reopened by command,
-:mod:`holdfast.flush.closings`), ``refused`` (a flush that failed, :mod:`holdfast.journal.refusals`).
+:mod:`holdfast.flush.work_log`), ``refused`` (a flush that failed, :mod:`holdfast.journal.refusals`).
 """
 
 from __future__ import annotations

@@ -22,11 +22,6 @@ def record(flush_id: str, by: str, text: str, at: str) -> dict[str, Any]:
     return {"kind": "summary", "flush": flush_id, "by": by, "text": text, "at": at}
 
 
-def of_flush(flush_id: str, text: str, at: str, *, derived: bool) -> dict[str, Any]:
-    """The record for a flush's own summary, derived or by its extractors; empty when there is none."""
-    return record(flush_id, DERIVED if derived else EXTRACTED, text, at) if text else {}
-
-
 class Summaries:
     """One journal's summaries, in flush order."""
 
@@ -39,9 +34,6 @@ class Summaries:
         said = entry.record
         if said["kind"] == "summary":
             self._found.setdefault(said["flush"], (entry.start, {}))[1][said["by"]] = said["text"]
-        elif "summarised_to" not in said:  # earlier versions repeated the summary so far in each checkpoint
-            texts = [(-1, said["summary"]), *((entry.start, text) for text in said["new_summaries"])]
-            self._found = {f"\n{n}": (at, {EXTRACTED: text}) for n, (at, text) in enumerate(texts) if text}
 
     def text(self, until: int) -> str:
         """The summaries of flushes whose first summary starts before offset ``until``."""

@@ -33,8 +33,6 @@ APPLICATION = "holdfast.application"
 #: Plugins that are on without a settings table. Only entries of :data:`OWN` count, because installed does not mean
 #: enabled.
 DEFAULTS = "holdfast.defaults"
-#: Data about a distribution's packages that core needs without importing them; see :func:`declared`.
-DECLARED = "holdfast.declared"
 _KINDS: Mapping[str, str] = {
     PLUGINS: "plugin",
     BACKENDS: "backend",
@@ -43,7 +41,6 @@ _KINDS: Mapping[str, str] = {
     METHODS: "method",
     APPLICATION: "application",
     DEFAULTS: "default",
-    DECLARED: "declaration",
 }
 #: This module's distribution.
 OWN = DISTRIBUTION
@@ -139,21 +136,6 @@ def _parse(text: str, distribution: str, version: str) -> Iterable[Found]:
 def defaults() -> tuple[str, ...]:
     """Names of the plugins that are on without a settings table, sorted."""
     return tuple(f.name for f in scan() if f.group == DEFAULTS and f.distribution == OWN)
-
-
-def declared(kind: str, *, own: bool = True) -> dict[str, str]:
-    """Subject -> value of the entries named ``KIND.SUBJECT``, sorted by subject and distribution.
-
-    Kinds are ``harmless``, ``rebuilt-state``, ``stored-key`` and ``without-content`` (docs/hooks.md). Without
-    ``own=False`` only entries of :data:`OWN` count, so that a distribution cannot declare itself harmless. If several
-    distributions declare a subject, the first one counts.
-    """
-    prefix = f"{kind}."
-    found: dict[str, str] = {}
-    for one in scan():
-        if one.group == DECLARED and one.name.startswith(prefix) and (one.distribution == OWN or not own):
-            found.setdefault(one.name.removeprefix(prefix), one.value)
-    return found
 
 
 def method(name: str) -> Callable[..., Any]:

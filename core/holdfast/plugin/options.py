@@ -1,7 +1,9 @@
-"""Setting names declared by backends and plugins, so that a misspelt key is an error instead of being ignored.
+"""What backends and plugins declare about their settings, in attributes.
 
-A backend's module has ``known_options``, the keys that it reads from ``[storage]``. A plugin (a module, class or
-object) has ``known_settings``, the keys of its ``[plugins.NAME]`` table. Without the attribute, all keys are passed on.
+A backend's module has ``known_options``, the keys that it reads from ``[storage]``, so that a misspelt key is an error
+instead of being ignored. A plugin (a module, class or object) has ``known_settings``, the keys of its
+``[plugins.NAME]`` table, and ``project_settings``, those that a project may set. Without ``known_options`` or
+``known_settings`` all keys are passed on.
 """
 
 from __future__ import annotations
@@ -14,13 +16,6 @@ from holdfast.plugin import discovery
 #: The keys of ``[storage]`` and ``[plugins.NAME]`` that core reads itself.
 STORAGE = ("backend", "path", "facts", "spool")
 PLUGIN = ("enabled", "deadline_s")
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word most similar to ``word``, or ``""``."""
-    import difflib
-
-    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)), "")
 
 
 def check_storage(backend: object, given: Collection[str], found: Iterable[discovery.Found]) -> None:
@@ -36,9 +31,7 @@ def check_storage(backend: object, given: Collection[str], found: Iterable[disco
                 known.update(getattr(discovery.import_object(one), "known_options", ()))
             except PluginError:
                 continue
-    for key in given:
-        if key not in known:
-            raise _unknown(f"storage.{key}", key, (*STORAGE, *declared))
+    _check("storage", given, known, (*STORAGE, *declared))
 
 
 def check_named(backend: str, given: Collection[str]) -> None:
@@ -55,15 +48,33 @@ def check_named(backend: str, given: Collection[str]) -> None:
 def check_plugin(plugin: object, name: str, given: Iterable[str]) -> None:
     """Check the keys of ``[plugins.NAME]``. Raises: ConfigError."""
     declared = getattr(plugin, "known_settings", None)
-    if declared is None:
-        return
+    if declared is not None:
+        _check(f"plugins.{name}", given, declared, (*PLUGIN, *declared))
+
+
+def allows(plugin: object, key: str, value: object, own: object) -> bool:
+    """Whether a project may set ``key`` of this plugin's table to ``value``, by the plugin's own declaration.
+
+    Its ``project_settings`` maps the keys that a project may set to None, for any value, or to a function of the value
+    and the user's own value (None when there is none). Without the attribute no key may be set. A function that raises
+    counts as refusal.
+    """
+    declared = getattr(plugin, "project_settings", None)
+    try:
+        if not declared or key not in declared:
+            return False
+        check = declared[key]
+        return check is None or bool(check(value, own))
+    except Exception:  # noqa: BLE001 - the value comes from a stranger and the function from a plugin
+        return False
+
+
+def _check(table: str, given: Iterable[str], known: Collection[str], shown: Iterable[str]) -> None:
     for key in given:
-        if key not in declared:
-            raise _unknown(f"plugins.{name}.{key}", key, (*PLUGIN, *declared))
+        if key not in known:
+            from holdfast.text.humanize import nearest
 
-
-def _unknown(path: str, key: str, known: Iterable[str]) -> ConfigError:
-    shown = "".join(c if c.isprintable() else "?" for c in path)
-    near = nearest(key, known)
-    step = f"Did you mean `{near}`?" if near else f"Known keys: {', '.join(known)}."
-    return ConfigError(f"{shown} is unknown.", next_step=step)
+            path = "".join(c if c.isprintable() else "?" for c in f"{table}.{key}")
+            near = nearest(key, list(shown))
+            step = f"Did you mean `{near}`?" if near else f"Known keys: {', '.join(shown)}."
+            raise ConfigError(f"{path} is unknown.", next_step=step)

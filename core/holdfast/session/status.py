@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 from holdfast.config import statefolder
 from holdfast.config.serde import moment, stamp
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.flush.interfaces.losses import Loss
+from holdfast.flush.interfaces import Loss
 from holdfast.fs import paths, private
 from holdfast.journal import journal, pastgate, safety
 from holdfast.journal.safety import Marker, State
@@ -23,7 +23,7 @@ from holdfast.journal.statusindex import StatusIndex
 from holdfast.models.value import Value
 
 if TYPE_CHECKING:
-    from holdfast.flush.interfaces.delivery import KeptFlush, Waiting
+    from holdfast.flush.interfaces import KeptFlush, Waiting
     from holdfast.session.services import Services
     from holdfast.session.session import Session
 

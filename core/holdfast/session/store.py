@@ -147,8 +147,6 @@ class Store:
     def _record(self, name: str, before: str, after: str) -> None:
         if self.provenance is not None:
             self.provenance.record(name, before, after)
-            if self.provenance.is_long:
-                self.provenance.shorten(self._documents(), self._facts())
 
     def _record_facts(self, facts: Sequence[Fact]) -> None:
         if self.provenance is not None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from holdfast.text import untrusted
-from holdfast_agents.folders import codex_home, folder
+from holdfast_agents.clientfiles import claude_folder, codex_folder
 
 #: Limits for recordings that may belong to another project, in newest files and in rows at each file's start.
 _NEWEST, _FIRST = 50, 10
@@ -28,14 +28,14 @@ def is_of(client: str, path: str, root: str) -> bool:
     """
     real = os.path.realpath(path)
     if client == "claude-code":
-        projects = os.path.join(os.path.realpath(folder("CLAUDE_CONFIG_DIR", ".claude")), "projects", "")
+        projects = os.path.join(os.path.realpath(claude_folder()), "projects", "")
         if not real.startswith(projects):
             return False
         if _folders(real):
             return _is_in(real, root)
         return real.removeprefix(projects).split(os.sep)[0] == _claude_name(root)
     if client == "codex":
-        sessions = os.path.join(os.path.realpath(codex_home()), "sessions", "")
+        sessions = os.path.join(os.path.realpath(codex_folder()), "sessions", "")
         return real.startswith(sessions) and _is_in(real, root)
     return False  # opencode's events contain their messages
 
@@ -46,13 +46,13 @@ def _claude_name(root: str) -> str:
 
 def _recordings(client: str, root: str) -> list[str]:
     if client == "claude-code":
-        projects = os.path.join(glob.escape(folder("CLAUDE_CONFIG_DIR", ".claude")), "projects")
+        projects = os.path.join(glob.escape(claude_folder()), "projects")
         name = _claude_name(root)
         below = glob.glob(os.path.join(projects, f"{name}-*", "*.jsonl"))  # a subfolder, or a similarly named project
         newest = sorted(below, key=_changed)[-_NEWEST:]
         return glob.glob(os.path.join(projects, name, "*.jsonl")) + [path for path in newest if _is_in(path, root)]
     if client == "codex":
-        sessions = os.path.join(glob.escape(codex_home()), "sessions", "*", "*", "*", "rollout-*.jsonl")
+        sessions = os.path.join(glob.escape(codex_folder()), "sessions", "*", "*", "*", "rollout-*.jsonl")
         newest = sorted(glob.glob(sessions), key=_changed)[-_NEWEST:]
         return next(([path] for path in reversed(newest) if _is_in(path, root)), [])
     return []  # opencode keeps them all in one database

@@ -12,11 +12,11 @@ import os
 import shlex
 from typing import Any
 
-from holdfast_agents.folders import folder
+from holdfast_agents.clientfiles import claude_folder
 from holdfast_agents.setup import program, texts
-from holdfast_agents.setup.clients import Needed, Where
-from holdfast_agents.setup.parts import Hooks, Part, Values, Whole, is_server
+from holdfast_agents.setup.parts import Hooks, Part, Values, Whole
 from holdfast_agents.setup.placing import Place
+from holdfast_agents.setup.where import Needed, Where
 
 CLIENT = "claude-code"
 #: Name shared by the plugin and its marketplace, which holds only this plugin.
@@ -39,47 +39,40 @@ EVENTS: dict[str, dict[str, Any]] = {
     "SessionEnd": {"command": "{program} hook claude-code", "timeout": 30},
     "ConfigChange": {"command": "{program} hook claude-code", "timeout": 10},
 }
-_GUARD = ("hooks", "holdfast-guard.sh")
+_FILE, _GUARD = "settings.json", ("hooks", "holdfast-guard.sh")
+_TRUST = "Open `claude` in this folder once and trust the folder. Before that it runs no hooks."
+_SERVER_QUESTION = (
+    "Claude Code then asks about the MCP server `holdfast`, with `continue without` preselected. Choose to use it if "
+    "you want its tools. The hooks do not need it."
+)
+_START_HERE = (
+    "Start `claude` in this folder. In a subfolder, or in a git worktree without these files, Claude Code runs none of "
+    "these hooks and compacts unguarded. `holdfast install claude-code --scope user` guards every folder."
+)
 _TOOLS = "Bash(holdfast flush:*), Bash(holdfast update:*), Bash(holdfast show:*)"
 
 
 def needed(where: Where) -> Needed:
     """See :func:`holdfast_agents.setup.clients.needed`."""
-    base = where.root if where.in_project else folder("CLAUDE_CONFIG_DIR", ".claude")
-    inside = os.path.join(base, ".claude") if where.in_project else base
-
-    def place(part: Part, what: str, *parts: str, below: str = inside) -> Place:
-        path = os.path.join(below, *parts)
-        shown = os.path.relpath(path, base) if where.in_project else path
-        return Place(path=path, shown=shown, part=part, base=base, what=what, contained=where.in_project)
-
-    settings = place(hooks(where.program, _guard_path(where, inside)), f"{len(EVENTS)} hooks", "settings.json")
-    without = f"take holdfast's hooks out of {settings.shown}"
+    base = where.root if where.in_project else claude_folder()
+    inside = (".claude",) if where.in_project else ()
+    settings = where.place(hooks(where.program, _guard_path(where, base)), f"{len(EVENTS)} hooks", base, *inside, _FILE)
+    script = guard(f"take holdfast's hooks out of {settings.shown}")
     places = [
         settings,
-        place(Whole(body=guard(without)), "the time limit before a compaction", *_GUARD),
-        place(Whole(body=command()), "/memory-update", "commands", "memory-update.md"),
-        place(Whole(body=texts.skill()), "the skill", "skills", "holdfast", "SKILL.md"),
-        place(Whole(body=texts.instructions()), "the protocol", "rules", "holdfast.md"),
+        where.place(Whole(body=script), "the time limit before a compaction", base, *inside, *_GUARD),
+        where.place(Whole(body=command()), "/memory-update", base, *inside, "commands", "memory-update.md"),
+        where.place(Whole(body=texts.skill()), "the skill", base, *inside, "skills", "holdfast", "SKILL.md"),
+        where.place(Whole(body=texts.instructions()), "the protocol", base, *inside, "rules", "holdfast.md"),
     ]
-    by_hand = []
-    if where.in_project:
-        by_hand.append("Open `claude` in this folder once and trust the folder. Before that it runs no hooks.")
-        if where.server:
-            by_hand.append(
-                "Claude Code then asks about the MCP server `holdfast`, with `continue without` preselected. Choose to "
-                "use it if you want its tools. The hooks do not need it."
-            )
-        by_hand.append(
-            "Start `claude` in this folder. In a subfolder, or in a git worktree without these files, Claude Code runs "
-            "none of these hooks and compacts unguarded. `holdfast install claude-code --scope user` guards every "
-            "folder."
-        )
-        if where.server:
-            places.append(place(_server(where.program), "the MCP server", ".mcp.json", below=base))
-    else:
+    if not where.in_project:
         started = shlex.join([*where.program, "mcp"])
-        by_hand.append(f"For holdfast's MCP tools, run `claude mcp add holdfast --scope user -- {started}`.")
+        by_hand = [f"For holdfast's MCP tools, run `claude mcp add holdfast --scope user -- {started}`."]
+        return Needed(client=CLIENT, places=tuple(places), by_hand=tuple(by_hand))
+    by_hand = [_TRUST, _START_HERE]
+    if where.server:
+        by_hand.insert(1, _SERVER_QUESTION)
+        places.append(where.place(_server(where.program), "the MCP server", base, ".mcp.json"))
     return Needed(client=CLIENT, places=tuple(places), by_hand=tuple(by_hand))
 
 
@@ -143,14 +136,14 @@ def plugin(words: tuple[str, ...], folder: str, *, server: bool) -> tuple[Place,
     )
 
 
-def _guard_path(where: Where, inside: str) -> str:
+def _guard_path(where: Where, base: str) -> str:
     """The guard script's path for a shell. Settings shared through git must not name a folder of this machine."""
     if where.in_project:
-        return f'"$CLAUDE_PROJECT_DIR"/{"/".join((".claude", *_GUARD))}'
-    return program.spelled((os.path.join(inside, *_GUARD),))
+        return f'"$CLAUDE_PROJECT_DIR"/.claude/{"/".join(_GUARD)}'
+    return program.spelled((os.path.join(base, *_GUARD),))
 
 
 def _server(words: tuple[str, ...]) -> Values:
     first, *rest = words
     entry = ("mcpServers", "holdfast")
-    return Values(members={entry: {"type": "stdio", "command": first, "args": [*rest, "mcp"]}}, own={entry: is_server})
+    return Values(members={entry: {"type": "stdio", "command": first, "args": [*rest, "mcp"]}}, server=entry)

@@ -12,11 +12,10 @@ import os
 import shlex
 from typing import Any
 
-from holdfast_agents.folders import codex_home
-from holdfast_agents.setup import clients, program, texts
-from holdfast_agents.setup.clients import Needed, Where
-from holdfast_agents.setup.parts import MARK, Hooks, Part, Section, Whole
-from holdfast_agents.setup.placing import Place
+from holdfast_agents.clientfiles import codex_folder
+from holdfast_agents.setup import program, texts
+from holdfast_agents.setup.parts import MARK, Hooks, Section, Whole
+from holdfast_agents.setup.where import Needed, Where, worktrees
 from holdfast_memory import DISTRIBUTION, REPAIR
 
 CLIENT = "codex"
@@ -68,32 +67,20 @@ _TABLE = (f"# holdfast: begin. {MARK}; `holdfast uninstall` takes it out again."
 
 def needed(where: Where) -> Needed:
     """See :func:`holdfast_agents.setup.clients.needed`."""
-    base = where.root if where.in_project else codex_home()
-    inside = os.path.join(base, ".codex") if where.in_project else base
-    agents = base if where.in_project else os.path.expanduser("~")
-
-    def place(part: Part, what: str, *parts: str, below: str = inside) -> Place:
-        path = os.path.join(below, *parts)
-        shown = os.path.relpath(path, base) if where.in_project else path
-        owner = base if path.startswith(base + os.sep) else agents
-        return Place(path=path, shown=shown, part=part, base=owner, what=what, contained=where.in_project)
-
-    return Needed(
-        client=CLIENT,
-        places=(
-            place(hooks(where.program), f"{len(EVENTS)} hooks", "hooks.json"),
-            *((place(_server(where.program), "the MCP server", "config.toml"),) if where.server else ()),
-            place(_instructions(), "the protocol", "AGENTS.md", below=base),
-            place(Whole(body=texts.skill()), "the skill", ".agents", "skills", "holdfast", "SKILL.md", below=agents),
-            place(
-                Whole(body=texts.memory_update("the words after this name", name="memory-update")),
-                "$memory-update",
-                *(".agents", "skills", "memory-update", "SKILL.md"),
-                below=agents,
-            ),
-        ),
-        by_hand=(_TRUST, *((clients.worktrees(CLIENT),) if where.in_project else ())),
-    )
+    base = where.root if where.in_project else codex_folder()
+    inside = (".codex",) if where.in_project else ()
+    skills = (base if where.in_project else os.path.expanduser("~"), ".agents", "skills")
+    update = texts.memory_update("the words after this name", name="memory-update")
+    places = [
+        where.place(hooks(where.program), f"{len(EVENTS)} hooks", base, *inside, "hooks.json"),
+        where.place(_instructions(), "the protocol", base, "AGENTS.md"),
+        where.place(Whole(body=texts.skill()), "the skill", *skills, "holdfast", "SKILL.md"),
+        where.place(Whole(body=update), "$memory-update", *skills, "memory-update", "SKILL.md"),
+    ]
+    if where.server:
+        places.insert(1, where.place(_server(where.program), "the MCP server", base, *inside, "config.toml"))
+    by_hand = (_TRUST, worktrees(CLIENT)) if where.in_project else (_TRUST,)
+    return Needed(client=CLIENT, places=tuple(places), by_hand=by_hand)
 
 
 def hooks(words: tuple[str, ...]) -> Hooks:

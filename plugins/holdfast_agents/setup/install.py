@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from holdfast_cli.args import add_json, examples
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term, home_short
+from holdfast_memory import extra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from holdfast_agents.setup.clients import Needed, Where
     from holdfast_agents.setup.placing import Done
+    from holdfast_agents.setup.where import Needed, Where
 
 #: The help section that lists the command, and its line there.
 HEADING = "Guard a client"
@@ -64,38 +65,42 @@ def run(args: Namespace) -> int:
     from attrs import evolve
 
     from holdfast_agents.setup import placing
-    from holdfast_agents.setup.clients import needed
+    from holdfast_agents.setup.clients import CLIENTS, needed
 
-    if args.plugin_dir is not None:
-        return _plugin_dir(args)
     where = evolve(where_of(args), server=_can_serve())
-    wanted = needed(args.client, where)
+    as_plugin = args.plugin_dir is not None
+    if as_plugin:
+        where = evolve(where, root=os.path.realpath(args.plugin_dir))
+    wanted = _plugin(args, where) if as_plugin else needed(args.client, where)
     out = Term()
     if args.show:
         return _show(out, wanted, as_json=args.json, model=args.model)
     done = placing.put_in(wanted.places)
     model = _switch_on(where.root, args.client) if args.model else None
-    made, notices = _set_up(where) if where.in_project else ((), ())
-    by_hand = _by_hand(where, wanted, done)
+    made, notices = _set_up(where) if where.in_project and not as_plugin else ((), ())
+    by_hand = [*wanted.by_hand, *_left_alone(done), *(() if where.server else (_NO_SERVER,))]
+    if not as_plugin:
+        by_hand = [*_missing_program(where), *by_hand, *_next_steps(where)]
     if args.json:
         files = [*as_tables(done), *({"path": name, "fate": "made", "backup": ""} for name in made)]
         told = [{"message": message, "next_step": step} for message, step in notices]
-        out.json(
-            {"ok": True, **named(args, where), "files": files, "by_hand": by_hand, "notices": told}
-            | ({"model": model} if model else {})
-        )
+        answer = {"ok": True, **named(args, where), "files": files, "by_hand": by_hand, "notices": told}
+        out.json(answer | ({"model": model} if model else {}))
         return 0
-    name, shown = _name(args.client), home_short(where.root) if where.in_project else "all your projects"
+    name, place = CLIENTS[args.client], out.bold(home_short(where.root) if where.in_project else "all your projects")
     changed = made or any(d.fate in (placing.Fate.MADE, placing.Fate.CHANGED) for d in done)
-    out.say(f"{out.mark('ok')} {name} {'is' if changed else 'was already'} guarded in {out.bold(shown)}")
-    say_files(out, done, [(name, "made", "") for name in made])
+    headline = f"{name} {'is' if changed else 'was already'} guarded in {place}"
+    out.say(f"{out.mark('ok')} {f'a plugin for {name} is in {place}' if as_plugin else headline}")
+    say_files(out, done, [(file, "made", "") for file in made])
     if model:
         setting = f"`{model['key']} = true` in {model['file']}"
-        said = f"{name} is the model for facts and dreams in all your projects: {setting}."
-        out.say(out.wrapped(f"{said} It uses your login and its quota.", first=f"{out.mark('ok')} ", rest="  "))
+        sentence = f"{name} is the model for facts and dreams in all your projects: {setting}."
+        out.say(out.wrapped(f"{sentence} It uses your login and its quota.", first=f"{out.mark('ok')} ", rest="  "))
     for message, step in notices:
         out.say(out.wrapped(f"{message} {step}", first=f"{out.mark('warn')} ", rest="  "))
-    _say_steps(out, by_hand)
+    out.say("\nremaining manual steps:")
+    for number, text in enumerate(by_hand, start=1):
+        out.say(out.wrapped(text, first=f"  {number}. "))
     return 0
 
 
@@ -110,19 +115,17 @@ def where_of(args: Namespace) -> Where:
 def say_files(out: Term, done: Sequence[Done], more: Sequence[tuple[str, str, str]] = ()) -> None:
     """Print each file's outcome, content and backup on one line."""
     rows = []
-    for one in done:
-        told = one.place.what
-        if one.backup:
-            told += f"; backup: {one.backup}" if told else f"backup: {one.backup}"
-        if one.fate == "kept":
-            told = "is not holdfast's, so it was left alone"
-        rows.append((home_short(one.place.shown), one.fate.value, told))
+    for file in done:
+        content = "; ".join(filter(None, (file.place.what, f"backup: {file.backup}" if file.backup else "")))
+        if file.fate == "kept":
+            content = "is not holdfast's, so it was left alone"
+        rows.append((home_short(file.place.shown), file.fate.value, content))
     out.say(out.table([*rows, *more]))
 
 
 def as_tables(done: Sequence[Done]) -> list[dict[str, str]]:
     """The files as JSON data."""
-    return [{"path": one.place.shown, "fate": one.fate.value, "backup": one.backup} for one in done]
+    return [{"path": file.place.shown, "fate": file.fate.value, "backup": file.backup} for file in done]
 
 
 def named(args: Namespace, where: Where) -> dict[str, str]:
@@ -148,42 +151,37 @@ def _set_up(where: Where) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
     return done.made, done.notices
 
 
-def _by_hand(where: Where, wanted: Needed, done: Sequence[Done]) -> list[str]:
+def _missing_program(where: Where) -> list[str]:
     from holdfast_agents.setup import program
 
-    steps = list(wanted.by_hand)
-    if where.program == program.PLAIN and not program.on_path():
-        steps.insert(
-            0,
-            f"Put `{program.PLAIN[0]}` on the client's PATH: activate its environment before you start the client, or "
-            "install it with pipx. Until then compaction is blocked and nothing is restored.",
-        )
-    steps += _left_alone(done)
-    if not where.server:
-        steps.append(_no_server())
-    if not where.in_project:
-        steps.append("Each project where you start it gets its own memory. `holdfast init` there creates its settings.")
-    return [*steps, "After the first turn, run `holdfast doctor` to see whether the hooks run."]
+    if where.program != program.PLAIN or program.on_path():
+        return []
+    step = (
+        f"Put `{program.PLAIN[0]}` on the client's PATH: activate its environment before you start the client, or "
+        "install it with pipx. Until then compaction is blocked and nothing is restored."
+    )
+    return [step]
 
 
 def _left_alone(done: Sequence[Done]) -> list[str]:
     return [
-        f"`{entry}` in {home_short(one.place.shown)} is not holdfast's, so it was left alone. Rename it if you want "
+        f"`{entry}` in {home_short(file.place.shown)} is not holdfast's, so it was left alone. Rename it if you want "
         "holdfast's own, then install again."
-        for one in done
-        for entry in one.left_alone
+        for file in done
+        for entry in file.left_alone
     ]
 
 
-def _no_server() -> str:
-    from holdfast_agents.setup import program
-
-    return (
-        "The MCP server was left out because it cannot start here. Its tools are optional. To get them, run "
-        f"`pip install {program.requirement('mcp')}`, then install again."
-    )
+def _next_steps(where: Where) -> list[str]:
+    own_memory = "Each project where you start it gets its own memory. `holdfast init` there creates its settings."
+    check = "After the first turn, run `holdfast doctor` to see whether the hooks run."
+    return [check] if where.in_project else [own_memory, check]
 
 
+_NO_SERVER = (
+    "The MCP server was left out because it cannot start here. Its tools are optional. To get them, run "
+    f"`{extra('mcp')}`, then install again."
+)
 #: Client -> the plugin that runs it as a model.
 _MODELS = {"claude-code": "claude_cli", "codex": "codex_cli", "opencode": "opencode_cli"}
 
@@ -197,81 +195,43 @@ def _switch_on(root: str, client: str) -> dict[str, str]:
 
 
 def _show(out: Term, wanted: Needed, *, as_json: bool, model: bool) -> int:
-    files = [{"path": p.shown, "text": p.part.show()} for p in wanted.places]
+    files = [(place.shown, place.what, place.part.show()) for place in wanted.places]
     if model:
         from holdfast.config import settings
 
-        file, text = settings.user_file_shown(), f"[plugins.{_MODELS[wanted.client]}]\nenabled = true\n"
-        files.append({"path": file, "text": text})
+        text = f"[plugins.{_MODELS[wanted.client]}]\nenabled = true\n"
+        files.append((settings.user_file_shown(), "your own settings", text))
     if as_json:
-        out.json({"ok": True, "client": wanted.client, "files": files, "by_hand": list(wanted.by_hand)})
+        tables = [{"path": shown, "text": text} for shown, _, text in files]
+        out.json({"ok": True, "client": wanted.client, "files": tables, "by_hand": list(wanted.by_hand)})
         return 0
-    for place in wanted.places:
-        out.say(f"{out.bold(home_short(place.shown))}  {out.dim(place.what)}")
-        out.exact(f"\n{place.part.show().rstrip()}\n\n")
-    if model:
-        out.say(f"{out.bold(file)}  {out.dim('your own settings')}")
-        out.exact(f"\n{text}\n")
+    for shown, what, text in files:
+        out.say(f"{out.bold(home_short(shown))}  {out.dim(what)}")
+        out.exact(f"\n{text.rstrip()}\n\n")
     return 0
 
 
-def _plugin_dir(args: Namespace) -> int:
-    """Create the plugin for Claude Code. Raises: UsageError for another client, or for a folder with other files."""
-    from holdfast_agents.setup import claude_code as claude_code_files
-    from holdfast_agents.setup import placing, program
+def _plugin(args: Namespace, where: Where) -> Needed:
+    """The plugin for Claude Code. Raises: UsageError for another client, or for a folder with other files."""
+    from holdfast.text import untrusted
+    from holdfast_agents import clientfiles
+    from holdfast_agents.setup.claude_code import CLIENT, MANIFEST, PLUGIN, plugin
+    from holdfast_agents.setup.where import Needed
 
-    if args.client != claude_code_files.CLIENT:
+    if args.client != CLIENT:
         raise UsageError("--plugin-dir is for claude-code only.", next_step="Leave it out.")
     if args.model:
         raise UsageError("--plugin-dir and --model exclude each other.", next_step="Run the command twice.")
-    folder, can_serve = os.path.realpath(args.plugin_dir), _can_serve()
-    places = claude_code_files.plugin(program.words(args.scope), folder, server=can_serve)
-    if os.path.isdir(folder) and os.listdir(folder) and not _is_ours(os.path.join(folder, claude_code_files.MANIFEST)):
-        raise UsageError(f"{args.plugin_dir} contains other files.", next_step="Name a new or an empty folder.")
-    out = Term()
-    if args.show:
-        for place in places:
-            out.say(out.bold(place.shown))
-            out.exact(f"\n{place.part.show().rstrip()}\n\n")
-        return 0
-    done = placing.put_in(places)
+    if os.path.isdir(where.root) and os.listdir(where.root):
+        try:
+            manifest = untrusted.from_json(clientfiles.read(os.path.join(where.root, MANIFEST)))
+        except (OSError, ValueError):
+            manifest = None
+        if not isinstance(manifest, dict) or manifest.get("name") != PLUGIN:
+            raise UsageError(f"{args.plugin_dir} contains other files.", next_step="Name a new or an empty folder.")
     shown = shlex.quote(os.path.abspath(args.plugin_dir))
-    steps = [
+    by_hand = (
         f"Try it for one session: `claude --plugin-dir {shown}`.",
         f"Or install it: `claude plugin marketplace add {shown}`, then `claude plugin install holdfast@holdfast`.",
-        *_left_alone(done),
-        *(() if can_serve else (_no_server(),)),
-    ]
-    if args.json:
-        named = {"client": args.client, "scope": args.scope, "root": folder}
-        out.json({"ok": True, **named, "files": as_tables(done), "by_hand": steps})
-        return 0
-    out.say(f"{out.mark('ok')} a plugin for Claude Code is in {out.bold(home_short(folder))}")
-    say_files(out, done)
-    _say_steps(out, steps)
-    return 0
-
-
-def _is_ours(manifest: str) -> bool:
-    """Whether the plugin with this manifest is holdfast's."""
-    from holdfast.text import untrusted
-    from holdfast_agents.setup.claude_code import PLUGIN
-
-    try:
-        with open(manifest, encoding="utf-8-sig") as file:
-            found = untrusted.from_json(file.read())
-    except (OSError, ValueError):
-        return False
-    return isinstance(found, dict) and found.get("name") == PLUGIN
-
-
-def _say_steps(out: Term, steps: Sequence[str]) -> None:
-    out.say("\nremaining manual steps:")
-    for number, text in enumerate(steps, start=1):
-        out.say(out.wrapped(text, first=f"  {number}. "))
-
-
-def _name(client: str) -> str:
-    from holdfast_agents.setup.clients import CLIENTS
-
-    return CLIENTS[client]
+    )
+    return Needed(client=CLIENT, places=plugin(where.program, where.root, server=where.server), by_hand=by_hand)

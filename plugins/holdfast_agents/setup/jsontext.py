@@ -9,101 +9,84 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from holdfast.errors import ConfigError
 
 Path = Sequence[str | int]
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _FIRST_MEMBER = re.compile(r'\s*\{\s*\n([ \t]+)"')
-_TRAILING_COMMA = re.compile(r",\s*[\]}]")
-_SCALAR = re.compile(r"[^\s,\]}]+")
+_DECODER = json.JSONDecoder()
 
 
 class Item(NamedTuple):
-    """An object's member, or an array's element. ``start`` is where its key or value starts."""
+    """An object's member or an array's element: its key or index, its position, and those of its value."""
 
-    key: str | None
-    start: int
-    value: Node
-
-
-class Node(NamedTuple):
-    """A value's position in the document. ``opening`` is ``{``, ``[`` or empty for a scalar."""
-
+    key: str | int
+    begin: int
     start: int
     end: int
-    opening: str
-    items: tuple[Item, ...]
 
 
 def read(text: str, name: str) -> dict[str, object]:
-    """The object in ``text``. Raises: ConfigError with line and column for anything but plain JSON (a comment, a
-    trailing comma), for a duplicate key, and for a value that is not an object."""
+    """The object in ``text``. Raises: ConfigError with line and column for anything but plain JSON, and for a value
+    that is not an object; ConfigError for a duplicate key."""
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
-        place = error.pos
-        if text.startswith("/", place) or _before(text, place) == "/":
-            _refuse(text, place, name, "has a comment")
-        comma = _TRAILING_COMMA.search(text, len(text[:place].rstrip()) - 1)
-        if comma and comma.start() <= place:  # newer interpreters point at it, older ones after it
-            _refuse(text, comma.start(), name, "has a trailing comma")
-        _refuse(text, place, name, f"is not valid JSON: {error.msg}")
+        _refuse(text, error.pos, name, f"is not plain JSON without comments and trailing commas: {error.msg}")
     except (ValueError, RecursionError) as error:
         _refuse(text, 0, name, f"is not valid JSON: {error}")
     if not isinstance(value, dict):
         _refuse(text, 0, name, "is not a JSON object")
-    try:
-        _check_keys(_parse(text), text, name)
-    except RecursionError:
-        _refuse(text, 0, name, "is nested too deeply")
     return value
 
 
 def put(text: str, path: Path, value: object, name: str) -> str:
     """Set a member to ``value``, creating objects on the path. Raises: ConfigError when another type is in the way."""
-    node, left = _walk(text, path, name)
+    start, left = _walk(text, path, name)
     if not left:
-        return text[: node.start] + _render(value, _pad(text, node.start), _unit(text), text) + text[node.end :]
+        return text[:start] + _render(value, _pad(text, start), _unit(text), text) + text[_end(text, start) :]
     for key in reversed(left[1:]):
         value = {str(key): value}
-    _expect(node, "{", text, path[: len(path) - len(left)], name)
-    return _insert(text, node, str(left[0]), value)
+    _expect(text, start, "{", path[: len(path) - len(left)], name)
+    return _insert(text, start, str(left[0]), value)
 
 
 def append(text: str, path: Path, value: object, name: str) -> str:
     """Append ``value`` to an array, creating it if missing. Raises: ConfigError like :func:`put`."""
-    node, left = _walk(text, path, name)
+    start, left = _walk(text, path, name)
     if left:
         return put(text, path, [value], name)
-    _expect(node, "[", text, path, name)
-    return _insert(text, node, None, value)
+    _expect(text, start, "[", path, name)
+    return _insert(text, start, None, value)
 
 
 def remove(text: str, path: Path, name: str) -> str:
     """Remove a member or an element. A missing one is not an error."""
-    *parents, last = path
-    node, left = _walk(text, parents, name)
-    at = _find(node, last)
-    if left or at is None:
+    start, left = _walk(text, path[:-1], name)
+    items = [] if left else _items(text, start)
+    at = next((number for number, item in enumerate(items) if item.key == path[-1]), None)
+    if at is None:
         return text
-    items = node.items
     if len(items) == 1:
-        return text[: node.start + 1] + text[node.end - 1 :]
+        return text[: start + 1] + text[_end(text, start) - 1 :]
     if at:
-        return text[: items[at - 1].value.end] + text[items[at].value.end :]
-    return text[: items[0].start] + text[items[1].start :]
+        return text[: items[at - 1].end] + text[items[at].end :]
+    return text[: items[0].begin] + text[items[1].begin :]
 
 
 def _no_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is not a JSON value")
 
 
-def _before(text: str, place: int) -> str:
-    return text[:place].rstrip()[-1:]
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is there twice")
+    return members
 
 
 def _refuse(text: str, place: int, name: str, problem: str) -> NoReturn:
@@ -114,89 +97,72 @@ def _refuse(text: str, place: int, name: str, problem: str) -> NoReturn:
     )
 
 
-def _expect(node: Node, opening: str, text: str, path: Path, name: str) -> None:
-    if node.opening != opening:
+def _expect(text: str, start: int, opening: str, path: Path, name: str) -> None:
+    if text[start] != opening:
         what = "an object" if opening == "{" else "a list"
         shown = f"{'.'.join(map(str, path))} is" if path else "is"
-        _refuse(text, node.start, name, f"{shown} not {what}".removeprefix(" "))
+        _refuse(text, start, name, f"{shown} not {what}")
 
 
-def _check_keys(node: Node, text: str, name: str) -> None:
-    seen: set[str] = set()
-    for item in node.items:
-        if item.key is not None and item.key in seen:
-            _refuse(text, item.start, name, f"has the key {item.key!r} twice")
-        seen.add(item.key or "")
-        _check_keys(item.value, text, name)
-
-
-# Positions of values. The JSON is known to be valid here.
-
-
-def _parse(text: str, at: int = 0) -> Node:
-    start = _skip(text, at)
-    opening = text[start]
-    if opening not in "{[":
-        return Node(start, _end(_STRING if opening == '"' else _SCALAR, text, start), "", ())
-    items: list[Item] = []
-    at = _skip(text, start + 1)
-    while text[at] not in "}]":
-        key, begin = None, at
-        if opening == "{":
-            end = _end(_STRING, text, at)
-            key, at = json.loads(text[at:end]), _skip(text, end) + 1  # after the colon
-        value = _parse(text, at)
-        items.append(Item(key, begin, value))
-        at = _skip(text, value.end)
-        if text[at] == ",":
-            at = _skip(text, at + 1)
-    return Node(start, at + 1, opening, tuple(items))
+# Positions. The JSON is known to be valid here.
 
 
 def _skip(text: str, at: int) -> int:
-    return _end(_SPACE, text, at)
+    """The position of the next character that is not a blank."""
+    blanks = _SPACE.match(text, at)
+    return blanks.end() if blanks else at
 
 
-def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    found = pattern.match(text, at)
-    return found.end() if found else at
+def _end(text: str, start: int) -> int:
+    """Where the value at ``start`` ends."""
+    return _DECODER.raw_decode(text, start)[1]
 
 
-def _walk(text: str, path: Path, name: str) -> tuple[Node, Path]:
-    """The node that the path names, or the last existing node with the remaining path."""
-    node = _parse(text)
+def _items(text: str, start: int) -> list[Item]:
+    """The members or elements of the value at ``start``. A scalar has none."""
+    items: list[Item] = []
+    at = _skip(text, start + 1)
+    while text[start] in "{[" and text[at] not in "}]":
+        key, begin = len(items), at
+        if text[start] == "{":
+            key, end = _DECODER.raw_decode(text, at)
+            at = _skip(text, _skip(text, end) + 1)  # after the colon
+        items.append(Item(key, begin, at, _end(text, at)))
+        at = _skip(text, items[-1].end)
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+    return items
+
+
+def _walk(text: str, path: Path, name: str) -> tuple[int, Path]:
+    """The position of the value that the path names, or of the last existing one with the remaining path."""
+    start = _skip(text, 0)
     for depth, part in enumerate(path):
-        _expect(node, "{" if isinstance(part, str) else "[", text, path[:depth], name)
-        at = _find(node, part)
-        if at is None:
-            return node, path[depth:]
-        node = node.items[at].value
-    return node, ()
-
-
-def _find(node: Node, part: str | int) -> int | None:
-    """Position of the item with a key or an index."""
-    names = [item.key if isinstance(part, str) else at for at, item in enumerate(node.items)]
-    return names.index(part) if part in names else None
+        _expect(text, start, "{" if isinstance(part, str) else "[", path[:depth], name)
+        below = next((item.start for item in _items(text, start) if item.key == part), None)
+        if below is None:
+            return start, path[depth:]
+        start = below
+    return start, ()
 
 
 # putting in
 
 
-def _insert(text: str, node: Node, key: str | None, value: object) -> str:
+def _insert(text: str, start: int, key: str | None, value: object) -> str:
     head = "" if key is None else json.dumps(key, ensure_ascii=False) + ": "
-    if not node.items:
-        outer, unit, line = _pad(text, node.start), _unit(text), _line_end(text)
+    items, line = _items(text, start), _line_end(text)
+    if not items:
+        outer, unit = _pad(text, start), _unit(text)
         body = f"{line}{outer}{unit}{head}{_render(value, outer + unit, unit, text)}{line}{outer}"
-        return text[: node.start + 1] + body + text[node.end - 1 :]
-    first, last = node.items[0], node.items[-1]
-    gap = text[node.start + 1 : first.start]
+        return text[: start + 1] + body + text[_end(text, start) - 1 :]
+    gap = text[start + 1 : items[0].begin]
     if "\n" in gap:
         pad = gap[gap.rfind("\n") + 1 :]
-        body = f",{_line_end(text)}{pad}{head}{_render(value, pad, _unit(text), text)}"
+        body = f",{line}{pad}{head}{_render(value, pad, _unit(text), text)}"
     else:  # everything on one line, so this too
         body = f", {head}{json.dumps(value, ensure_ascii=False)}"
-    return text[: last.value.end] + body + text[last.value.end :]
+    return text[: items[-1].end] + body + text[items[-1].end :]
 
 
 def _render(value: object, pad: str, unit: str, text: str) -> str:
@@ -211,8 +177,8 @@ def _pad(text: str, at: int) -> str:
 
 def _unit(text: str) -> str:
     """One indentation step, taken from the first member if that starts a line."""
-    found = _FIRST_MEMBER.match(text)
-    return found[1] if found else "  "
+    first = _FIRST_MEMBER.match(text)
+    return first[1] if first else "  "
 
 
 def _line_end(text: str) -> str:

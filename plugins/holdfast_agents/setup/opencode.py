@@ -9,12 +9,10 @@ from __future__ import annotations
 import json
 import os
 
-from holdfast_agents import settingsfile
-from holdfast_agents.folders import folder
-from holdfast_agents.setup import clients, jsontext, program, texts
-from holdfast_agents.setup.clients import Needed, Where
-from holdfast_agents.setup.parts import Part, Values, Whole, at, is_server
-from holdfast_agents.setup.placing import Place
+from holdfast_agents.clientfiles import folder, read_or_empty, table
+from holdfast_agents.setup import program, texts
+from holdfast_agents.setup.parts import Values, Whole, at
+from holdfast_agents.setup.where import Needed, Where, worktrees
 
 CLIENT = "opencode"
 #: Path to the setting that disables compaction.
@@ -22,7 +20,8 @@ SWITCH = ("agent", "compaction", "disable")
 SCHEMA = "https://opencode.ai/config.json"
 _PROGRAM = 'const PROGRAM = ["holdfast-memory"]'
 _LIFTS, _LEAVES = "const LIFTS = true", "const LIFTS = false"
-_SERVER, _READ = ("mcp", "holdfast"), ("instructions",)
+_SERVER = ("mcp", "holdfast")
+_RESTART = "Restart opencode where it is running, because it loads plugins at its start."
 #: In every settings file that holdfast has changed. Other entries, such as an MCP server, may be the user's own.
 PROTOCOL = "holdfast-protocol.md"
 _WISHED = (
@@ -34,43 +33,26 @@ _WISHED = (
 def needed(where: Where) -> Needed:
     """See :func:`holdfast_agents.setup.clients.needed`."""
     base = where.root if where.in_project else config_folder()
-    inside = os.path.join(base, ".opencode") if where.in_project else base
-
-    def place(part: Part, what: str, path: str) -> Place:
-        shown = os.path.relpath(path, base) if where.in_project else path
-        return Place(path=path, shown=shown, part=part, base=base, what=what, contained=where.in_project)
-
-    protocol = os.path.join(inside, PROTOCOL)
-    read = f".opencode/{PROTOCOL}" if where.in_project else protocol
-    server = {"type": "local", "command": [*where.program, "mcp"], "enabled": True}
-    script = os.path.join(inside, "plugins", "holdfast.js")
+    inside = (".opencode",) if where.in_project else ()
+    script = os.path.join(base, *inside, "plugins", "holdfast.js")
     wished = off_by_wish(settings_file(base), script)
+    server = {"type": "local", "command": [*where.program, "mcp"], "enabled": True}
     settings = Values(
         members={**({} if wished else {SWITCH: True}), **({_SERVER: server} if where.server else {})},
-        own={_SERVER: is_server},
-        listed={_READ: (read,)},
-        retired={_READ: (where.handoff,) if where.in_project and where.handoff else ()},
+        server=_SERVER,
+        listed={("instructions",): f".opencode/{PROTOCOL}" if where.in_project else os.path.join(base, PROTOCOL)},
         schema=SCHEMA,
     )
-    return Needed(
-        client=CLIENT,
-        places=(
-            place(settings, "compaction off without the plugin", settings_file(base)),
-            place(Whole(body=plugin(where.program, lifts=not wished)), "the plugin", script),
-            place(
-                Whole(body=texts.memory_update()),
-                "/memory-update",
-                os.path.join(inside, "commands", "memory-update.md"),
-            ),
-            place(Whole(body=texts.skill()), "the skill", os.path.join(inside, "skills", "holdfast", "SKILL.md")),
-            place(Whole(body=texts.instructions()), "the protocol", protocol),
-        ),
-        by_hand=(
-            *((_WISHED,) if wished else ()),
-            "Restart opencode where it is running, because it loads plugins at its start.",
-            *((clients.worktrees(CLIENT),) if where.in_project else ()),
-        ),
+    update, body = Whole(body=texts.memory_update()), plugin(where.program, lifts=not wished)
+    places = (
+        where.place(settings, "compaction off without the plugin", base, os.path.basename(settings_file(base))),
+        where.place(Whole(body=body), "the plugin", base, *inside, "plugins", "holdfast.js"),
+        where.place(update, "/memory-update", base, *inside, "commands", "memory-update.md"),
+        where.place(Whole(body=texts.skill()), "the skill", base, *inside, "skills", "holdfast", "SKILL.md"),
+        where.place(Whole(body=texts.instructions()), "the protocol", base, *inside, PROTOCOL),
     )
+    steps = (_WISHED if wished else "", _RESTART, worktrees(CLIENT) if where.in_project else "")
+    return Needed(client=CLIENT, places=places, by_hand=tuple(filter(None, steps)))
 
 
 def settings_file(base: str) -> str:
@@ -95,14 +77,8 @@ def plugin(words: tuple[str, ...], *, lifts: bool = True) -> str:
 def off_by_wish(settings: str, script: str) -> bool:
     """Whether the user disabled compaction in the file ``settings`` before holdfast was installed, so that it stays
     off. ``script`` is the plugin's path. Its text records the answer."""
-    try:
-        text = _read(settings)
-        if at(jsontext.read(text, settings), SWITCH) is not True:
-            return False
-        return _LEAVES in _read(script) if os.path.exists(script) else PROTOCOL not in text
-    except (OSError, ValueError):
+    if at(table(settings), SWITCH) is not True:
         return False
-
-
-def _read(path: str) -> str:
-    return settingsfile.read(path).decode("utf-8-sig")
+    if os.path.exists(script):
+        return _LEAVES.encode() in read_or_empty(script)
+    return PROTOCOL.encode() not in read_or_empty(settings)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from attrs import frozen
 
@@ -26,37 +27,32 @@ _BARE = "{}\n"
 _SCHEMA = "$schema"
 
 
-class Part(Protocol):
-    """A file, or a part of one, that holdfast installs."""
+class Part(ABC):
+    """A file, or a part of one that others also write."""
 
+    @abstractmethod
     def put(self, text: str, name: str) -> str:
         """The text with the part."""
 
+    @abstractmethod
     def take(self, text: str, name: str) -> str:
         """The text without the part. Empty when nothing else is left."""
 
+    @abstractmethod
     def show(self) -> str:
         """The part as a user would add it manually."""
 
     def foreign(self, text: str) -> bool:
         """Whether the file is not holdfast's, so that it is left alone."""
+        return False
 
     def left_alone(self, text: str) -> tuple[str, ...]:
         """Names of the entries that are not holdfast's and stay unchanged."""
-
-
-class _Merged:
-    """A part of a file that others also write."""
-
-    def left_alone(self, text: str) -> tuple[str, ...]:
         return ()
-
-    def foreign(self, text: str) -> bool:
-        return False
 
 
 @frozen(kw_only=True)
-class Hooks(_Merged):
+class Hooks(Part):
     """A hook of ``client`` for each event, in the form shared by Claude Code and Codex.
 
     ``groups`` maps events to the value appended under ``hooks.EVENT``. Other holdfast hooks there are removed, and
@@ -68,35 +64,35 @@ class Hooks(_Merged):
 
     def put(self, text: str, name: str) -> str:
         text = text if text.strip() else _BARE
-        there = dict(self._there(text, name))
-        for event in {**self.groups, **there}:
+        existing = self._groups_with_ours(text, name)
+        for event in {**self.groups, **existing}:
             group = self.groups.get(event)
-            if group is not None and there.get(event) == [group]:
+            if group is not None and existing.get(event) == [group]:
                 continue
-            if event in there:
+            if event in existing:
                 text = self._without(text, event, name)
             if group is not None:
                 text = jsontext.append(text, ("hooks", event), group, name)
         return text
 
     def take(self, text: str, name: str) -> str:
-        for event in dict(self._there(text, name)):
+        for event in self._groups_with_ours(text, name):
             text = self._without(text, event, name)
         return _or_nothing(text, name)
 
     def show(self) -> str:
         return json.dumps({"hooks": {event: [group] for event, group in self.groups.items()}}, indent=2) + "\n"
 
-    def _there(self, text: str, name: str) -> Iterator[tuple[str, list[object]]]:
+    def _groups_with_ours(self, text: str, name: str) -> dict[str, list[object]]:
         """Events with groups that contain a holdfast hook, and these groups."""
-        for event, groups in _lists(jsontext.read(text, name) if text.strip() else {}):
-            found = [g for g in groups if any(is_ours(hook, self.client) for hook in hooks_of(g))]
-            if found:
-                yield event, found
+        with_ours = {
+            event: [group for group in groups if any(is_ours(hook, self.client) for hook in hooks_of(group))]
+            for event, groups in _lists(jsontext.read(text, name) if text.strip() else {})
+        }
+        return {event: groups for event, groups in with_ours.items() if groups}
 
     def _without(self, text: str, event: str, name: str) -> str:
-        before = text
-        for index, group in reversed(list(enumerate(dict(_lists(jsontext.read(text, name))).get(event, [])))):
+        for index, group in reversed(list(enumerate(dict(_lists(jsontext.read(text, name)))[event]))):
             hooks = hooks_of(group)
             ours = [n for n, hook in enumerate(hooks) if is_ours(hook, self.client)]
             if ours and len(ours) == len(hooks):
@@ -104,7 +100,7 @@ class Hooks(_Merged):
             else:
                 for n in reversed(ours):
                     text = jsontext.remove(text, ("hooks", event, index, "hooks", n), name)
-        return text if text == before else _pruned(text, ("hooks", event), name)
+        return _pruned(text, ("hooks", event), name)
 
 
 def is_ours(hook: object, client: str) -> bool:
@@ -127,15 +123,13 @@ def _lists(settings: Mapping[str, object]) -> Iterator[tuple[str, list[object]]]
 
 
 @frozen(kw_only=True)
-class Values(_Merged):
-    """Members of an object (path -> value) and elements of lists (path -> elements that must be in the list)."""
+class Values(Part):
+    """Members of an object (path -> value) and elements of lists (path -> element that must be in the list)."""
 
     members: Mapping[tuple[str, ...], object]
-    listed: Mapping[tuple[str, ...], tuple[str, ...]] = {}
-    #: List elements from older installations, to be removed.
-    retired: Mapping[tuple[str, ...], tuple[str, ...]] = {}
-    #: For members that may have another owner: whether an existing value is holdfast's.
-    own: Mapping[tuple[str, ...], Callable[[object], bool]] = {}
+    listed: Mapping[tuple[str, ...], str] = {}
+    #: The member with the MCP server, which may be the user's own.
+    server: tuple[str, ...] = ()
     #: Written only into a new file.
     schema: str = ""
 
@@ -146,23 +140,20 @@ class Values(_Merged):
         for path, value in self.members.items():
             if at(settings, path) != value and self._may_change(settings, path):
                 text = jsontext.put(text, path, value, name)
-        for path, old in self.retired.items():
-            text = _without(text, path, old, name)
-        for path, wanted in self.listed.items():
-            there = at(settings, path)
-            for value in wanted:
-                if not isinstance(there, list) or value not in there:
-                    text = jsontext.append(text, path, value, name)
+        for path, element in self.listed.items():
+            elements = at(settings, path)
+            if not isinstance(elements, list) or element not in elements:
+                text = jsontext.append(text, path, element, name)
         return text
 
     def take(self, text: str, name: str) -> str:
         for path in self.members:
-            if not self._may_change(jsontext.read(text, name), path):
-                continue
-            text = jsontext.remove(text, path, name)
-            text = _pruned(text, path[:-1], name)
-        for path, wanted in self.listed.items():
-            text = _without(text, path, (*wanted, *self.retired.get(path, ())), name)
+            if self._may_change(jsontext.read(text, name), path):
+                text = _pruned(jsontext.remove(text, path, name), path[:-1], name)
+        for path, element in self.listed.items():
+            elements = at(jsontext.read(text, name), path)
+            if isinstance(elements, list) and element in elements:
+                text = jsontext.remove(text, (*path, elements.index(element)), name)
             text = _pruned(text, path, name)
         return _or_nothing(text, name)
 
@@ -176,22 +167,13 @@ class Values(_Merged):
 
     def _may_change(self, settings: object, path: tuple[str, ...]) -> bool:
         value = at(settings, path)
-        return value is None or path not in self.own or self.own[path](value)
+        return value is None or path != self.server or is_server(value)
 
     def show(self) -> str:
         text = _BARE
-        for path, value in (*self.members.items(), *((p, list(v)) for p, v in self.listed.items())):
+        for path, value in (*self.members.items(), *((path, [element]) for path, element in self.listed.items())):
             text = jsontext.put(text, path, value, "")
         return text
-
-
-def _without(text: str, path: tuple[str, ...], values: Iterable[str], name: str) -> str:
-    """The text without ``values`` in the list at ``path``."""
-    for value in values:
-        there = at(jsontext.read(text, name), path)
-        if isinstance(there, list) and value in there:
-            text = jsontext.remove(text, (*path, there.index(value)), name)
-    return text
 
 
 def at(settings: object, path: tuple[str, ...]) -> object:
@@ -214,7 +196,7 @@ def _or_nothing(text: str, name: str) -> str:
 
 
 @frozen(kw_only=True)
-class Section(_Merged):
+class Section(Part):
     """``body`` between the lines ``begin`` and ``end``, appended to a text file.
 
     ``table`` is the TOML table path that the body defines, empty for other files. A file that already defines
@@ -232,7 +214,7 @@ class Section(_Merged):
             if at(_toml(rest, name), self.table) is not None:
                 return rest
         line = "\r\n" if "\r\n" in text else "\n"
-        block = f"{self.begin}\n{self.body.strip()}\n{self.end}\n".replace("\n", line)
+        block = self.show().replace("\n", line)
         place = self._place(text, name)
         if place:
             new = text[: place[0]] + block + text[place[1] :]
@@ -267,10 +249,8 @@ class Section(_Merged):
         if not place:
             return text
         before, after = text[: place[0]], text[place[1] :]
-        for blank in ("\r\n\r\n", "\n\n"):
-            if before.endswith(blank):
-                before = before[: -len(blank) // 2]
-                break
+        blank = next((blank for blank in ("\r\n\r\n", "\n\n") if before.endswith(blank)), "")
+        before = before[: len(before) - len(blank) // 2]
         return before + after if (before + after).strip() else ""
 
     def show(self) -> str:
@@ -278,8 +258,10 @@ class Section(_Merged):
 
     def _place(self, text: str, name: str) -> tuple[int, int] | None:
         """Start and end of the section, with its line end. Raises: ConfigError for an incomplete section."""
-        starts, ends = ([m.start() for m in re.finditer(rf"^{re.escape(mark)}\s*?$", text, re.MULTILINE)]
-                        for mark in (self.begin, self.end))  # fmt: skip
+        starts, ends = (
+            [line.start() for line in re.finditer(rf"^{re.escape(mark)}\s*?$", text, re.MULTILINE)]
+            for mark in (self.begin, self.end)
+        )
         if not starts and not ends:
             return None
         if len(starts) != 1 or len(ends) != 1 or ends[0] < starts[0]:
@@ -293,7 +275,7 @@ class Section(_Merged):
 
 
 @frozen(kw_only=True)
-class Whole:
+class Whole(Part):
     """A file that holdfast owns. Its body contains :data:`MARK`."""
 
     body: str
@@ -310,24 +292,18 @@ class Whole:
     def foreign(self, text: str) -> bool:
         return bool(text.strip()) and MARK not in text
 
-    def left_alone(self, text: str) -> tuple[str, ...]:
-        return ()
-
-
-_MODULE = re.compile(r"(-P )?-m holdfast(_memory)? mcp")
-
 
 def is_server(value: object) -> bool:
     """Whether ``holdfast install`` may have written a client's MCP server entry. It writes ``holdfast-memory mcp``
-    or ``INTERPRETER -P -m holdfast_memory mcp``, without other settings. Once it was ``holdfast`` and without -P."""
+    or ``INTERPRETER -P -m holdfast_memory mcp``, without other settings."""
     entry = dict(value) if isinstance(value, dict) else {}
     command, arguments = entry.pop("command", None), entry.pop("args", [])
     words = [
         *(command if isinstance(command, list) else [command]),
         *(arguments if isinstance(arguments, list) else []),
     ]
-    plain = words in (["holdfast", "mcp"], [DISTRIBUTION, "mcp"]) or _MODULE.fullmatch(" ".join(map(str, words[1:])))
-    return bool(plain) and entry in ({}, {"type": "stdio"}, {"type": "local", "enabled": True})
+    is_started = words == [DISTRIBUTION, "mcp"] or words[1:] == ["-P", "-m", "holdfast_memory", "mcp"]
+    return is_started and entry in ({}, {"type": "stdio"}, {"type": "local", "enabled": True})
 
 
 def _toml(text: str, name: str) -> Mapping[str, object]:

@@ -6,16 +6,15 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from holdfast.errors import ConfigError
 from holdfast.fs import durable
-from holdfast_agents import settingsfile
+from holdfast_agents import clientfiles
 
 if TYPE_CHECKING:
     from holdfast_agents.setup.parts import Part
@@ -115,12 +114,11 @@ def _putting(place: Place) -> _Step:
     if new == text:
         return _Step(done=Done(place=place, fate=Fate.SAME, left_alone=left_alone))
     # An existing backup from before the first installation is worth more than the current text.
-    ours = bool(text.strip()) and place.part.take(text, place.shown) != text
-    there = os.path.exists(place.path + BACKUP)
-    keep = None if _is_all_ours(place, text) or (ours and there) else old
-    backup = os.path.basename(place.path) + BACKUP if keep is not None or there else ""
-    done = Done(place=place, fate=Fate.CHANGED, backup=backup, left_alone=left_alone)
-    return _Step(done=done, new=mark + new, keep=keep)
+    rest = place.part.take(text, place.shown) if text.strip() else text
+    has_backup = os.path.exists(place.path + BACKUP)
+    keep = None if (_OURS in text and not rest.strip()) or (rest != text and has_backup) else old
+    done = Done(place=place, fate=Fate.CHANGED, backup=_backup(place, keep is not None or has_backup))
+    return _Step(done=evolve(done, left_alone=left_alone), new=mark + new, keep=keep)
 
 
 def _taking(place: Place) -> _Step:
@@ -138,16 +136,15 @@ def _taking(place: Place) -> _Step:
     if before is not None and _OURS not in before and place.part.put(before.removeprefix(_BOM), place.shown) == text:
         return _Step(done=Done(place=place, fate=Fate.RESTORED), new=before, drop_backup=True)
     if new.strip():
-        backup = os.path.basename(place.path) + BACKUP if before is not None else ""
-        return _Step(done=Done(place=place, fate=Fate.CLEANED, backup=backup), new=mark + new)
+        done = Done(place=place, fate=Fate.CLEANED, backup=_backup(place, before is not None))
+        return _Step(done=done, new=mark + new)
     changed = text != place.part.put("", place.shown)
-    backup = os.path.basename(place.path) + BACKUP if changed or before is not None else ""
-    return _Step(done=Done(place=place, fate=Fate.REMOVED, backup=backup), keep=old if changed else None)
+    done = Done(place=place, fate=Fate.REMOVED, backup=_backup(place, changed or before is not None))
+    return _Step(done=done, keep=old if changed else None)
 
 
-def _is_all_ours(place: Place, text: str) -> bool:
-    """Whether the file holds only an installation's own entries, possibly an older one's."""
-    return _OURS in text and not place.part.take(text, place.shown).strip()
+def _backup(place: Place, exists: bool) -> str:
+    return os.path.basename(place.path) + BACKUP if exists else ""
 
 
 def _admissible(place: Place) -> str | None:
@@ -171,7 +168,7 @@ def _admissible(place: Place) -> str | None:
 
 def _raw(path: str, shown: str) -> str | None:
     try:
-        return settingsfile.read(path).decode("utf-8")
+        return clientfiles.read(path).decode("utf-8")
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:
@@ -208,24 +205,8 @@ def _sweep(places: Sequence[Place]) -> None:
     for folder in sorted(folders):
         with contextlib.suppress(OSError):
             for name in os.listdir(folder):
-                if _is_left_over(name):
+                if name.startswith(durable.TEMP_PREFIX) and name.endswith(durable.TEMP_SUFFIX):
                     os.unlink(os.path.join(folder, name))
-
-
-def _is_left_over(name: str) -> bool:
-    """Whether ``name`` is the temporary file of a process that has ended."""
-    pid = name.removeprefix(durable.TEMP_PREFIX).partition("-")[0]
-    if not name.startswith(durable.TEMP_PREFIX) or not name.endswith(durable.TEMP_SUFFIX) or not pid.isdecimal():
-        return False
-    if sys.platform == "win32":
-        return True  # a file that another process has open cannot be removed there
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return False
 
 
 def _mode(path: str) -> int:

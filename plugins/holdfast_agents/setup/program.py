@@ -9,7 +9,6 @@ import shutil
 import sys
 
 from holdfast.plugin import nested
-from holdfast.text import untrusted
 from holdfast_memory import DISTRIBUTION, REPAIR
 
 #: The command in settings shared through git, and where it is on PATH. Another project has a program ``holdfast``.
@@ -55,24 +54,3 @@ def command(template: str, program: tuple[str, ...], platform: str = sys.platfor
 def filled(text: str) -> str:
     """A guard's source with the commands in its messages."""
     return re.sub(r"@(\w+)@", lambda found: _TEXTS[found[1]], text)
-
-
-def requirement(extra: str) -> str:
-    """The argument for ``pip install``, quoted for a shell, that adds ``extra`` to this installation. It names the
-    folder or repository of the installation, or else the distribution."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        origin = untrusted.from_json(distribution(DISTRIBUTION).read_text("direct_url.json") or "{}")
-    except (PackageNotFoundError, ValueError):
-        origin = {}
-    url, name = str(origin.get("url", "")), f"{DISTRIBUTION}[{extra}]"
-    if not url:
-        return shlex.quote(name)
-    if "dir_info" in origin:
-        from urllib.parse import urlsplit
-        from urllib.request import url2pathname
-
-        return shlex.quote(f"{url2pathname(urlsplit(url).path)}[{extra}]")
-    kind = origin.get("vcs_info", {}).get("vcs", "")
-    return shlex.quote(f"{name} @ {kind}{'+' if kind else ''}{url}")

@@ -21,7 +21,7 @@ from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt
 from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import handoff, uncommitted
-from holdfast.flush.interfaces.losses import Loss
+from holdfast.flush.interfaces import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker

@@ -17,7 +17,7 @@ from holdfast.journal import journal
 from holdfast.text.plain import cut, one_line
 
 if TYPE_CHECKING:
-    from holdfast.flush.interfaces.losses import Loss
+    from holdfast.flush.interfaces import Loss
     from holdfast.journal.safety import Marker
     from holdfast.session.services import Services
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, receipt_from, stamp
 from holdfast.errors import Corrupt
-from holdfast.flush import closings, handoff, notes
-from holdfast.flush.interfaces.losses import Loss
+from holdfast.flush import handoff, notes, work_log
+from holdfast.flush.interfaces import Loss
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast_app.data_loss import losses
 
@@ -102,7 +102,7 @@ def open_work(services: Services) -> list[handoff.Work]:
     entries: list[handoff.Work] = []
     payloads = {receipt.flush_id: payload for receipt, payload in flushes(services)}
     for receipt in sorted(last_receipts(services), key=lambda r: r.at, reverse=True):
-        decided = closings.of_flush(services.state, receipt.session_id, receipt.flush_id)
+        decided = work_log.of_flush(services.state, receipt.session_id, receipt.flush_id)
         if decided is not None and decided.open and decided.work is not None:
             entries.append(handoff.reopened(decided.work, decided.because))
             continue

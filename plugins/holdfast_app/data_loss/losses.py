@@ -18,7 +18,7 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, receipt_from
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
-from holdfast.flush.interfaces.losses import Loss
+from holdfast.flush.interfaces import Loss
 from holdfast.fs import durable, paths, private, safeopen
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
@@ -49,7 +49,7 @@ _DOCUMENTS = (*_BLOCKS, Surface.HANDOFF, Surface.MEMORY, Surface.USER)
 
 
 class Losses:
-    """The entry ``services.losses``, see :class:`holdfast.flush.interfaces.losses.Losses`."""
+    """The entry ``services.losses``, see :class:`holdfast.flush.interfaces.Losses`."""
 
     def __init__(self, services: Services) -> None:
         self._services = services

@@ -13,7 +13,7 @@ Time is linear in the document's length; only one line is held.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from holdfast.text import plain
 from holdfast_app.markdown import marks
@@ -23,8 +23,7 @@ _MOST_DIGITS: Final = 3
 #: First characters of lines that can be more than text.
 _FIRST: Final = frozenset(_BULLETS + "0123456789#`~_")
 
-#: Kinds of lines. A line that is all comment is blank, and a fence also closes code. Not an enumeration, because Python
-#: 3.11 looks up its members slowly.
+#: Kinds of lines. A line that is all comment is blank, and a fence also closes code.
 BLANK: Final = "blank"
 HEADING: Final = "heading"
 ITEM: Final = "item"
@@ -34,22 +33,18 @@ FENCE: Final = "fence"
 CODE: Final = "code"
 
 
-class Line:
+class Line(NamedTuple):
     """A line without comments. ``text`` has no mark and no surrounding blanks; code keeps its indentation.
 
     ``mark`` is a heading's ``##``, an item's ``-`` or ``1.``, or the fence that opens code, otherwise empty. ``indent``
     counts the columns before it.
     """
 
-    # Not a named tuple, which takes two thirds longer to make.
-    __slots__ = ("indent", "kind", "mark", "number", "text")
-
-    def __init__(self, kind: str, number: int, text: str, mark: str = "", indent: int = 0) -> None:
-        self.kind = kind
-        self.number = number
-        self.text = text
-        self.mark = mark
-        self.indent = indent
+    kind: str
+    number: int
+    text: str
+    mark: str = ""
+    indent: int = 0
 
     @property
     def level(self) -> int:

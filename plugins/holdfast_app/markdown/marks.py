@@ -1,7 +1,6 @@
 """Marks that begin a line of Markdown. No other module recognises them.
 
-Each function takes a line from its first character that is not blank. There are no regular expressions here, because
-each flush is a process that would have to compile them.
+Each function takes a line from its first character that is not blank.
 
 Source: CommonMark 0.31.2, sections 4 and 5.2; task list items of GitHub Flavored Markdown 0.29.
 """

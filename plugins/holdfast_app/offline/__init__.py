@@ -31,12 +31,10 @@ def on_extract(turns: Sequence[Turn], before: Payload) -> Extraction:
 
     from holdfast_app.offline import fields
     from holdfast_app.offline.extract import extract
-    from holdfast_app.offline.worth import is_statement
 
     found = extract(turns)
-    facts = [fact for fact in found.facts if is_statement(fact.content)]
     messages = [message for turn in turns for message in turn.messages]
-    return evolve(found, facts=facts, draft=fields.added(found.draft, messages, before) if messages else found.draft)
+    return evolve(found, draft=fields.added(found.draft, messages, before)) if messages else found
 
 
 #: No model reads the notes, so that all of them can be read in one run.

@@ -15,6 +15,7 @@ from holdfast.facts.relation import Known, Relation, same_key
 from holdfast.flush import notes
 from holdfast.models import DreamDraft, DreamSources
 from holdfast.text import ownlines
+from holdfast.text.humanize import count
 from holdfast_app.dream import memorytext
 from holdfast_app.dream.consolidate import MOST_STATEMENTS
 from holdfast_app.dream.memorytext import Item, Memory
@@ -112,14 +113,9 @@ def _grouped(items: Iterable[Item]) -> list[Item]:
 
 
 def _notice(read_notes: int, added: int, repeated: int, replaced: int) -> str:
-    counts = [_count(added, "new item")]
+    counts = [count(added, "new item")]
     if repeated:
-        counts.append(f"{_count(repeated, 'repetition')} in MEMORY.md merged")
+        counts.append(f"{count(repeated, 'repetition')} in MEMORY.md merged")
     if replaced:
-        counts.append(f"{_count(replaced, 'older item')} replaced")
-    notes_read = _count(read_notes, "daily note")
-    return ownlines.line(ownlines.NO_MODEL, notes_read, ", ".join(counts))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+        counts.append(f"{count(replaced, 'older item')} replaced")
+    return ownlines.line(ownlines.NO_MODEL, count(read_notes, "daily note"), ", ".join(counts))

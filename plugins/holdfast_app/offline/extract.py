@@ -15,6 +15,7 @@ from attrs import evolve
 from holdfast.facts.relation import same_key
 from holdfast.models import Category, Extraction, Message, Payload, Turn
 from holdfast.text import ownlines
+from holdfast.text.humanize import count
 from holdfast.text.lazy import Lazy
 from holdfast_app.authorship.sources import short_id
 from holdfast_app.message_formats import summaries
@@ -149,7 +150,7 @@ def _summary(
     if not parts:
         return ""
     turns = sum(1 for m in said if m.role == "user")
-    counts = (*_count(turns, "message").split(" ", 1), *_count(done.calls, "tool call").split(" ", 1))
+    counts = (*count(turns, "message").split(" ", 1), *count(done.calls, "tool call").split(" ", 1))
     head = ownlines.line(ownlines.QUOTED, *counts)
     return "\n\n".join([head, *parts])
 
@@ -168,10 +169,6 @@ def _since_last_request(said: Sequence[Message], requests: Sequence[tuple[Messag
     last = requests[-1][0] if requests else None
     at = next((number for number in range(len(said) - 1, -1, -1) if said[number] is last), 0)
     return said[at:]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _compaction(messages: Sequence[Message]) -> Message | None:

@@ -33,7 +33,7 @@ def added(draft: Payload, messages: Sequence[Message], before: Payload) -> Paylo
     was_open = bool(before.work_open)
     said = asides.without(messages, was_open=was_open)
     end = ending.of(said)
-    if end.why == ending.GO_ON and not was_open:  # "continue", without anything to continue
+    if end.goes_on and not was_open:  # "continue", without anything to continue
         end = ending.Ending(open=False, next_step=ending.NONE)
     objective = _objective(said, messages, before, end)
     values: dict[str, Any] = {"objective": objective, "work_open": end.open}

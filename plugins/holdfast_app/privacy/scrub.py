@@ -14,8 +14,7 @@ from attrs import evolve, field, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.fs import durable, private
-from holdfast.gate import mask
-from holdfast.validation import ValidationRequest
+from holdfast.validation import ValidationRequest, mask
 from holdfast_app.privacy.purge import bury
 from holdfast_app.privacy.sweep import Walk, carry_out
 from holdfast_app.privacy.text_search import Needle

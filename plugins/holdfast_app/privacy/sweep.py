@@ -24,13 +24,14 @@ from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.fs import durable, private, records, safeopen
 from holdfast.journal import journal, reserve, safety
 from holdfast.journal.journal import Journal, file_stem
-from holdfast.plugin import discovery, progress
+from holdfast.plugin import progress
 from holdfast.storage import Capability, delete_fact
 from holdfast.text import untrusted
 from holdfast_app.data_loss.losses import FORGOTTEN, note_forgotten, rewrite
 from holdfast_app.privacy import text_search
 from holdfast_app.privacy.transforms import Changed, Edit, Left, is_temporary
 from holdfast_app.sessions import archive, rewriting
+from holdfast_redaction.mark import KEY_FILE
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
@@ -42,7 +43,7 @@ logger = logging.getLogger(__name__)
 TOMBSTONES, TOMBSTONE_KEY, UNFINISHED = "tombstones.jsonl", "tombstones.key", "purge.pending.json"
 #: Files that hold nothing from memory. Plugins declare theirs, see docs/hooks.md.
 _WITHOUT_CONTENT: Final = frozenset(
-    {".gitignore", private.MARK, private.INDEX_SEEN, TOMBSTONES, TOMBSTONE_KEY, UNFINISHED, FORGOTTEN}
+    {".gitignore", private.MARK, private.INDEX_SEEN, TOMBSTONES, TOMBSTONE_KEY, UNFINISHED, FORGOTTEN, KEY_FILE}
 )
 _SQLITE: Final = b"SQLite format 3\0"
 _SQLITE_SIDES: Final = ("-wal", "-shm", "-journal")
@@ -282,10 +283,9 @@ class Walk:
             safety.path_of(self.services.state, i) for i in filter(None, map(journal.session_id_of, sorted(journals)))
         }
         hints = {path.removesuffix(".jsonl") + ".hint" for path in journals}
-        without_content = {*_WITHOUT_CONTENT, *discovery.declared("without-content")}
         for path in text_search.files(self.services.state):
             name = os.path.basename(path)
-            own = name in without_content and os.path.dirname(path) == self.services.state
+            own = name in _WITHOUT_CONTENT and os.path.dirname(path) == self.services.state
             own = own or path.startswith(os.path.join(self.services.state, private.DERIVED, ""))
             if not (own or name.endswith(".lock") or path in journals or path in markers or path in hints):
                 yield path

@@ -9,7 +9,7 @@ from attrs import frozen
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, stamp
 from holdfast.flush import handoff, notes
-from holdfast.flush.documents import is_newer
+from holdfast.flush.apply import is_newer
 from holdfast.storage import block_marker, deadline
 from holdfast_app.spool.kept import Kept, Spool, sentence
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from holdfast.errors import HoldfastError
     from holdfast.models import Receipt
     from holdfast.session.services import Services
-    from holdfast.session.session import Session
     from holdfast_app.spool import lastbrief
     from holdfast_app.spool.shipping import Shipped
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 @frozen
 class Spooled:
     """Flushes that are durable on this machine alone: :attr:`holdfast.Holdfast.spool`, and for core ``services.spool``
-    (:class:`holdfast.flush.interfaces.delivery.Spool`). See docs/spool.md."""
+    (:class:`holdfast.flush.interfaces.Spool`). See docs/spool.md."""
 
     _services: Services
 
@@ -83,11 +82,11 @@ class Spooled:
 
         return deadline(shipping.PATIENCE_S)
 
-    def send_before(self, session: Session) -> Shipped:
+    def send_before(self, last: Receipt | None, flushed: dict[str, Any] | None) -> Shipped:
         """See :func:`holdfast_app.spool.shipping.ship_before`."""
         from holdfast_app.spool import shipping
 
-        return shipping.ship_before(self._services, session)
+        return shipping.ship_before(self._services, last, flushed)
 
     def keep(self, receipt: Receipt, flushed: dict[str, Any], why: HoldfastError | None) -> None:
         """See :func:`holdfast_app.spool.shipping.keep`."""

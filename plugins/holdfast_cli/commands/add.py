@@ -84,10 +84,10 @@ def _add(root: str | None, session: str | None, role: str, text: str, message_id
     session = session or DEFAULT_SESSION
     entry = capture(settings.find_root(root), session, role, text, message_id=message_id)
     if settings.raw(settings.find_root(root))[0]:  # the project has settings
-        from holdfast.config import inforce
+        from holdfast.config import resolved
         from holdfast_cli.problem import caution
 
-        caution(inforce.sentences(inforce.resolve(settings.find_root(root), lenient=True)))
+        caution(resolved.sentences(resolved.resolve(settings.find_root(root), lenient=True)))
     # A hook's stdout may go into the model's context: without a person or --json there is nothing to say.
     if as_json or sys.stdout.isatty():
         from holdfast.journal.capture import stored_id

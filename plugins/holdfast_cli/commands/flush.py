@@ -66,9 +66,9 @@ def run(args: Namespace) -> int:
         raise
     except HoldfastError as error:
         if payload is not None:  # a stated payload must block compaction although no flush has begun
-            from holdfast.flush import payloads
+            from holdfast.flush import refused_payloads
 
-            payloads.unopened(args.root, args.session or DEFAULT_SESSION, payload, error)
+            refused_payloads.unopened(args.root, args.session or DEFAULT_SESSION, payload, error)
         raise
 
 

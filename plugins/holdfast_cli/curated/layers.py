@@ -17,10 +17,10 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast.config import inforce, settings
+    from holdfast.config import resolved, settings
     from holdfast_app.curated.layers import layers
 
-    rows = layers(inforce.load(settings.find_root(args.root)).layout)
+    rows = layers(resolved.load(settings.find_root(args.root)).layout)
     out = Term()
     if args.json:
         out.json({"ok": True, "layers": [layer._asdict() for layer in rows]})

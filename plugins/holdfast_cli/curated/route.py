@@ -31,11 +31,11 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast.config import inforce, settings
+    from holdfast.config import resolved, settings
     from holdfast_app.curated.routing import Horizon, route
 
     surface = route(Horizon[args.horizon.upper()], category=args.category, validated=args.validated)
-    name = inforce.load(settings.find_root(args.root)).layout.pattern(surface)
+    name = resolved.load(settings.find_root(args.root)).layout.pattern(surface)
     out = Term()
     if args.json:
         out.json({"ok": True, "surface": str(surface), "name": name})

@@ -15,7 +15,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from holdfast.config import inforce, provenance, settings, statefolder
+from holdfast.config import provenance, resolved, settings, statefolder
 from holdfast.config.layout import Surface
 from holdfast.errors import Corrupt, HoldfastError, Unavailable
 from holdfast.flush import curated, handoff
@@ -48,7 +48,7 @@ def examine(root: str, *, repair: bool = False) -> list[Check]:
     checks += _guard("installation", same_name)
     checks += _guard("plugins", lambda: _plugins(root))
     checks += _trust(root)
-    state = statefolder.path(root, inforce.load(root).layout.preset)
+    state = statefolder.path(root, resolved.load(root).layout.preset)
     checks += _guard("private state", lambda: _private_state(root, state))
     checks += _guard("folders", lambda: _folders(root, state))
     checks += _guard("journals", lambda: _journals(state, repair=repair))
@@ -128,14 +128,14 @@ def _looked(name: str, look: Callable[[], Iterator[Check]]) -> tuple[list[Check]
 
 def _config(root: str) -> Check:
     try:
-        inforce.load(root)
+        resolved.load(root)
         return _good("settings", settings.raw(root)[1].removeprefix("The ") + " is valid")
     except HoldfastError as error:
         return _bad("settings", error)
 
 
 def _trust(root: str) -> list[Check]:
-    lines = inforce.notices(inforce.resolve(root), names=False)  # agents run `doctor` too
+    lines = resolved.notices(resolved.resolve(root), names=False)  # agents run `doctor` too
     return [_warn("trust", message, next_step) for message, next_step in lines]
 
 
@@ -174,7 +174,7 @@ def _folders(root: str, state: str) -> Iterator[Check]:
         yield from _probe("folders", folder, f"{_shown(root, state)} does not exist yet and can be created")
     else:
         yield from _probe("folders", state, f"{_shown(root, state)} can be written")
-    store = os.path.join(root, inforce.load(root).storage.path)
+    store = os.path.join(root, resolved.load(root).storage.path)
     if os.path.isdir(store):
         yield from _probe("folders", store, f"{_shown(root, store)} can be written")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.config import inforce, statefolder
+from holdfast.config import resolved, statefolder
 from holdfast.errors import NotTrusted, PluginError, StorageError
 from holdfast.plugin import discovery
 from holdfast.plugin.discovery import Status, statuses
@@ -21,7 +21,7 @@ def inventory(root: str) -> list[Status]:
 
 
 def _without_store(root: str, error: NotTrusted | PluginError | StorageError) -> list[Status]:
-    config = inforce.load(root)
+    config = resolved.load(root)
     found = discovery.scan()
     manager = PluginManager()
     enabled = [

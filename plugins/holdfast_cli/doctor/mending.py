@@ -21,7 +21,7 @@ from holdfast_app.data_loss import audit, tally
 from holdfast_app.sessions import rewriting
 
 if TYPE_CHECKING:
-    from holdfast.flush.interfaces.losses import Loss
+    from holdfast.flush.interfaces import Loss
     from holdfast.models import Receipt
     from holdfast.session.services import Services
 

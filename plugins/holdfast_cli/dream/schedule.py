@@ -30,12 +30,12 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from holdfast.config import inforce, settings
+    from holdfast.config import resolved, settings
     from holdfast_cli.dream import schedulers
 
     root = settings.find_root(args.root)
     kind = schedulers.Kind(args.kind) if args.kind else schedulers.detect()
-    at = inforce.load(root).dream.at
+    at = resolved.load(root).dream.at
     made = schedulers.plan(kind, root, at=at)
     out = Term()
     if args.only_print:

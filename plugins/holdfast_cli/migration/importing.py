@@ -11,9 +11,9 @@ from holdfast.config.layout import Surface
 from holdfast.errors import Conflict, Refused
 from holdfast.fs import durable, private
 from holdfast.fs.records import decode
-from holdfast.gate import clean
 from holdfast.journal.journal import Journal
 from holdfast.storage import ABSENT
+from holdfast.text.plain import clean
 from holdfast_cli.migration import archive, belongings
 from holdfast_cli.migration.database import opened
 from holdfast_cli.migration.exporting import edited, masked

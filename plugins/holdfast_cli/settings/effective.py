@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import frozen
 
-from holdfast.config import inforce, settings, statefolder, trust
+from holdfast.config import resolved, settings, statefolder, trust
 from holdfast.config.serde import unstructure
 from holdfast.errors import ConfigError, NotTrusted, Refused
 from holdfast.fs import durable
@@ -41,8 +41,8 @@ class Setting:
 def effective(root: str, env: Mapping[str, str] | None = None) -> list[Setting]:
     """Every setting in force, in the order of :class:`holdfast.config.values.Config`, then the project file's settings
     that are not in force. Raises: ConfigError when a setting is invalid."""
-    found = inforce.resolve(root, env)
-    config = inforce.structured(found, env)
+    found = resolved.resolve(root, env)
+    config = resolved.structured(found, env)
     layers = (
         (found.source, dict(_leaves(found.project))),
         (settings.user_file_shown(env), dict(_leaves(found.user))),
@@ -103,7 +103,7 @@ def change(root: str, key: str, value: object, *, user: bool = False) -> str:
         raise ConfigError(f"{key!r} is not a key.", next_step="`holdfast config` lists the keys.")
     if isinstance(value, Mapping):
         raise ConfigError(f"{key} cannot be set to a table.", next_step="Set its keys one by one.")
-    before = None if user else inforce.resolve(root, lenient=True)
+    before = None if user else resolved.resolve(root, lenient=True)
     if before is not None and before.foreign == target:
         raise NotTrusted(
             f"{name} belongs to another user.",
@@ -144,7 +144,7 @@ def _file_of(root: str, key: str, value: object) -> tuple[str, str]:
     path = settings.config_file(root)
     if path is not None:
         return path, os.path.relpath(path, root).replace(os.sep, "/")
-    intended = {"layout": {"preset": value}} if key == "layout.preset" else inforce.resolve(root).data
+    intended = {"layout": {"preset": value}} if key == "layout.preset" else resolved.resolve(root).data
     name = settings.new_config_file(intended)
     return os.path.join(root, *name.split("/")), name
 
@@ -166,14 +166,14 @@ def _check_names(wish: Mapping[str, Any], keys: list[str], value: object) -> Non
             options.check_plugin(discovery.import_object(entry), keys[1], keys[2:3])
 
 
-def _trust_change(root: str, before: inforce.InForce) -> None:
+def _trust_change(root: str, before: resolved.Resolved) -> None:
     """Trust this change in addition to the settings already in force, and nothing else."""
-    after = inforce.resolve(root, lenient=True)
+    after = resolved.resolve(root, lenient=True)
     asked = {**after.withheld, **after.trusted}
     if not asked and not before.trusted:
         return
-    counted = dict(inforce.leaves(before.project))
-    there = {**dict(inforce.leaves(before.written)), **before.withheld, **before.trusted}
+    counted = dict(resolved.leaves(before.project))
+    there = {**dict(resolved.leaves(before.written)), **before.withheld, **before.trusted}
     trust.record(
         root,
         settings={

@@ -73,9 +73,9 @@ def _with_three_files(done: Done, *, asked: bool) -> Done:
     from attrs import evolve
 
     from holdfast import Holdfast
-    from holdfast.config import inforce
+    from holdfast.config import resolved
 
-    if not asked and inforce.load(done.root).layout.preset != "opencode":
+    if not asked and resolved.load(done.root).layout.preset != "opencode":
         return done
     with Holdfast.open(done.root) as memory:
         made, kept = (map(memory.store.backend.where, names) for names in memory.create_three_files())
@@ -91,12 +91,12 @@ def _with_git(done: Done) -> Done:
 
     from attrs import evolve
 
-    from holdfast.config import inforce
+    from holdfast.config import resolved
     from holdfast.errors import ConfigError
     from holdfast.fs import durable, gitrun
     from holdfast_memory import DISTRIBUTION
 
-    if inforce.load(done.root).layout.preset != "default":
+    if resolved.load(done.root).layout.preset != "default":
         raise ConfigError("`--git` works with the default layout only.", next_step="Run `holdfast init` without it.")
     command = f"{DISTRIBUTION} merge-driver %O %A %B %P"
     if gitrun.run(done.root, "config", "--local", "merge.holdfast.driver", command, timeout_s=10) is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from holdfast.config import inforce, provenance, settings, statefolder
+from holdfast.config import provenance, resolved, settings, statefolder
 from holdfast.errors import NotTrusted, PluginNotFound, Refused
 from holdfast.fs import durable, private
 from holdfast_cli.settings.effective import HEADER
@@ -66,8 +66,8 @@ def set_up(root: str, *, layout: str = "default", zone: str = "local", strict: b
         made.append(name)
         notices = begin(root)
     else:
-        inforce.load(root)  # an invalid file is reported, not extended
-        settled = inforce.resolve(root).data
+        resolved.load(root)  # an invalid file is reported, not extended
+        settled = resolved.resolve(root).data
         _refuse_other(wanted, settled)
         kept.append(os.path.relpath(existing, root).replace(os.sep, "/"))
     statefolder.take_along(root, settings.preset(settled))
@@ -85,7 +85,7 @@ def begin(root: str) -> tuple[tuple[str, str], ...]:
     sentence and its next step for each item that needs the user's trust. Raises: ConfigError; Corrupt, Unavailable."""
     from holdfast import Holdfast
 
-    notices = inforce.notices(inforce.resolve(root))
+    notices = resolved.notices(resolved.resolve(root))
     try:
         with Holdfast.open(root, lenient=True) as memory:
             store = memory.store

@@ -19,11 +19,11 @@ _SHOWN = 5
 
 def run(out: Term, root: str, *, yes: bool, as_json: bool) -> int:
     """Exit code 0 when nothing is left aside, else 1."""
-    from holdfast.config import inforce, settings, statefolder
+    from holdfast.config import resolved, settings, statefolder
     from holdfast.fs import private
     from holdfast_cli.trust import adoption
 
-    state = statefolder.path(root, settings.preset(inforce.hot(root)))
+    state = statefolder.path(root, settings.preset(resolved.hot(root)))
     private.check(state)
     held = [adoption.contents(path) for path in statefolder.apart(root, state)]
     if not as_json:

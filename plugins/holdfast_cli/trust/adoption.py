@@ -17,13 +17,15 @@ from holdfast.fs import durable, private, safeopen
 from holdfast.fs.safeopen import Folder
 from holdfast.journal import journal, reserve
 from holdfast.journal.journal import Journal
-from holdfast.plugin import discovery
 from holdfast_app.sessions import rewriting
+from holdfast_redaction.mark import KEY_FILE
 
 _SESSIONS = "sessions"
 #: Not adopted, because they are meaningless elsewhere, rebuilt on demand, or unsafe. An intent to append may name any
 #: document and any position.
 _OF_ITS_PLACE = frozenset({".gitignore", private.MARK, private.INDEX_SEEN, "append.intent", "facts.mark", "safe.jsonl"})
+#: Files and folders that are rebuilt on demand: clients' records and heartbeats, and the key of redaction marks.
+_REBUILT = ("agents", "heartbeats", KEY_FILE)
 _OF_ITS_PLACE_ENDS = (".lock", ".hint", ".mark", durable.TEMP_SUFFIX)
 
 
@@ -135,9 +137,9 @@ def _take(state: str, aside: str, name: str) -> str:
 
 
 def _is_rebuilt(name: str) -> bool:
-    """Whether a package declares the file, or a folder above it, as rebuilt on demand. The present state's own version
-    is then used, and the other is not needed."""
-    return any(name == one or name.startswith(f"{one}/") for one in discovery.declared("rebuilt-state", own=False))
+    """Whether the file is rebuilt on demand. The present state's own version is then used, and the other is not
+    needed."""
+    return any(name == one or name.startswith(f"{one}/") for one in _REBUILT)
 
 
 def _add_session(state: str, path: str, data: bytes) -> None:

@@ -17,7 +17,7 @@ from holdfast_cli.terminal import Term, home_short
 from holdfast_cli.trust import reasons
 
 if TYPE_CHECKING:
-    from holdfast.config.inforce import InForce
+    from holdfast.config.resolved import Resolved
     from holdfast_cli.trust.withheld import Withheld
 
 #: The command's help heading, and its summary line.
@@ -72,12 +72,12 @@ def run(args: Namespace) -> int:
 
 
 def _trust(out: Term, root: str, args: Namespace) -> int:
-    from holdfast.config import inforce, statefolder, trust
+    from holdfast.config import resolved, statefolder, trust
     from holdfast_cli.trust.withheld import Withheld
 
     try:
-        found = inforce.resolve(root, obey_others=True)
-        inforce.structured(found)  # a mistake is named before it is trusted
+        found = resolved.resolve(root, obey_others=True)
+        resolved.structured(found)  # a mistake is named before it is trusted
     except ConfigError as error:
         raise error.for_people() from None
     foreign = found.foreign.startswith(os.path.join(root, ""))
@@ -114,7 +114,7 @@ def _trust(out: Term, root: str, args: Namespace) -> int:
     return 0 if is_done else 1
 
 
-def _say_settings(out: Term, root: str, found: InForce, *, has_asked: bool) -> None:
+def _say_settings(out: Term, root: str, found: Resolved, *, has_asked: bool) -> None:
     if found.foreign:
         out.say(out.wrapped(f"{home_short(found.foreign)} belongs to another user", first=f"{out.mark('warn')} "))
     rows = {**found.withheld, **found.trusted}
@@ -128,8 +128,8 @@ def _say_settings(out: Term, root: str, found: InForce, *, has_asked: bool) -> N
         out.say(f"No setting in {out.bold(home_short(root))} needs trust.")
 
 
-def _table(root: str, found: InForce, memory: Withheld | None, *, is_trusted: bool, is_seen: bool) -> dict[str, Any]:
-    from holdfast.config import inforce, trust
+def _table(root: str, found: Resolved, memory: Withheld | None, *, is_trusted: bool, is_seen: bool) -> dict[str, Any]:
+    from holdfast.config import resolved, trust
 
     rows = {**found.withheld, **found.trusted}
     return {
@@ -137,7 +137,7 @@ def _table(root: str, found: InForce, memory: Withheld | None, *, is_trusted: bo
         "root": root,
         "trusted": is_trusted,
         "memory": is_seen,
-        "digest": trust.digest(inforce.portable(root)),
+        "digest": trust.digest(resolved.portable(root)),
         "foreign": found.foreign,
         "settings": [{"key": k, "value": _shown(k, v), "it": reasons.reason(k)} for k, v in rows.items()],
         "withheld": memory.table() if memory else [],
@@ -180,9 +180,9 @@ def _revoke(out: Term, root: str, *, as_json: bool) -> int:
 
 
 def _digest(out: Term, root: str, *, as_json: bool) -> int:
-    from holdfast.config import inforce, trust
+    from holdfast.config import resolved, trust
 
-    digest = trust.digest(inforce.portable(root))
+    digest = trust.digest(resolved.portable(root))
     if as_json:
         out.json({"ok": True, "root": root, "digest": digest})
     else:

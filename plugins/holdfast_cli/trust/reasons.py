@@ -1,4 +1,4 @@
-"""Why a setting of a project needs the user's trust, for display. :mod:`holdfast.config.harmless` has the checks."""
+"""Why a setting of a project needs the user's trust, for display. :mod:`holdfast.config.values` has the limits."""
 
 from __future__ import annotations
 

@@ -70,20 +70,6 @@ def filled(gitea: FakeServer, machine: Machine) -> Iterator[GiteaBackend]:
     assert all(check.outcome is not Outcome.FAIL for check in inspect(fresh.log))
 
 
-@pytest.mark.parametrize("name", ["doc:MEMORY.md", "facts", "store"])
-def test_reader__tries_to_change_an_issue_of_the_store__is_refused_by_the_server(
-    gitea: FakeServer, filled: GiteaBackend, mallory: Ask, name: str
-) -> None:
-    number = issue_of(gitea, name)
-    for body in ({"state": "closed"}, {"title": "Some thoughts"}, {"body": "x"}):
-        assert mallory("PATCH", f"/issues/{number}", body).status == 403
-    assert mallory("PUT", f"/issues/{number}/lock", {}).status == 403
-    assert mallory("DELETE", f"/issues/{number}").status == 403
-    for comment, _ in gitea.comments(REPO, number):
-        assert mallory("PATCH", f"/issues/comments/{comment}", {"body": "x"}).status == 403
-        assert mallory("DELETE", f"/issues/comments/{comment}").status == 403
-
-
 @pytest.mark.parametrize("name", ["doc:MEMORY.md", f"doc:{DAY}", "facts", "store"])
 def test_issue__closed_locked_and_relabelled_by_another_user__changes_nothing(
     gitea: FakeServer, filled: GiteaBackend, name: str
@@ -187,16 +173,6 @@ def test_issue__of_a_reader_with_a_lower_number_than_the_owners__is_not_read(
         assert view.names() == ["MEMORY.md", DAY]
         assert len(list(view.facts())) == 1
     assert gitea.bodies(REPO, early) == gitea.bodies(REPO, early)[:1]
-
-
-def test_pull_request__made_by_the_owner_with_a_title_of_the_store__is_not_part_of_it(
-    gitea: FakeServer, machine: Machine
-) -> None:
-    gitea.make_issue(REPO, "holdfast:doc:MEMORY.md", pull=True)
-    store = machine()
-    store.write("MEMORY.md", "one\n")
-    assert text_of(machine()) == "one\n"
-    assert gitea.bodies(REPO, 1) == []
 
 
 def test_repository__with_a_template_and_a_description_like_a_store__is_empty(

@@ -19,7 +19,7 @@ import pytest
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, SLOW_S, Fault, FaultProxy
 
-from holdfast.errors import ConfigError, Conflict, HoldfastError, NotFound, Refused, Unavailable
+from holdfast.errors import ConfigError, Conflict, HoldfastError, NotFound, Refused
 from holdfast_gitea import marker
 from holdfast_gitea.wire.client import Gitea, Repo
 from holdfast_gitea.wire.faults import Absent, Closed, Passing
@@ -100,26 +100,6 @@ def test_create_comment__server_refuses__says_what_to_do_after_one_try(
     assert [seen.method for seen in gitea.requests].count("POST") == 1
 
 
-@pytest.mark.parametrize(("scopes", "message"), [(["read:issue"], "lacks a scope"), (None, "does not know the token")])
-def test_create_comment__token_not_good_enough__says_which_to_make(
-    gitea: FakeServer, scopes: list[str] | None, message: str
-) -> None:
-    token = gitea.make_token(scopes=scopes) if scopes else "0" * 40
-    with Gitea(gitea.url, token) as client, pytest.raises(Closed, match=message) as caught:
-        client.repo(REPO).create_comment(1, "text")
-    assert "write:issue" in caught.value.next_step
-    assert token not in f"{caught.value!r} {caught.value}"
-
-
-def test_renamed_repository__read_and_write__neither_follows(gitea: FakeServer, repo: Repo) -> None:
-    gitea.rename(REPO, "new")
-    for ask in (repo.issues, lambda: repo.comments(1), lambda: repo.edit_issue(1, body="x")):
-        with pytest.raises(Closed, match="agent/new"):
-            ask()
-    assert {seen.status for seen in gitea.requests} == {301}
-    assert gitea.body("agent/new", 1) == ""
-
-
 def test_issue__missing__none_but_not_when_the_repository_is(gitea: FakeServer, repo: Repo) -> None:
     assert repo.issue(7) is None
     assert repo.comment(7) is None
@@ -168,20 +148,6 @@ def test_create_comment__what_no_database_holds__refused_unsent(gitea: FakeServe
 # --- lists ----------------------------------------------------------------------------------------------------
 
 
-def test_issues__many_pages_and_pulls__all_issues_by_number(gitea: FakeServer, repo: Repo) -> None:
-    for number in range(2, 132):
-        gitea.make_issue(REPO, f"n{number}", pull=number % 10 == 0)
-    assert [one.number for one in repo.issues()[0]] == [n for n in range(1, 132) if n % 10 or n == 0]
-    assert len(repo.issues(kind="all")[0]) == 131
-
-
-def test_comments__two_thousand_in_one_issue__all_of_them(gitea: FakeServer, repo: Repo) -> None:
-    made = [gitea.make_comment(REPO, 1, f"c{n}") for n in range(2000)]
-    listed = repo.comments(1)
-    assert [one.id for one in listed.values] == made
-    assert listed.total == 2000
-
-
 def test_activity__window_of_many_pages__each_comment_once(gitea: FakeServer, repo: Repo) -> None:
     gitea.make_issue(REPO, "pull", pull=True)
     made = [gitea.make_comment(REPO, 1 + n % 2, f"c{n}") for n in range(120)]
@@ -212,18 +178,6 @@ def test_publish__any_fault__there_once_when_replayed(
     assert len(there) <= 2
 
 
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
-@pytest.mark.parametrize("nth", [1, 2])
-def test_publish__any_fault_while_reading__there_once(
-    gitea: FakeServer, proxy: FaultProxy, behind: Repo, nth: int, fault: Fault
-) -> None:
-    """The first list searches for the record, the second reads it back."""
-    proxy.spoil("GET", r"/issues/1/comments$", fault, nth=nth)
-    published = behind.publish(1, BODY, "r1")
-    assert proxy.spoilt == [fault.name]
-    assert gitea.comments(REPO, 1) == [(published.id, BODY)]
-
-
 @pytest.mark.parametrize("skew_s", [-86_400, 86_400])
 def test_publish__answer_lost_and_clocks_a_day_apart__there_once(
     gitea: FakeServer, proxy: FaultProxy, behind: Repo, skew_s: float
@@ -234,44 +188,6 @@ def test_publish__answer_lost_and_clocks_a_day_apart__there_once(
     assert gitea.bodies(REPO, 1) == [BODY]
 
 
-def test_publish__down_for_good__unavailable_within_its_patience(gitea: FakeServer) -> None:
-    with Gitea(gitea.url, gitea.token, patience_s=0.5) as client:
-        gitea.down()
-        began = time.monotonic()
-        with pytest.raises(Passing) as caught:
-            client.repo(REPO).publish(1, BODY, "r1")
-    assert time.monotonic() - began < 2
-    assert "Repeating is safe" in caught.value.next_step
-
-
-def test_publish__edited_meanwhile__returned_as_it_stands(gitea: FakeServer, repo: Repo) -> None:
-    made = repo.publish(1, BODY, "r1")
-    gitea.edit_comment(REPO, made.id, BODY.replace("A note.", "Somebody's note."))
-    assert "Somebody" in repo.publish(1, BODY, "r1").body
-    assert len(gitea.bodies(REPO, 1)) == 1
-
-
-def test_publish__body_without_the_marker__value_error(gitea: FakeServer, repo: Repo) -> None:
-    with pytest.raises(ValueError, match="marker"):
-        repo.publish(1, "text", "r1")
-    assert gitea.bodies(REPO, 1) == []
-
-
-def test_create_comment__answer_lost__raised_after_one_try(gitea: FakeServer, proxy: FaultProxy, behind: Repo) -> None:
-    proxy.spoil("POST", "/comments$", FAULTS["answer lost"])
-    with pytest.raises(Passing):
-        behind.create_comment(1, "text")
-    assert gitea.bodies(REPO, 1) == ["text"]
-
-
-def test_get__asked_to_wait_a_second__waits(proxy: FaultProxy, behind: Repo) -> None:
-    proxy.spoil("GET", "/issues$", Fault(name="wait", reaches=False, answering="status", status=429,
-                                         headers={"Retry-After": "1"}))  # fmt: skip
-    began = time.monotonic()
-    assert behind.issues()[0]
-    assert time.monotonic() - began >= 1
-
-
 def test_get__asked_to_wait_an_hour__says_so_at_once(proxy: FaultProxy, behind: Repo) -> None:
     proxy.spoil("GET", "/issues$", Fault(name="wait", reaches=False, answering="status", status=429,
                                          headers={"Retry-After": "3600"}))  # fmt: skip
@@ -280,16 +196,6 @@ def test_get__asked_to_wait_an_hour__says_so_at_once(proxy: FaultProxy, behind: 
         behind.issues()
     assert time.monotonic() - began < 1
     assert caught.value.retry_after_s == 3600
-
-
-@pytest.mark.parametrize("status", [200, 404])
-def test_issue__page_of_a_proxy__unavailable_and_not_missing(proxy: FaultProxy, gitea: FakeServer, status: int) -> None:
-    """A proxy that has lost its server says 404, too, as a page."""
-    fault = Fault(name="page", reaches=False, answering="page", status=status)
-    proxy.spoil("GET", "/issues/1$", fault, times=99)
-    with Gitea(proxy.url, gitea.token, patience_s=0.3) as client, pytest.raises(Unavailable) as caught:
-        client.repo(REPO).issue(1)
-    assert "proxy" in str(caught.value)
 
 
 def test_get__answer_trickles__given_up(gitea: FakeServer) -> None:
@@ -402,19 +308,6 @@ def test_gitea__address_not_safe_or_none__config_error(server: str) -> None:
         Gitea(server, "t")
     assert caught.value.next_step
     assert "pw" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "server", ["http://localhost:3000", "http://127.0.0.1", "http://[::1]:3000", "https://x.org/g/"]
-)
-def test_gitea__address_that_is_safe__taken(server: str) -> None:
-    with Gitea(server, "t") as client:
-        assert client.server == server.rstrip("/")
-
-
-def test_gitea__plain_http_when_told_so__taken() -> None:
-    with Gitea("http://git.example.org", "t", insecure_http=True) as client:
-        assert client.server == "http://git.example.org"
 
 
 @pytest.mark.parametrize("token", ["", " ", "a b", "a\nb", "ü"])

@@ -17,8 +17,6 @@ from tests.support.gitea.faults import FaultProxy
 
 from holdfast import Holdfast
 
-REPO = "agent/memory"
-
 
 @pytest.fixture
 def away(project: Path, gitea: FakeServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Away]:

@@ -85,19 +85,6 @@ def test_block__edited_after_the_state_was_accepted__corrupt_again(gitea: FakeSe
         store.read(DAY)
 
 
-def test_block__edited_again_after_it_was_accepted__corrupt_again(gitea: FakeServer, store: GiteaBackend) -> None:
-    three_blocks(store)
-    number = issue_of(gitea, f"doc:{DAY}")
-    comment, body = gitea.comments(REPO, number)[0]
-    gitea.edit_comment(REPO, comment, body.replace("- step", "- the step"))
-    gitea.make_comment(REPO, number, replay.ACCEPT)
-    assert "- the step" in text_of(store, DAY)
-    gitea.skew(5)
-    gitea.edit_comment(REPO, comment, body.replace("- step", "- no step"))
-    with pytest.raises(Corrupt):
-        store.read(DAY)
-
-
 @pytest.mark.parametrize("how", ["deleted", "marker removed"])
 @pytest.mark.parametrize("place", [0, 1])
 def test_block__gone_from_the_middle__corrupt_for_every_machine_until_accepted(
@@ -152,24 +139,6 @@ def test_version__newest_one_deleted__never_an_older_one_in_its_place(
     assert text_of(machine(), "MEMORY.md") == "one\n"
 
 
-def test_version__one_that_was_replaced_is_edited__the_document_reads(gitea: FakeServer, store: GiteaBackend) -> None:
-    store.write("MEMORY.md", "one\n")
-    store.write("MEMORY.md", "two\n")
-    number = issue_of(gitea, "doc:MEMORY.md")
-    comment, body = gitea.comments(REPO, number)[0]
-    gitea.edit_comment(REPO, comment, body.replace("one", "eins"))
-    assert text_of(store, "MEMORY.md") == "two\n"
-
-
-def test_version__saved_again_by_a_browser__is_intact(gitea: FakeServer, store: GiteaBackend) -> None:
-    """A form sends CRLF, whatever was in it."""
-    store.write("MEMORY.md", "one\n\n- two\n")
-    number = issue_of(gitea, "doc:MEMORY.md")
-    comment, body = gitea.comments(REPO, number)[0]
-    gitea.edit_comment(REPO, comment, body.replace("\n", "\r\n") + "\r\n")
-    assert text_of(store, "MEMORY.md") == "one\n\n- two\n"
-
-
 def test_version__fence_removed__corrupt_even_when_accepted(gitea: FakeServer, store: GiteaBackend) -> None:
     """There is nothing left that could be taken for the text."""
     store.write("MEMORY.md", "one\n")
@@ -208,18 +177,6 @@ def test_fact__edited_or_deleted__corrupt_until_accepted(
         len(list(store.facts()))
 
 
-@pytest.mark.parametrize("line", ["{}", "null", "[1]", '{"op": "put"}', '{"op": "set", "id": 3}', '{"op": "fly"}', "{"])
-def test_fact__accepted_and_still_no_operation__corrupt(gitea: FakeServer, store: GiteaBackend, line: str) -> None:
-    store.add_fact(make_fact(1), 10)
-    number = issue_of(gitea, "facts")
-    comment, body = gitea.comments(REPO, number)[0]
-    head, _, rest = body.partition("```json\n")
-    gitea.edit_comment(REPO, comment, f"{head}```json\n{line}\n```\n{rest.rsplit(chr(10), 1)[1]}")
-    gitea.make_comment(REPO, number, replay.ACCEPT)
-    with pytest.raises(Corrupt, match="cannot be read"):
-        list(store.facts())
-
-
 def test_issue__deleted__is_a_document_deleted(
     gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend]
 ) -> None:
@@ -244,26 +201,6 @@ def test_issue__newer_part_deleted__corrupt_and_not_the_older_part(
             view.read(DAY)
 
 
-def test_issue__closed_locked_and_labels_removed__reads_and_writes(gitea: FakeServer, store: GiteaBackend) -> None:
-    three_blocks(store)
-    number = issue_of(gitea, f"doc:{DAY}")
-    gitea.close_issue(REPO, number)
-    gitea.lock(REPO, number)
-    gitea.remove_labels(REPO)
-    store.append(DAY, make_block("four"), HEADER, "four")
-    assert store.names() == [DAY]
-    assert text_of(store, DAY).endswith(make_block("four"))
-
-
-def test_names__issues_that_people_made__are_no_documents(gitea: FakeServer, store: GiteaBackend) -> None:
-    three_blocks(store)
-    for title in ("holdfast:doc:../../x.md", "holdfast:doc:", "holdfast:doc:state/x", "holdfast:docs", "Holdfast", "x"):
-        number = gitea.make_issue(REPO, title)
-        gitea.make_comment(REPO, number, "text")
-    gitea.make_issue(REPO, "holdfast:doc:pull.md", pull=True)
-    assert store.names() == [DAY]
-
-
 def test_names__damaged_document_that_is_marked_as_deleted__is_listed(gitea: FakeServer, store: GiteaBackend) -> None:
     store.write("MEMORY.md", "one\n")
     store.log.mark_deleted(store.log.load("holdfast:doc:MEMORY.md"))
@@ -274,15 +211,6 @@ def test_names__damaged_document_that_is_marked_as_deleted__is_listed(gitea: Fak
     assert store.names() == ["MEMORY.md", "USER.md"]
     with pytest.raises(Corrupt):
         store.read("MEMORY.md")
-
-
-def test_issue__comments_of_people_between__are_nothing(gitea: FakeServer, store: GiteaBackend) -> None:
-    three_blocks(store)
-    number = issue_of(gitea, f"doc:{DAY}")
-    before = text_of(store, DAY)
-    for body in ("Nice!", "", "<!-- hf:rec -->", "<!-- hf:rec id=x -->\nno", "```\ntext\n```"):
-        gitea.make_comment(REPO, number, body or " ")
-    assert text_of(store, DAY) == before
 
 
 def test_record__of_a_newer_holdfast__unsupported_and_nothing_written(gitea: FakeServer, store: GiteaBackend) -> None:
@@ -310,7 +238,7 @@ def test_store__of_a_newer_form__unsupported(
 
 
 @pytest.mark.parametrize(
-    "spoilt", [b"", b"{", b"[]", b'{"format": 3}', b'{"format": 9}', b"\xff", b'{"format": 1, "x": 1}']
+    "spoilt", [b"", b"{", b"[]", b'{"format": 4}', b'{"format": 9}', b"\xff", b'{"format": 1, "x": 1}']
 )
 def test_index__file_of_no_use__made_anew(
     gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend], tmp_path: Path, spoilt: bytes
@@ -323,7 +251,7 @@ def test_index__file_of_no_use__made_anew(
     assert text_of(again, DAY) == text_of(store, DAY)
     again.append(DAY, make_block("four"), HEADER, "four")
     again.close()
-    assert json.loads(path.read_bytes())["format"] == 3
+    assert json.loads(path.read_bytes())["format"] == 4
 
 
 def test_index__of_another_repository__is_not_used(gitea: FakeServer, store: GiteaBackend, tmp_path: Path) -> None:
@@ -359,21 +287,6 @@ def test_doctor__store_that_people_edited__says_what_and_where(
     assert sorted(check.outcome for check in found) == [Outcome.FAIL, Outcome.WARN, Outcome.WARN]
     assert all(check.next_step for check in found)
     assert all("#issuecomment-" in check.message for check in found if check.outcome is Outcome.WARN)
-
-
-def test_doctor__another_backend__has_nothing_to_say(tmp_path: Path) -> None:
-    with Holdfast.open(tmp_path) as memory:
-        assert list(checks(memory)) == []
-
-
-@pytest.mark.parametrize(("name", "text"), [("MEMORY.md", "x" * (512 * 1024 + 1)), ("é" * 130 + ".md", "x")])
-def test_write__more_than_an_issue_takes__refused_unsent(
-    gitea: FakeServer, store: GiteaBackend, name: str, text: str
-) -> None:
-    with pytest.raises(Refused) as caught:
-        store.write(name, text)
-    assert caught.value.next_step
-    assert gitea.requests == []
 
 
 def test_append__record_or_document_over_the_limit__refused(gitea: FakeServer, store: GiteaBackend) -> None:

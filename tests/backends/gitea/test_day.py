@@ -174,14 +174,6 @@ def test_morning__a_flush_claims_what_the_forge_does_not_have__does_not_fit_toge
     assert lines(memory, "What does not fit together") == ["nothing"]
 
 
-def test_morning__a_decision_says_merged_and_it_is_open__does_not_fit_together(
-    gitea: FakeServer, opened: Opened
-) -> None:
-    memory = opened()
-    flushed(memory, decisions=["Merged #2 before the release"])
-    assert any("#2 is merged, but" in line for line in lines(memory, "What does not fit together"))
-
-
 def test_morning__one_repository_of_two_is_gone__costs_its_own_lines_only(gitea: FakeServer, opened: Opened) -> None:
     gitea.make_comment(REPO, 1, "I saw it, too", poster="ben")
     gitea.delete_repo(OTHER)

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import evolve
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.trusting import trusted
 
 from holdfast.errors import Corrupt, NotFound, Refused
 from holdfast.plugin.checks import Outcome
-from holdfast.storage import Add, deadline, sha256
+from holdfast.storage import deadline, sha256
 from holdfast.testing.base import make_block, make_fact
 from holdfast_cli import main
 from holdfast_gitea import invitations, marker, replay
@@ -26,7 +25,6 @@ REPO = "agent/memory"
 DAY = "memory/2026-03-01.md"
 HEADER = "# Daily Memory: 2026-03-01\n"
 SCOPES = ("write:issue", "read:user")
-Machine = Callable[..., GiteaBackend]
 Of = Callable[..., GiteaBackend]
 
 
@@ -372,15 +370,6 @@ def test_invited_user__who_may_only_read_the_repository__writes_all_but_a_deleti
     assert text_of(of("agent"), "USER.md") == "two\n"
 
 
-def test_invite__by_an_invited_user__is_refused(gitea: FakeServer, of: Of) -> None:
-    gitea.world.user("ana")
-    invitations.invite(of("agent").log, "ana")
-    with pytest.raises(Refused, match="joined by an invitation"):
-        invitations.invite(of("ana").log, "cleo")
-    with pytest.raises(Refused, match="joined by an invitation"):
-        of("ana").revoke("ana")
-
-
 def test_invite__two_machines_of_the_owner_at_once__both_users_join(of: Of) -> None:
     one, two = of("agent"), of("agent")
     of("ana")
@@ -425,15 +414,6 @@ def test_invite__revoked_and_invited_again__records_in_between_do_not_count(gite
     assert text_of(of("agent")) == "three\n"
 
 
-def test_invite__with_the_recommended_token__the_server_shows_the_users_id_to_everyone(of: Of) -> None:
-    owner = of("agent", scopes=("write:issue",))
-    owner.write("MEMORY.md", "one\n")
-    ana = of("ana", scopes=("write:issue",))
-    invitations.invite(owner.log, "ana")
-    ana.write("MEMORY.md", "two\n")
-    assert text_of(of("cleo", scopes=("write:issue",))) == "two\n"
-
-
 def test_start__users_were_invited__costs_one_request_more_once(gitea: FakeServer, of: Of) -> None:
     owner = of("agent")
     owner.write("MEMORY.md", "one\n")
@@ -448,21 +428,6 @@ def test_start__users_were_invited__costs_one_request_more_once(gitea: FakeServe
         with view.log.sharing():
             pass  # saves the index
     assert counts == [3, 2, 2]  # the list of issues, the document, and the first time the list of users
-
-
-def test_facts__of_an_invited_user_from_this_machines_copy__count(gitea: FakeServer, of: Of) -> None:
-    owner, ana = of("agent", "owner"), of("ana")
-    invitations.invite(owner.log, "ana")
-    facts = [evolve(make_fact(number), content=f"{number} " + "x" * 1000) for number in range(60)]
-    ana.commit([Add(fact, 100) for fact in facts])
-    gitea.skew(600)  # so that they are older than what is always listed again
-    assert len(list(owner.facts())) == 60
-    with owner.log.sharing():
-        pass  # saves the index
-    for _ in range(2):
-        again = of("agent", "owner")
-        assert len(list(again.facts())) == 60
-        again.close()
 
 
 def test_doctor__who_may_write_and_why__is_listed(of: Of) -> None:

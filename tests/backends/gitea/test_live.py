@@ -117,22 +117,11 @@ def test_comments__of_a_missing_issue__are_500_or_404(server: Server) -> None:
     assert posted.status in ((404, 500) if server.is_forgejo else (500,))  # 500 up to Forgejo 7
 
 
-@pytest.mark.parametrize("body", [{}, {"body": ""}, {"body": 5}, b"{not json"])
-def test_comment__without_a_body__is_422(server: Server, body: object) -> None:
-    assert server.ask("POST", f"/issues/{server.issue()}/comments", body).status == 422
-
-
 def test_comment__read_back__is_what_was_sent(server: Server) -> None:
     body = "ünï 🙂\r\n\ttabs  \n<!-- hf:rec id=0 -->\n````\n```\n#12 @name\n````\n trailing \n\n"
     sent = server.ask("POST", f"/issues/{server.issue()}/comments", {"body": body})
     assert (sent.status, sent.json["body"]) == (201, body)
     assert server.ask("GET", f"/issues/comments/{sent.json['id']}").json == sent.json
-
-
-def test_comment__large__is_taken(server: Server) -> None:
-    body = "x" * 512 * 1024
-    sent = server.ask("POST", f"/issues/{server.issue()}/comments", {"body": body})
-    assert (sent.status, sent.json["body"] == body) == (201, True)
 
 
 def test_since__the_second_of_the_last_change__is_inclusive(server: Server) -> None:
@@ -164,15 +153,6 @@ def test_comment__edited_and_deleted__tells_by_its_times_and_then_is_404(server:
     assert server.ask("PATCH", path, {"body": "third"}).status == 404
 
 
-def test_comments_of_the_repository__come_in_pages(server: Server) -> None:
-    number = server.issue()
-    ids = [server.comment(number, str(each)) for each in range(3)]
-    reply = server.ask("GET", "/issues/comments?page=1&limit=2")
-    assert (len(reply.json), reply.headers["Link"]) == (2, None)
-    assert int(reply.headers["X-Total-Count"]) >= len(ids)
-    assert (len(server.ask("GET", "/issues/comments?limit=2").json) == 2) is server.is_1_26
-
-
 def test_title__long__is_cut_without_a_word_and_may_be_there_twice(server: Server) -> None:
     title = "я" * 300
     made = [server.ask("POST", "/issues", {"title": title}).json for _ in range(2)]
@@ -193,20 +173,6 @@ def test_issues__listed__are_open_ones_newest_first_in_pages(server: Server) -> 
     assert int(every.headers["X-Total-Count"]) >= 3
 
 
-def test_issues__with_an_unknown_label__come_unfiltered(server: Server) -> None:
-    number = server.issue()
-    assert server.ask("GET", f"/issues?labels=none-{uuid.uuid4().hex}&limit=1").json[0]["number"] == number
-
-
-def test_label__made_twice__is_there_twice_and_can_be_set_by_id(server: Server) -> None:
-    name = f"label-{uuid.uuid4().hex}"
-    made = [server.ask("POST", "/labels", {"name": name, "color": "#00aabb"}) for _ in range(2)]
-    assert [each.status for each in made] == [201, 201]
-    assert made[0].json["id"] != made[1].json["id"]
-    issue = server.ask("POST", "/issues", {"title": "labelled", "labels": [made[0].json["id"], 99999999]}).json
-    assert [each["name"] for each in issue["labels"]] == [name]
-
-
 def test_issue_body__with_a_stale_content_version__is_409_where_there_is_one(server: Server) -> None:
     path = f"/issues/{server.issue()}"
     version = server.ask("GET", path).json.get("content_version")
@@ -216,11 +182,6 @@ def test_issue_body__with_a_stale_content_version__is_409_where_there_is_one(ser
     assert (stale.status, server.ask("GET", path).json["body"]) == (
         (409, "mine") if server.is_1_26 else (201, "theirs")
     )
-
-
-def test_reaction__ones_own__is_201_and_then_200(server: Server) -> None:
-    path = f"/issues/comments/{server.comment(server.issue(), 'said')}/reactions"
-    assert [server.ask("POST", path, {"content": "eyes"}).status for _ in range(2)] == [201, 200]
 
 
 def test_date_header__beside_the_times__is_the_same_clock(server: Server) -> None:
@@ -241,7 +202,7 @@ def test_client__publishing_twice__leaves_one_comment_that_reads_as_it_was_writt
         first = repo.publish(issue.number, body, record)
         assert repo.publish(issue.number, body, record) == first
         listed = repo.comments(issue.number)
-        assert (len(listed.values), listed.total, listed.values[0].body) == (1, 1, body)
+        assert [one.body for one in listed.values] == [body]
         assert repo.issue(99999999) is None
         assert issue.number in [one.number for one in repo.issues(since=issue.created_at)[0]]
 

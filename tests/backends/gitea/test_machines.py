@@ -9,9 +9,8 @@ from collections.abc import Callable
 
 import pytest
 from tests.support.gitea.fake_server import FakeServer
-from tests.support.gitea.faults import FAULTS, FaultProxy
 
-from holdfast.errors import Conflict, Unavailable
+from holdfast.errors import Conflict
 from holdfast.models import AddOutcome
 from holdfast.plugin.checks import Outcome
 from holdfast.storage import ABSENT, sha256
@@ -80,15 +79,6 @@ def test_write__three_machines_count_in_one_document__no_count_is_lost(
     assert {text_of(store, "count.md") for store in (*stores, machine())} == {"18"}
 
 
-def test_write__first_version_by_four_machines__one_succeeds(machine: Callable[..., GiteaBackend]) -> None:
-    stores = [machine() for _ in range(4)]
-    answers = at_once(*(lambda s=s, n=n: s.write("MEMORY.md", f"by {n}\n", ABSENT) for n, s in enumerate(stores)))
-    won = [n for n, answer in enumerate(answers) if isinstance(answer, str)]
-    assert len(won) == 1, answers
-    assert all(isinstance(answer, str | Conflict) for answer in answers)
-    assert {text_of(store, "MEMORY.md") for store in (*stores, machine())} == {f"by {won[0]}\n"}
-
-
 @pytest.mark.req("R015", "R016", "R096")
 def test_append__four_machines_begin_the_day__every_block_once_and_one_header(
     machine: Callable[..., GiteaBackend],
@@ -152,24 +142,6 @@ def test_write__from_an_older_version__late_kept_and_reported(
     assert (found.outcome, "1 versions came later" in found.message) == (Outcome.OK, True)
 
 
-def test_write__comes_through_after_somebody_elses__is_not_the_document(
-    gitea: FakeServer, machine: Callable[..., GiteaBackend]
-) -> None:
-    """The server answers 504, another machine writes, and only then the first write happens."""
-    with FaultProxy(gitea.url) as proxy:
-        slow, quick = machine(proxy.url, patience_s=0.1), machine()
-        revision = quick.write("MEMORY.md", "one\n")
-        assert slow.read("MEMORY.md") is not None
-        proxy.spoil("POST", "/comments$", FAULTS["504, written three requests later"])
-        with pytest.raises(Unavailable):
-            slow.write("MEMORY.md", "slow\n", revision)
-        quick.write("MEMORY.md", "quick\n", revision)
-        proxy.heal()  # now it comes through
-        assert {text_of(store, "MEMORY.md") for store in (slow, quick, machine())} == {"quick\n"}
-        with pytest.raises(Conflict):
-            slow.write("MEMORY.md", "slow\n", revision)
-
-
 def test_append__after_another_machine_went_on_in_a_new_issue__follows(
     gitea: FakeServer, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,16 +155,6 @@ def test_append__after_another_machine_went_on_in_a_new_issue__follows(
     wanted = [f"{who}{n}" for n in range(4) for who in "ab"]
     assert text == HEADER + "".join(make_block(block_id) for block_id in wanted)
     assert len([title for title in gitea.titles(REPO).values() if title.endswith(DAY)]) == 3
-
-
-def test_step__two_machines_at_once__both_go_on_in_the_same_issue(
-    gitea: FakeServer, machine: Callable[..., GiteaBackend], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 2)
-    stores = [machine() for _ in range(3)]
-    answers = at_once(*(lambda s=s: count_up(s, 4) for s in stores))
-    assert all(isinstance(one, int) for one in answers), answers
-    assert {text_of(store, "count.md") for store in (*stores, machine())} == {"12"}
 
 
 @pytest.mark.req("R096")
@@ -260,24 +222,3 @@ def test_write__the_document_was_read_and_another_machine_removed_its_issue__goe
         document = view.read("MEMORY.md")
         assert document is not None
         assert "three" in document.text
-
-
-@pytest.mark.parametrize("expected", [None, "one\n", "two\n"])
-def test_write__the_document_was_read_and_another_machine_wrote_since__is_decided_by_what_is_there_now(
-    machine: Callable[..., GiteaBackend], expected: str | None
-) -> None:
-    store, other = machine(), machine()
-    store.write("MEMORY.md", "one\n")
-    assert store.read("MEMORY.md") is not None
-    other.write("MEMORY.md", "two\n")
-    if expected == "one\n":
-        with pytest.raises(Conflict):
-            store.write("MEMORY.md", "three\n", sha256(expected))
-        wanted = "two\n"
-    else:
-        wanted = "one\n"
-        store.write("MEMORY.md", wanted, sha256(expected) if expected else None)
-    for view in (store, other, machine()):
-        document = view.read("MEMORY.md")
-        assert document is not None
-        assert document.text == wanted

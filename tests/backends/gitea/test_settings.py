@@ -16,27 +16,16 @@ from holdfast_gitea.wire.transport import find_token
 REPO = "agent/memory"
 
 
-def test_from_options__complete__opens_what_it_names(gitea: FakeServer, tmp_path: Path) -> None:
-    options = {"server": gitea.url, "repository": REPO, "timeout_s": 5, "lock_timeout_s": 1.5, "file": "x.db"}
-    store = from_options(tmp_path, ".holdfast", options, {"HOLDFAST_GITEA_TOKEN": gitea.token})
-    store.write("MEMORY.md", "one\n")
-    assert store.where("MEMORY.md") == f"{gitea.url}/{REPO}/issues/2"
-    assert store.where("other.md") == f"{gitea.url}/{REPO}/issues"
-    assert gitea.token not in repr(store)
-    assert (tmp_path / ".holdfast" / "state" / ".gitignore").exists()
-    store.close()
-
-
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"repository": REPO}, "storage.server"),
-        ({"server": "https://x.org"}, "storage.repository"),
-        ({"server": 3, "repository": REPO}, "storage.server"),
-        ({"server": "https://x.org", "repository": "memory"}, "storage.repository"),
-        ({"server": "http://x.org", "repository": REPO}, "storage.server"),
-        ({"server": "https://x.org", "repository": REPO, "timeout_s": True}, "storage.timeout_s"),
-        ({"server": "https://x.org", "repository": REPO, "insecure_http": 1}, "storage.insecure_http"),
+        ({"repository": REPO}, "server"),
+        ({"server": "https://x.org"}, "repository"),
+        ({"server": 3, "repository": REPO}, "server"),
+        ({"server": "https://x.org", "repository": "memory"}, "repository"),
+        ({"server": "http://x.org", "repository": REPO}, "server"),
+        ({"server": "https://x.org", "repository": REPO, "timeout_s": True}, "timeout_s"),
+        ({"server": "https://x.org", "repository": REPO, "insecure_http": 1}, "insecure_http"),
     ],
 )
 def test_from_options__not_usable__config_error_names_the_key(
@@ -58,10 +47,6 @@ def test_token__several_places__the_own_variable_first_and_none_is_an_error(monk
     with pytest.raises(ConfigError, match=r"no token for the Gitea server https://git\.example\.org\.") as caught:
         find({"HOLDFAST_GITEA_TOKEN": " "})
     assert "holdfast auth set gitea --origin https://git.example.org" in caught.value.next_step
-
-
-def test_hook__another_backend__left_alone(tmp_path: Path) -> None:
-    assert holdfast_gitea.storage_backend(StorageConfig(backend="file"), tmp_path) is None
 
 
 def test_hook__gitea__the_backend(gitea: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,8 +20,7 @@ from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import Fault, FaultProxy
 from tests.support.trusting import trusted
 
-from holdfast import FlushRefused, Holdfast, Payload, Receipt
-from holdfast.errors import Unavailable
+from holdfast import FlushRefused, Holdfast, Receipt
 from holdfast.fs import durable
 from holdfast.journal.journal import Journal
 from holdfast.storage import block_marker
@@ -169,28 +168,6 @@ def test_flush__the_spool_was_deleted_before_it_was_sent__the_flush_is_stored_or
     assert away.notes().count(block_marker(first.flush_id)) == 1
 
 
-def test_flush__kept_with_an_override__the_note_on_the_server_names_it(away: Away) -> None:
-    with Holdfast.open(away.project) as memory:
-        memory.session("one").add("user", "hello")
-        memory.session("one").override("the forge is down")
-    away.take_away()
-    away.flush("one", "The port is 8443")
-    away.give_back()
-    assert away.ship() == 0
-    assert "**Operator override:** the forge is down" in away.notes()
-
-
-def test_flush__kept_after_finished_work__the_new_request_is_the_objective(away: Away) -> None:
-    away.flush("one", "The port is 8443", objective="Open the port", work_open=False, handoff=None)
-    away.take_away()
-    with Holdfast.open(away.project) as memory:
-        session = memory.session("one")
-        session.add("user", "Please paint the shed green")
-        assert session.flush().spooled
-        assert session.last_flush is not None
-        assert session.last_flush["payload"]["objective"] == "Please paint the shed green"
-
-
 def test_flush__again_with_nothing_new_while_the_server_is_away__returns_the_kept_flush(away: Away) -> None:
     away.take_away()
     first = away.flush("one", "Words")
@@ -200,27 +177,6 @@ def test_flush__again_with_nothing_new_while_the_server_is_away__returns_the_kep
     assert again.spooled
     assert again.flush_id == first.flush_id
     assert len(away.waiting()) == 1
-
-
-def test_flush__verified_before_and_server_away__returns_it_and_says_it_was_not_compared(away: Away) -> None:
-    away.flush("one", "Words")
-    away.take_away()
-    with Holdfast.open(away.project) as memory:
-        again = memory.session("one").flush()
-    assert again.repeated
-    assert any("was not compared" in warning for warning in again.warnings)
-
-
-def test_flush__of_derived_fields_while_the_server_is_away__continues_the_open_work(away: Away) -> None:
-    away.flush("one", "Words")
-    away.take_away()
-    with Holdfast.open(away.project) as memory:
-        session = memory.session("one")
-        session.add("user", "What is the time?")
-        session.add("assistant", "Noon.")
-        receipt = session.flush()
-    assert receipt.spooled
-    assert "billing" in receipt.summary
 
 
 def test_compaction__server_answers_in_nine_seconds__is_refused_in_time_by_name_or_kept(away: Away) -> None:
@@ -241,15 +197,6 @@ def test_compaction__server_answers_in_nine_seconds__is_refused_in_time_by_name_
     answered = client.send(event, "--deadline", "13", HOLDFAST_GITEA_TOKEN=away.gitea.token)
     assert answered.code == 0
     assert len(away.waiting()) == 1
-
-
-def test_start__server_away__the_brief_includes_what_is_kept(away: Away) -> None:
-    away.take_away()
-    away.flush("before", "The port is 8443")
-    context = away.hook("SessionStart", source="startup").context
-    assert "The port is 8443" in context
-    assert "not yet on" in context
-    assert context.index("<recalled-memory") < context.index("The port is 8443")
 
 
 def test_load__a_flush_waits__it_is_in_the_brief_until_and_after_it_is_stored(away: Away) -> None:
@@ -462,18 +409,3 @@ def test_payload__is_redacted_before_it_is_kept(away: Away) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     away.flush("one", f"The token is {secret}")
     assert secret.encode() not in (away.state / "spool.jsonl").read_bytes()
-
-
-def test_local_store__spool_on__is_without_effect(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (project / "holdfast.toml").write_text("[storage]\nspool = true\n")
-    trusted(project)
-    with Holdfast.open(project) as memory:
-        session = memory.session("one")
-        session.add("user", "Hello")
-
-        def broken(*args: object, **more: object) -> str:
-            raise Unavailable("The disk is gone.")
-
-        monkeypatch.setattr(memory.store.backend, "append", broken)
-        with pytest.raises(FlushRefused):
-            session.flush(Payload(objective="x", next_step="y", curated={"memory": [], "user": []}))

@@ -102,14 +102,6 @@ def test_start__the_server_does_not_answer__says_so_within_three_seconds_with_th
     assert took < 6, f"{took:.1f} s"  # 3 s and a busy machine's share
 
 
-def test_start__the_server_does_not_answer_and_there_is_no_last_brief__says_that(away: Away) -> None:
-    shutil.rmtree(away.state / "derived", ignore_errors=True)
-    away.gitea.down()
-    context = away.start("two").context
-    assert "Do not assume that it is empty" in context
-    assert NEXT not in context
-
-
 def test_start__after_a_purge__the_last_brief_is_gone(away: Away) -> None:
     away.start("one")
     kept = away.state / "derived" / "last-brief.json"

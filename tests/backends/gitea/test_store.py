@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from datetime import timedelta, timezone
 from pathlib import Path
 
 import pytest
-from attrs import evolve
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, FaultProxy
 
 from holdfast.errors import Refused, Unavailable
 from holdfast.models import AddOutcome
-from holdfast.storage import ABSENT, Add, delete_fact, get_fact, update_fact
+from holdfast.storage import ABSENT, Add, delete_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_gitea.backend import GiteaBackend
 
@@ -52,15 +50,6 @@ def text_of(store: GiteaBackend, name: str) -> str:
     return document.text
 
 
-def test_document__with_the_longest_name__is_stored_and_a_longer_one_refused(store: GiteaBackend) -> None:
-    name = f"memory/{'é' * 116}.md"
-    assert len(name.encode()) == 242
-    store.write(name, "text\n")
-    assert text_of(store, name) == "text\n"
-    with pytest.raises(Refused, match="too long"):
-        store.write(f"{name}x", "text\n")
-
-
 def test_write__text_with_a_nul_character__refused_by_name_before_any_request(
     gitea: FakeServer, store: GiteaBackend
 ) -> None:
@@ -73,21 +62,6 @@ def test_write__text_with_a_nul_character__refused_by_name_before_any_request(
         with pytest.raises(Refused, match=r"MEMORY\.md|2026-03-01\.md"):
             call()
         assert len(gitea.requests) == before
-
-
-def test_post__inside_of_a_shared_reading__the_next_look_has_it(store: GiteaBackend) -> None:
-    store.write("MEMORY.md", "one\n")
-    title = "holdfast:doc:MEMORY.md"
-    with store.log.sharing(), store.log.writing():
-        before = store.log.load(title)
-        _, record_id = store.log.post(before, "blk", make_block("one"), "A block was added.", block="b25l")
-        assert store.log.load(title).accepts(record_id)
-
-
-def test_fact__with_a_time_of_another_zone__keeps_its_moment(store: GiteaBackend) -> None:
-    there = make_fact(1).created_at.astimezone(timezone(timedelta(hours=5)))
-    store.add_fact(evolve(make_fact(1), created_at=there), 10)
-    assert get_fact(store, make_fact(1).id).created_at == there
 
 
 def numbers(gitea: FakeServer, title: str) -> list[int]:
@@ -192,14 +166,6 @@ def test_store__server_down__unavailable_soon_and_nothing_made(gitea: FakeServer
     assert gitea.titles(REPO) == {}
 
 
-def test_copy__cannot_be_made__the_write_counts(gitea: FakeServer, machine: Machine) -> None:
-    with FaultProxy(gitea.url) as proxy:
-        store = machine(proxy.url)
-        proxy.spoil("PATCH", "/issues/", FAULTS["502 before the write"], times=99)
-        store.write("MEMORY.md", "one\n")
-        assert text_of(machine(), "MEMORY.md") == "one\n"
-
-
 @pytest.mark.parametrize("version", ["1.25", "forgejo"])
 def test_store__server_without_content_version__works_the_same(version: str, tmp_path: Path) -> None:
     with FakeServer(version=version) as gitea:  # type: ignore[arg-type]
@@ -220,23 +186,6 @@ def test_store__server_without_content_version__works_the_same(version: str, tmp
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holdfast_gitea.log_view.MOST_RECORDS", 4)
-
-
-def test_day__a_new_one_begins__those_before_are_closed_and_read_as_ever(gitea: FakeServer, machine: Machine) -> None:
-    store = machine()
-    for day in ("2026-02-27", "2026-02-28", "2026-03-01"):
-        store.append(f"memory/{day}.md", make_block("one"), HEADER, "one")
-        store.append(f"memory/summaries/{day}.md", make_block("one"), HEADER, "one")
-    store.append("memory/2026-02-27.md", make_block("two"), HEADER, "two")
-    for view in (store, machine()):
-        listed = {issue.title: issue.is_open for issue in view.log.repo.issues()[0]}
-        assert [title for title, is_open in listed.items() if is_open] == [
-            "holdfast:store", "holdfast:doc:memory/2026-03-01.md", "holdfast:doc:memory/summaries/2026-03-01.md",
-        ]  # fmt: skip
-        gitea.requests.clear()
-        assert len(view.names()) == 6
-        assert len(gitea.requests) == 1
-        assert text_of(view, "memory/2026-02-27.md") == HEADER + make_block("one") + make_block("two")
 
 
 @pytest.mark.parametrize("again", ["write", "append"])
@@ -282,17 +231,6 @@ def test_document__many_versions__read_from_the_newest_issue_alone(gitea: FakeSe
     assert (store.read("MEMORY.md"), store.names()) == (None, [])
 
 
-def test_document__full_size__goes_on_after_fifty_versions_or_a_mebibyte(gitea: FakeServer, machine: Machine) -> None:
-    store = machine()
-    for number in range(52):
-        store.write("continuity/active.md", f"version {number}\n")
-    assert len(numbers(gitea, "holdfast:doc:continuity/active.md")) == 2
-    for number in range(4):
-        store.write("MEMORY.md", f"{number}" * (500 << 10))
-    assert len(numbers(gitea, "holdfast:doc:MEMORY.md")) == 2
-    assert text_of(machine(), "MEMORY.md") == "3" * (500 << 10)
-
-
 @pytest.mark.req("R096")
 @pytest.mark.usefixtures("small")
 def test_journal__many_blocks__whole_over_all_its_issues(gitea: FakeServer, machine: Machine) -> None:
@@ -336,20 +274,6 @@ def test_step__killed_after_making_the_issue__the_next_write_goes_on_in_it(gitea
         view.write("MEMORY.md", f"by {id(view)}\n")
         assert {text_of(one, "MEMORY.md") for one in (view, machine())} == {f"by {id(view)}\n"}
     assert numbers(gitea, "holdfast:doc:MEMORY.md")[-1] == spare
-
-
-def test_step__another_writer_changed_the_body__the_log_that_was_read_again_has_each_issue_once(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = machine()
-    store.write("MEMORY.md", "one\n")
-    log = store.log
-    # As after a conflict with another writer's body: the log is read from the server, with the new issue.
-    monkeypatch.setattr(log, "show", lambda view, *_: log.load(view.title))
-    with log.writing():
-        view = log.step(log.load("holdfast:doc:MEMORY.md"))
-    assert [segment.number for segment in view.segments] == sorted({segment.number for segment in view.segments})
-    assert len(view.segments) == 2
 
 
 @pytest.mark.usefixtures("small")

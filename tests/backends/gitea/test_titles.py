@@ -62,20 +62,6 @@ def test_document__its_title_changed_by_hand__doctor_names_the_issue(gitea: Fake
     assert "holdfast:doc:MEMORY.md" in found[0].next_step
 
 
-def test_document__of_a_store_without_markers_and_renamed__is_known_to_the_machine_that_saw_it(
-    gitea: FakeServer, machine: Machine
-) -> None:
-    store = machine()
-    store.append(DAY, make_block("one"), HEADER, "one")
-    number = issue_of(gitea, f"doc:{DAY}")
-    gitea.edit_issue(REPO, number, body="as an older version of holdfast left it")
-    store.names()
-    gitea.edit_issue(REPO, number, title="A day")
-    assert store.names() == [DAY]
-    store.append(DAY, make_block("two"), HEADER, "two")
-    assert (text_of(store, DAY) or "").count("holdfast:block") == 2
-
-
 def _two_issues(gitea: FakeServer, store: GiteaBackend) -> tuple[int, int]:
     """What an older version of holdfast left when somebody had changed the title in between."""
     store.write("MEMORY.md", "one\n")
@@ -100,14 +86,6 @@ def test_document__in_two_issues_that_do_not_know_of_each_other__corrupt_until_a
             assert f"#{second}" in caught.value.message
     gitea.make_comment(REPO, second, replay.ACCEPT)
     assert text_of(machine(), "MEMORY.md") == "one\n"
-
-
-def test_document__in_two_issues_and_one_is_deleted__the_other_is_the_document(
-    gitea: FakeServer, machine: Machine
-) -> None:
-    first, _ = _two_issues(gitea, machine())
-    gitea.delete_issue(REPO, first)
-    assert text_of(machine(), "MEMORY.md") == "three\n"
 
 
 def test_day__in_two_issues__all_blocks_count(gitea: FakeServer, machine: Machine) -> None:
@@ -151,10 +129,3 @@ def test_facts__their_issue_deleted_and_that_accepted__they_begin_anew_and_the_n
     for view in (store, machine()):
         with pytest.raises(Corrupt, match="facts"):
             len(list(view.facts()))
-
-
-def test_facts__none_were_ever_stored__zero(machine: Machine) -> None:
-    store = machine()
-    assert len(list(store.facts())) == 0
-    store.write("MEMORY.md", "one\n")
-    assert len(list(machine().facts())) == 0

@@ -28,12 +28,12 @@ NEVER = set(
 )
 #: Models that only a flush needs.
 OF_A_FLUSH = {"holdfast.models.payload", "holdfast.models.extraction", "holdfast.models.dream"}
-#: Command -> packages and modules that it does without as well. cattrs reads receipts, the handoff and settings.
+#: Command -> packages and modules that it does without as well.
 COMMANDS = {
     ("status",): {"sqlite3", "tomllib"},
     ("load",): {"sqlite3"},
-    ("remember", "The parser reads the journal"): {"cattrs", "sqlite3", "tomllib", "holdfast.session.session"},
-    ("search", "parser"): {"attr", "attrs", "cattrs", "tomllib", "holdfast.session.session"},
+    ("remember", "The parser reads the journal"): {"sqlite3", "tomllib", "holdfast.session.session"},
+    ("search", "parser"): {"tomllib", "holdfast.session.session"},
 }
 
 

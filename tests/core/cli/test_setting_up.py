@@ -190,8 +190,8 @@ def test_config__overridden_by_the_environment__says_so(run, monkeypatch):
 
 def test_config__secret_from_the_environment__is_not_printed(run, project, monkeypatch):
     (project / "holdfast.toml").write_text("[plugins.offline]\n")
-    monkeypatch.setenv("HOLDFAST_PLUGINS__OFFLINE__TOKEN", "hunter2hunter2")
-    for words in (["config"], ["config", "--json"], ["config", "plugins.offline.token"]):
+    monkeypatch.setenv("HOLDFAST_PLUGINS__OFFLINE__SITE_TOKEN", "hunter2hunter2")
+    for words in (["config"], ["config", "--json"], ["config", "plugins.offline.site_token"]):
         result = run(*words)
         assert "hunter2" not in result.out
         assert "***" in result.out

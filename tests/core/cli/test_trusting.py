@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.config import inforce, trust
+from holdfast.config import resolved, trust
 from holdfast.errors import SettingsIgnored
 from holdfast.fs import userdir
 
@@ -43,7 +43,7 @@ def cloned(project: Path, tmp_path: Path):
 
 
 def in_force(project: Path) -> set[str]:
-    return set(inforce.resolve(str(project)).trusted)
+    return set(resolved.resolve(str(project)).trusted)
 
 
 # a member of a team

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from holdfast_agents.setup.clients import CLIENTS
 
 Command = Callable[..., Said]
 HOUR_S = 3600.0
+CLAUDE, CODEX = ".claude/settings.json", ".codex/hooks.json"
 
 
 def lines(command: Command, client: str) -> list[tuple[str, str]]:
@@ -99,18 +101,12 @@ def test_checks__guard_script_was_changed_or_removed__fails_until_it_is_installe
     assert {result for result, _ in lines(guarded, "claude-code")} == {"ok"}
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-def test_checks__installed_and_never_seen_to_run__is_a_remark(command: Command, client: str) -> None:
-    command("install", client)
-    assert outcome(lines(command, client), "has run yet") == "warn"
-
-
 def transcript(client: str, home: Path, project: Path) -> Path:
     if client == "claude-code":
         path = home / ".claude/projects" / re.sub(r"[^A-Za-z0-9]", "-", str(project)) / "s1.jsonl"
     else:
         path = home / ".codex/sessions/2026/11/22/rollout-s1.jsonl"
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"type": "session_meta", "payload": {"cwd": str(project)}}) + "\n")
     return path
 
@@ -120,9 +116,14 @@ def transcript(client: str, home: Path, project: Path) -> Path:
 def test_checks__the_client_went_on_without_its_hooks__fails(
     guarded: Command, home: Path, project: Path, client: str
 ) -> None:
-    path = transcript(client, home, project)
+    later = (time.time() + HOUR_S, time.time() + HOUR_S)
+    elsewhere = transcript(client, home, project.parent / f"{project.name}-2")
+    os.utime(elsewhere, later)
+    assert outcome(lines(guarded, client), "its hooks run") == "ok", "another project's conversation"
+    shutil.rmtree(elsewhere.parent)
+    path = transcript(client, home, project / "below")
     assert outcome(lines(guarded, client), "its hooks run") == "ok"
-    os.utime(path, (time.time() + HOUR_S, time.time() + HOUR_S))
+    os.utime(path, later)
     assert outcome(lines(guarded, client), "its hooks last ran") == "fail"
     assert guarded("doctor").code == 1
 
@@ -135,31 +136,6 @@ def test_checks__no_hook_has_run_yet__fails_when_the_client_was_used_since_the_i
     path = transcript("claude-code", home, project)
     os.utime(path, (time.time() + later_s, time.time() + later_s))
     assert outcome(lines(command, "claude-code"), "has run yet" if result == "warn" else "have not run yet") == result
-
-
-def test_checks__codex_was_used_in_another_folder__says_nothing_of_this_one(
-    guarded: Command, home: Path, project: Path
-) -> None:
-    path = transcript("codex", home, project / "elsewhere" / "..")
-    path.write_text(json.dumps({"payload": {"cwd": "/somewhere/else"}}) + "\nnot JSON\n")
-    os.utime(path, (time.time() + HOUR_S, time.time() + HOUR_S))
-    assert outcome(lines(guarded, "codex"), "its hooks run") == "ok"
-
-
-def test_checks__claude_code_2_1_197_saved_the_settings_without_on_failure__guarded_by_the_scripts_time_limit(
-    guarded: Command, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    edit(project / CLAUDE, lambda settings: settings["hooks"]["PreCompact"][0]["hooks"][0].pop("onFailure"))
-    assert outcome(lines(guarded, "claude-code"), "installed in this project's settings") == "ok"
-    monkeypatch.setattr("shutil.which", lambda _: None)  # neither `timeout` nor `perl`: only onFailure ends a hang
-    assert outcome(lines(guarded, "claude-code"), "a different hook for PreCompact") == "fail"
-
-
-def test_checks__only_an_mcp_server_of_the_users_own_called_holdfast__opencode_is_not_installed(
-    command: Command, project: Path
-) -> None:
-    (project / "opencode.json").write_text('{"mcp": {"holdfast": {"type": "local", "command": ["mine"]}}}')
-    assert lines(command, "opencode") == []
 
 
 # where it is started
@@ -183,15 +159,6 @@ def test_checks__in_a_subfolder__claude_code_started_there_is_unguarded_and_the_
     assert "holdfast install claude-code --scope user" in guarded("doctor").out
     for client in ("codex", "opencode"):
         assert {result for result, _ in lines(guarded, client)} == {"ok"}
-
-
-def test_checks__in_a_subfolder_and_the_user_has_the_hooks_too__is_well(
-    guarded: Command, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(below(project))
-    assert guarded("install", "claude-code", "--scope", "user").code == 0
-    told = lines(guarded, "claude-code")
-    assert {result for result, _ in told} == {"ok"}, "identical hooks run once"
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -218,51 +185,33 @@ def git_worktree(project: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_checks__claude_code_went_on_in_a_subfolder__fails(guarded: Command, home: Path, project: Path) -> None:
-    path = transcript("claude-code", home, below(project))
-    os.utime(path, (time.time() + HOUR_S, time.time() + HOUR_S))
-    assert outcome(lines(guarded, "claude-code"), "its hooks last ran") == "fail"
-
-
-def test_checks__claude_code_was_used_in_a_project_named_alike__says_nothing_of_this_one(
-    guarded: Command, home: Path, project: Path
-) -> None:
-    path = transcript("claude-code", home, project.parent / f"{project.name}-2")
-    os.utime(path, (time.time() + HOUR_S, time.time() + HOUR_S))
-    assert outcome(lines(guarded, "claude-code"), "its hooks run") == "ok"
-
-
 # what is wrong with settings
 
-CLAUDE, CODEX = ".claude/settings.json", ".codex/hooks.json"
 
-
-@pytest.mark.parametrize(("client", "name"), [("claude-code", CLAUDE), ("codex", CODEX)])
-def test_checks__hook_at_compaction_is_gone__fails(guarded: Command, project: Path, client: str, name: str) -> None:
-    edit(project / name, lambda settings: settings["hooks"].pop("PreCompact"))
-    assert outcome(lines(guarded, client), "lacks the hook for PreCompact") == "fail"
-
-
-@pytest.mark.parametrize(("client", "name"), [("claude-code", CLAUDE), ("codex", CODEX)])
-def test_checks__another_hook_is_gone__is_a_remark(guarded: Command, project: Path, client: str, name: str) -> None:
-    edit(project / name, lambda settings: settings["hooks"].pop("Stop"))
-    assert outcome(lines(guarded, client), "lacks the hook for Stop") == "warn"
+def _hook(event: str) -> Callable[[Any], Any]:
+    return lambda settings: settings["hooks"][event][0]["hooks"][0]
 
 
 @pytest.mark.parametrize(
-    ("change", "fatal"),
+    ("name", "change", "told", "result"),
     [
-        (lambda h: h["PreCompact"][0]["hooks"][0].update(command="holdfast hook claude-code"), True),
-        (lambda h: h["PreCompact"][0].update(matcher="manual"), True),
-        (lambda h: h["PreCompact"][0]["hooks"][0].update(onFailure="continue"), True),
-        (lambda h: h["Stop"][0]["hooks"][0].update(timeout=1), False),
+        (CLAUDE, lambda s: s["hooks"].pop("PreCompact"), "lacks the hook for PreCompact", "fail"),
+        (CODEX, lambda s: s["hooks"].pop("PreCompact"), "lacks the hook for PreCompact", "fail"),
+        (CODEX, lambda s: s["hooks"].pop("Stop"), "lacks the hook for Stop", "warn"),
+        (CLAUDE, lambda s: _hook("PreCompact")(s).update(command="holdfast hook claude-code"), "a different", "fail"),
+        (CLAUDE, lambda s: s["hooks"]["PreCompact"][0].update(matcher="manual"), "a different hook for", "fail"),
+        (CLAUDE, lambda s: _hook("PreCompact")(s).update(onFailure="continue"), "a different hook for", "fail"),
+        (CLAUDE, lambda s: _hook("PreCompact")(s).pop("onFailure"), "installed in this project's settings", "ok"),
+        (CLAUDE, lambda s: _hook("Stop")(s).update(timeout=1), "a different hook for", "warn"),
+        ("opencode.json", lambda s: s.pop("agent"), "does not set agent.compaction.disable", "fail"),
     ],
 )
-def test_checks__hook_was_changed__told(
-    guarded: Command, project: Path, change: Callable[[Any], None], fatal: bool
+def test_checks__settings_were_changed__told(
+    guarded: Command, project: Path, name: str, change: Callable[[Any], None], told: str, result: str
 ) -> None:
-    edit(project / CLAUDE, lambda settings: change(settings["hooks"]))
-    assert outcome(lines(guarded, "claude-code"), "a different hook for") == ("fail" if fatal else "warn")
+    edit(project / name, change)
+    client = {CLAUDE: "claude-code", CODEX: "codex"}.get(name, "opencode")
+    assert outcome(lines(guarded, client), told) == result
 
 
 @pytest.mark.parametrize("name", [CLAUDE, ".claude/settings.local.json", "HOME"])
@@ -277,7 +226,7 @@ def test_checks__hooks_are_switched_off__fails(guarded: Command, project: Path, 
 
 def test_checks__settings_are_no_json__fails_with_the_place(guarded: Command, project: Path) -> None:
     (project / CLAUDE).write_text('{"hooks": {}, // holdfast\n}')
-    assert outcome(lines(guarded, "claude-code"), "has a comment (line 1, column 15)") == "fail"
+    assert outcome(lines(guarded, "claude-code"), "(line 1, column 15)") == "fail"
 
 
 def test_checks__holdfast_is_not_on_path__told(guarded: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,25 +261,13 @@ def test_checks__plugin_of_claude_code__counts_as_installed(command: Command, pr
     assert not [m for _, m in lines(command, "claude-code") if "more than once" in m]
 
 
-def test_checks__hooks_come_from_nowhere_known__is_a_remark(command: Command, project: Path) -> None:
-    command("init")
-    heartbeat.beat(str(project / ".holdfast/state"), "claude-code", "Stop", "s1")
-    assert outcome(lines(command, "claude-code"), "neither this project's settings") == "warn"
-
-
 # Codex: trust
 
 
 @pytest.mark.parametrize(
     ("config", "told", "result"),
     [
-        ("", "not trusted", "fail"),
         ('[projects."{project}"]\ntrust_level = "untrusted"\n', "does not trust this folder", "fail"),
-        (
-            '[hooks.state."{project}/.codex/hooks.json:pre_compact:1:0"]\ntrusted_hash = "x"\n',
-            "not trusted, so",
-            "fail",
-        ),
         (
             '[hooks.state."{project}/.codex/hooks.json:pre_compact:0:0"]\ntrusted_hash = "x"\nenabled = false\n',
             "not trusted, so",
@@ -362,35 +299,16 @@ def test_checks__codex_hook_behind_another__the_place_of_ours_counts(
     assert outcome(lines(command, "codex"), "installed and trusted") == "ok"
 
 
-def test_checks__codex_trusts_a_folder_above__counts(command: Command, project: Path, home: Path) -> None:
-    command("install", "codex")
-    trust(home, project)
-    path = home / ".codex/config.toml"
-    path.write_text(path.read_text().replace(f'projects."{project}"', f'projects."{project.parent}"'))
-    assert outcome(lines(command, "codex"), "installed and trusted") == "ok"
+# opencode: the plugin
 
 
-# opencode: the switch and the plugin
-
-
-def test_checks__opencode_without_the_switch__fails(guarded: Command, project: Path) -> None:
-    edit(project / "opencode.json", lambda settings: settings.pop("agent"))
-    assert outcome(lines(guarded, "opencode"), "does not set agent.compaction.disable") == "fail"
-
-
-def test_checks__opencode_without_the_plugin__fails(guarded: Command, project: Path) -> None:
-    (project / ".opencode/plugins/holdfast.js").unlink()
-    assert outcome(lines(guarded, "opencode"), "so compaction is off") == "fail"
-
-
-def test_checks__opencode_with_another_plugin__is_a_remark(guarded: Command, project: Path) -> None:
+def test_checks__opencode_with_another_plugin_or_without_one__told(guarded: Command, project: Path) -> None:
     path = project / ".opencode/plugins/holdfast.js"
     path.write_text(path.read_text() + "// changed\n")
     assert outcome(lines(guarded, "opencode"), "differs from this version's plugin") == "warn"
-
-
-def test_checks__status__is_not_affected(guarded: Command, project: Path) -> None:
-    (project / CLAUDE).write_text("broken")
-    said = guarded("status", "--json")
-    assert said.code == 0
-    assert "checks" not in said.json
+    path.unlink()
+    assert outcome(lines(guarded, "opencode"), "so compaction is off") == "fail"
+    (project / "opencode.json").write_text('{"mcp": {"holdfast": {"type": "local", "command": ["mine"]}}}')
+    assert outcome(lines(guarded, "opencode"), "neither this project's settings") == "warn", (
+        "the server may be the user's"
+    )

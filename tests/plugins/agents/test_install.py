@@ -101,43 +101,40 @@ def test_install__claude_code__every_event_has_its_hook_and_compaction_a_guard(c
     assert "\n@" not in (project / ".claude/rules/holdfast.md").read_text(), "nothing recalled becomes an instruction"
 
 
-def test_install__opencode__compaction_is_off_until_the_plugin_switches_it_on(command: Command, project: Path) -> None:
-    assert command("install", "opencode").code == 0
+@pytest.mark.parametrize("client", CLIENTS)
+def test_install__new_project__is_set_up_and_the_steps_by_hand_are_numbered(
+    command: Command, project: Path, client: str
+) -> None:
+    answer = command("install", client, "--json").json
+    assert answer["root"] == str(project)
+    assert {"path": FILES[client][0], "fate": "made", "backup": ""} in answer["files"]
+    assert {"path": "holdfast.toml", "fate": "made", "backup": ""} in answer["files"]
+    assert (project / ".holdfast/state/.gitignore").exists()
+    by_hand = command("install", client).out.partition("remaining manual steps:\n")[2]
+    assert re.findall(r"^  (\d)\. ", by_hand, re.MULTILINE)[:2] == ["1", "2"]
+    assert "holdfast doctor" in by_hand
+    words = {"claude-code": "trust", "codex": "Trust all and continue", "opencode": "Restart opencode"}
+    assert words[client] in " ".join(by_hand.split())
+
+
+def test_install__codex_and_opencode__hooks_servers_and_instructions(command: Command, project: Path) -> None:
+    for client in ("codex", "opencode"):
+        assert command("install", client).code == 0
+    hooks = json.loads((project / ".codex/hooks.json").read_text())["hooks"]
+    assert hooks["SessionEnd"][0]["hooks"] == [
+        {"type": "command", "command": "holdfast-memory hook codex", "timeout": 3}
+    ]
+    servers = tomllib.loads((project / ".codex/config.toml").read_text())["mcp_servers"]
+    assert servers == {"holdfast": {"command": "holdfast-memory", "args": ["mcp"]}}
     settings = json.loads((project / "opencode.json").read_text())
     assert settings["agent"] == {"compaction": {"disable": True}}
     assert settings["mcp"]["holdfast"]["command"] == ["holdfast-memory", "mcp"]
     assert settings["instructions"] == [".opencode/holdfast-protocol.md"]
     assert (project / ".opencode/holdfast-protocol.md").exists()
     assert 'const PROGRAM = ["holdfast-memory"]' in (project / ".opencode/plugins/holdfast.js").read_text()
-
-
-def test_install__codex__hooks_server_section_and_skills(command: Command, project: Path) -> None:
-    assert command("install", "codex").code == 0
-    hooks = json.loads((project / ".codex/hooks.json").read_text())["hooks"]
-    assert hooks["SessionEnd"][0]["hooks"][0] == {
-        "type": "command",
-        "command": "holdfast-memory hook codex",
-        "timeout": 3,
-    }
-    assert tomllib.loads((project / ".codex/config.toml").read_text()) == {
-        "mcp_servers": {"holdfast": {"command": "holdfast-memory", "args": ["mcp"]}}
-    }
-    assert "LOAD" in (project / "AGENTS.md").read_text()
-    assert (project / ".agents/skills/holdfast/SKILL.md").read_text().startswith("---\nname: holdfast\n")
-
-
-@pytest.mark.parametrize("client", CLIENTS)
-def test_install__new_project__is_set_up_and_the_steps_by_hand_are_numbered(
-    command: Command, project: Path, client: str
-) -> None:
-    said = command("install", client)
-    assert (project / "holdfast.toml").exists()
-    assert (project / ".holdfast/state/.gitignore").exists()
-    by_hand = said.out.partition("remaining manual steps:\n")[2]
-    assert re.findall(r"^  (\d)\. ", by_hand, re.MULTILINE)[:2] == ["1", "2"]
-    assert "holdfast doctor" in by_hand
-    words = {"claude-code": "trust", "codex": "Trust all and continue", "opencode": "Restart opencode"}
-    assert words[client] in " ".join(by_hand.split())
+    command("uninstall", "codex")
+    assert set(FILES["opencode"]) <= set(tree(project))
+    assert not set(FILES["codex"]) & set(tree(project))
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -159,17 +156,6 @@ def test_uninstall__nothing_was_there_before__nothing_is_left(command: Command, 
     assert {p.name for p in project.iterdir()} == {".holdfast", "holdfast.toml"}
 
 
-def test_install__all_clients_in_one_project__each_can_go_alone(command: Command, project: Path) -> None:
-    for client in CLIENTS:
-        command("install", client)
-    everything = tree(project)
-    command("uninstall", "codex")
-    left = tree(project)
-    assert left == {name: data for name, data in everything.items() if name in left}
-    assert {f for c in ("claude-code", "opencode") for f in FILES[c]} <= set(left)
-    assert not set(FILES["codex"]) & set(left)
-
-
 # settings that are there
 
 
@@ -179,18 +165,12 @@ def test_install__all_clients_in_one_project__each_can_go_alone(command: Command
         ("claude-code", ".claude/settings.json", ODD),
         ("claude-code", ".claude/settings.json", ODD.replace("\n", "\r\n")),
         ("claude-code", ".claude/settings.json", "\ufeff" + ODD),
-        ("claude-code", ".claude/settings.json", '{"hooks": {}}'),
         ("claude-code", ".claude/settings.json", '{"hooks": {"PreCompact": []}}'),
-        ("claude-code", ".claude/settings.json", "{}"),
         ("claude-code", ".claude/settings.json", ""),
         ("claude-code", ".mcp.json", '{\n\t"mcpServers": {"other": {"command": "x"}}\n}'),
         ("opencode", "opencode.json", '{"agent":{"build":{"model":"a/b"}},"instructions":["CONTRIBUTING.md"]}'),
-        ("opencode", "opencode.json", '{"agent": {}, "mcp": {}}\n'),
-        ("codex", ".codex/hooks.json", ODD),
         ("codex", ".codex/config.toml", '# mine\nmodel = "x"  # kept\n[mcp_servers.other]\ncommand = "y"\n'),
-        ("codex", ".codex/config.toml", 'model = "x"'),
         ("codex", ".codex/config.toml", 'model = "x"\r\n\r\n'),
-        ("codex", "AGENTS.md", "# Ours\n\nBe kind.\n"),
         ("codex", "AGENTS.md", "# Ours\n\nBe kind."),
         ("codex", "AGENTS.md", "# Ours\n\n\n"),
     ],
@@ -322,17 +302,13 @@ def test_install__settings_of_the_user_are_a_link__the_link_stays(command: Comma
     ("client", "name", "text", "told"),
     [
         ("claude-code", ".claude/settings.json", '{\n  // mine\n  "model": "x"\n}', "line 2, column 3"),
-        ("claude-code", ".mcp.json", '{"mcpServers": {},}', "trailing comma"),
+        ("claude-code", ".mcp.json", '{"mcpServers": {},}', "without comments and trailing commas"),
         ("claude-code", ".claude/settings.json", '{"hooks": {"PreCompact": {}}}', "hooks.PreCompact is not a list"),
-        ("claude-code", ".claude/settings.json", '{"hooks": 3}', "hooks is not an object"),
         ("claude-code", ".claude/settings.json", b'{"model": "\xff"}', "not UTF-8 (byte 11)"),
         ("opencode", "opencode.json", '{"agent": {"compaction": true}}', "agent.compaction is not an object"),
         ("opencode", "opencode.jsonc", '{"model": "x" /* mine */}', "line 1, column 15"),
-        ("codex", ".codex/hooks.json", "nonsense", "line 1, column 1"),
         ("codex", ".codex/config.toml", "model = \n", "line 1"),
-        ("codex", ".codex/config.toml", 'model = "x"\n\n[a]\nb = [1,\n', "at end of document"),
         ("codex", ".codex/config.toml", "mcp_servers = {}\n", "cannot take the table [mcp_servers.holdfast]"),
-        ("codex", ".codex/config.toml", "mcp_servers = 3\n", "cannot take the table [mcp_servers.holdfast]"),
         ("codex", "AGENTS.md", "<!-- holdfast: begin -->\nhalf\n", "once each, in this order"),
     ],
 )
@@ -352,12 +328,6 @@ def test_install__settings_that_cannot_be_merged__are_left_alone_and_nothing_els
 
 OWN_SERVERS = [
     ("claude-code", ".mcp.json", "mcpServers", {"command": "uvx", "args": ["holdfast", "mcp"]}),
-    (
-        "claude-code",
-        ".mcp.json",
-        "mcpServers",
-        {"command": "holdfast", "args": ["mcp"], "env": {"HOLDFAST_ROOT": "/x"}},
-    ),
     ("opencode", "opencode.json", "mcp", {"type": "remote", "url": "http://localhost:1"}),
 ]
 
@@ -384,9 +354,10 @@ def test_install__a_server_of_the_users_own_called_holdfast__is_left_alone_and_r
     [
         ('[mcp_servers.holdfast]\ncommand = "other"\n', True),
         ('mcp_servers = { holdfast = { url = "http://localhost:1" } }\n', True),
-        ("mcp_servers.holdfast = 3\n", True),
-        ('[mcp_servers.holdfast]  # mine\ncommand = "holdfast"\nargs = ["mcp"]\nenv = { A = "b" }\n', True),
-        ('[mcp_servers.holdfast]\ncommand = "holdfast"\nargs = ["mcp"]\n', False),  # `codex mcp add` writes this
+        (
+            '[mcp_servers.holdfast]\ncommand = "holdfast-memory"\nargs = ["mcp"]\n',
+            False,
+        ),  # `codex mcp add`
     ],
 )
 def test_install__a_server_of_the_users_own_in_codex_settings__stays_and_the_rest_is_installed(
@@ -416,21 +387,6 @@ def test_install__the_user_adds_a_server_to_codex_settings_later__holdfasts_own_
     assert path.read_text() == own
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        {"command": "holdfast", "args": ["mcp"]},
-        {"type": "stdio", "command": "/old env/bin/python", "args": ["-m", "holdfast", "mcp"]},
-    ],
-)
-def test_install__a_server_of_an_older_installation__is_replaced(
-    command: Command, project: Path, entry: dict[str, object]
-) -> None:
-    path = write(project / ".mcp.json", json.dumps({"mcpServers": {"holdfast": entry}}))
-    assert "left alone" not in command("install", "claude-code").out
-    assert json.loads(path.read_text())["mcpServers"]["holdfast"]["command"] == "holdfast-memory"
-
-
 @pytest.mark.parametrize("more", ["", ', "mcp": {"holdfast": {"type": "local", "command": ["mine"]}}'])
 def test_install__compaction_was_off_by_the_users_wish__stays_off_until_the_user_removes_it(
     command: Command, project: Path, more: str
@@ -453,14 +409,6 @@ def test_install__compaction_was_off_by_the_users_wish__stays_off_until_the_user
     assert "const LIFTS = true" in plugin.read_text()
 
 
-def test_install__plugin_of_opencode_is_gone__the_switch_still_counts_as_ours(command: Command, project: Path) -> None:
-    command("install", "opencode")
-    plugin = project / ".opencode/plugins/holdfast.js"
-    plugin.unlink()
-    command("install", "opencode")
-    assert "const LIFTS = true" in plugin.read_text()
-
-
 # what cannot start
 
 
@@ -479,32 +427,6 @@ def test_install__the_mcp_extra_is_missing__no_server_is_written_and_the_way_to_
     assert [name for name in tree(project) if not name.endswith(".holdfast-backup")] == []
 
 
-@pytest.mark.parametrize(
-    ("origin", "wanted"),
-    [
-        (None, "'holdfast-memory[mcp]'"),
-        ({"url": "file:///home/a/hold%20fast", "dir_info": {}}, "'/home/a/hold fast[mcp]'"),
-        (
-            {"url": "https://example.org/h.git", "vcs_info": {"vcs": "git", "commit_id": "0"}},
-            "'holdfast-memory[mcp] @ git+https://example.org/h.git'",
-        ),
-        (
-            {"url": "https://example.org/h.whl", "archive_info": {}},
-            "'holdfast-memory[mcp] @ https://example.org/h.whl'",
-        ),
-    ],
-)
-def test_program__an_extra_is_missing__is_installed_from_where_holdfast_came(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: object, wanted: str
-) -> None:
-    record = tmp_path / "holdfast_memory-9.dist-info"
-    write(record / "METADATA", "Name: holdfast-memory\nVersion: 9\n")
-    if origin is not None:
-        write(record / "direct_url.json", json.dumps(origin))
-    monkeypatch.syspath_prepend(tmp_path)
-    assert program.requirement("mcp") == wanted
-
-
 # killed on the way
 
 DYING = """
@@ -518,9 +440,10 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("killed", ["install", "uninstall"])
-@pytest.mark.parametrize("after", ["install", "uninstall"])
+@pytest.mark.parametrize(
+    ("client", "killed", "after"),
+    [("claude-code", "install", "uninstall"), ("codex", "uninstall", "install"), ("opencode", "install", "install")],
+)
 def test_install__killed_on_the_way__the_next_one_removes_what_it_left(
     command: Command, project: Path, client: str, killed: str, after: str
 ) -> None:
@@ -568,13 +491,6 @@ def test_install__settings_link_out_of_the_project__refused(command: Command, pr
     assert said.code == 2
     assert "leads out of the project" in said.err
     assert outside.read_text() == "{}"
-
-
-def test_install__a_folder_in_place_of_the_settings__told(command: Command, project: Path) -> None:
-    (project / ".claude/settings.json").mkdir(parents=True)
-    said = command("install", "claude-code")
-    assert said.code == 3
-    assert "settings.json" in said.err
 
 
 # how holdfast is started
@@ -636,7 +552,7 @@ def test_program__started_in_a_clone_with_modules_of_its_names__imports_none_of_
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
-@pytest.mark.parametrize("folder", ["with space", "o'brien", 'say "hi"', "$HOME `x`", "ümlaut;&|"])
+@pytest.mark.parametrize("folder", ["with space", 'o\'brien "hi"', "$HOME `ü`;&|"])
 def test_command__program_in_an_odd_folder__is_started_by_the_shell(tmp_path: Path, folder: str) -> None:
     from holdfast_agents.setup import claude_code as claude_code_files
     from holdfast_agents.setup import codex as codex_files
@@ -657,8 +573,6 @@ def test_command__program_in_an_odd_folder__is_started_by_the_shell(tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "spelled"),
     [
-        (("holdfast",), "holdfast"),
-        (("C:\\Python311\\python.exe", "-m", "holdfast"), "C:/Python311/python.exe -m holdfast"),
         (("C:\\Program Files\\Py\\python.exe", "-m", "holdfast"), '"C:/Program Files/Py/python.exe" -m holdfast'),
         (("C:\\Users\\O'Brien & Co\\python.exe", "-m", "holdfast"), '"C:/Users/O\'Brien & Co/python.exe" -m holdfast'),
     ],
@@ -721,18 +635,16 @@ def test_guard__claude_code_is_blocked__says_what_is_wrong_and_what_to_do(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
-@pytest.mark.parametrize("limiter", ["timeout", "perl", ""])
+@pytest.mark.parametrize("limiter", ["timeout", "perl"])
 def test_guard__system_with_another_way_to_limit_time__holdfast_is_asked_and_a_hang_is_ended(
     command: Command, project: Path, tmp_path: Path, client: str, limiter: str
 ) -> None:
     command("install", client)
     folder = Path(fake(tmp_path, "exit 10").split(":")[0])
-    for name in ("sh", *filter(None, [limiter])):
+    for name in ("sh", limiter):
         (folder / name).symlink_to(shutil.which(name) or pytest.skip(f"{name} is not installed"))
     done = sh(guard(project, client), str(folder), project=project)
     assert (done.returncode, done.stdout) == (0, "")
-    if not limiter:
-        return
     write(folder / "holdfast-memory", "#!/bin/sh\nwhile :; do :; done\n")
     short = guard(project, client).replace("KILL 55", "KILL 1").replace("alarm 55", "alarm 1")
     script = project / ".claude/hooks/holdfast-guard.sh"
@@ -755,13 +667,11 @@ DAMAGED = {"continue": False, "stopReason": codex_files.DAMAGED}
     [
         (None, MISSING),
         ("exit 1", DAMAGED),
-        ("echo '{\"continue\": tr'; exit 3", DAMAGED),
         ("kill -9 $$", FAILED),
         ("sleep 30", FAILED),
         ("cat > /dev/null; exit 10", None),
         ("cat > /dev/null; exit 0", FAILED),
         ("echo '{\"continue\": tr'; exit 10", None),
-        ("cat > /dev/null; echo 'Everything up-to-date'", FAILED),
         ('echo \'warning: a remark\'; echo \'{"continue":false,"stopReason":"x"}\'', FAILED),
         (
             'echo \'{"continue":false,"stopReason":"the disk is full"}\'',
@@ -779,18 +689,6 @@ def test_guard__codex__every_failure_is_the_one_answer_that_blocks(
     assert (json.loads(done.stdout) if done.stdout else None) == answer
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="runs /bin/sh")
-def test_guard__codex_on_a_system_without_timeout__still_asks_holdfast(
-    command: Command, project: Path, tmp_path: Path
-) -> None:
-    command("install", "codex")
-    path = fake(tmp_path, "exit 10").split(":")[0]
-    (Path(path) / "sh").symlink_to("/bin/sh")
-    assert sh(guard(project, "codex"), path).stdout == ""
-    (Path(path) / "holdfast-memory").unlink()
-    assert json.loads(sh(guard(project, "codex"), path).stdout) == MISSING
-
-
 # printing, and the plugin directory
 
 
@@ -805,15 +703,6 @@ def test_install__print__shows_every_file_and_writes_nothing(command: Command, p
     assert json.loads(files[FILES[client][0]])
     assert tree(project) == before
     assert not (project / "holdfast.toml").exists()
-
-
-def test_install__json__tells_files_and_steps(command: Command, project: Path) -> None:
-    said = command("install", "codex", "--json")
-    assert said.json["ok"] is True
-    assert said.json["root"] == str(project)
-    assert {"path": ".codex/hooks.json", "fate": "made", "backup": ""} in said.json["files"]
-    assert {"path": "holdfast.toml", "fate": "made", "backup": ""} in said.json["files"]
-    assert any("Trust all and continue" in step for step in said.json["by_hand"])
 
 
 def test_install__plugin_dir__holds_the_same_hooks(command: Command, project: Path) -> None:
@@ -867,42 +756,6 @@ def test_install__plugin_dir_with_changes_of_the_user__they_stay_and_a_conflict_
     assert "commands/memory-update.md kept is not holdfast's" in told
     asked = command("install", "claude-code", "--plugin-dir", "made", "--json").json
     assert {"path": "commands/memory-update.md", "fate": "kept", "backup": ""} in asked["files"]
-
-
-def test_install__plugin_dir_where_the_server_cannot_start__is_made_without_it(
-    command: Command, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("holdfast_agents.setup.install._can_serve", lambda: False)
-    said = command("install", "claude-code", "--plugin-dir", "made")
-    assert said.code == 0
-    assert "The MCP server was left out" in " ".join(said.out.split())
-    assert not (project / "made/.mcp.json").exists()
-
-
-def test_install__unknown_client__names_the_known_ones(command: Command) -> None:
-    said = command("install", "emacs")
-    assert said.code == 2
-    assert all(client in said.err for client in CLIENTS)
-
-
-@pytest.mark.parametrize("layout", ["default", "opencode"])
-def test_install__an_older_installation_read_the_handoff_as_instructions__that_is_taken_out(
-    command: Command, project: Path, layout: str
-) -> None:
-    command("init", "--layout", layout)
-    handoff = f".{'holdfast' if layout == 'default' else 'opencode/holdfast'}/continuity/active.md"
-    path = write(project / "opencode.json", json.dumps({"instructions": ["mine.md", handoff]}))
-    command("install", "opencode")
-    assert json.loads(path.read_text())["instructions"] == ["mine.md", ".opencode/holdfast-protocol.md"]
-    if layout == "opencode":
-        assert not (project / ".holdfast").exists()
-
-
-def test_uninstall__nothing_installed__says_so(command: Command, project: Path) -> None:
-    said = command("uninstall", "opencode")
-    assert said.code == 0
-    assert "nothing was changed" in said.out
-    assert tree(project) == {}
 
 
 def test_install__from_a_folder_below__installs_at_the_top_of_the_repository(

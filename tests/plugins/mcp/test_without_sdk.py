@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 #: What `pip install holdfast-memory` brings for this command.
-BASE = ("attr", "attrs", "cattr", "cattrs", "pluggy", "tomli_w", "typing_extensions.py")
+BASE = ("attr", "attrs", "pluggy", "tomli_w", "typing_extensions.py")
 
 
 @pytest.mark.parametrize("missing", ["everything of it", "a package that it needs", "the new version"])

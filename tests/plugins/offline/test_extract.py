@@ -84,25 +84,13 @@ def test_extract__fact__names_the_message_it_comes_from() -> None:
     "text",
     [
         "Do you remember: was it 50?",
-        "Remember when we shipped on a Friday?",
-        "I always wondered about that test",
         "Never mind",
-        "Nevertheless it passes",
-        "Always?",
         "He said remember: nothing like that",
-        "The notes: see docs",
-        "Notebook cells are cached",
         "remember: none",
         "`remember: quoted code`",
-        '"remember: quoted words"',
         "The decision: to be taken",
-        "Decisive: nothing",
         "Actually no idea",
-        "No, actually the port is 8443",
-        "That's wrong: the limit is 50",
-        "we want to see it green",
         "remember: tabs",
-        "Let's use the skill",
     ],
 )
 def test_extract__no_explicit_statement__gives_no_fact(text: str) -> None:
@@ -123,9 +111,6 @@ def test_extract__preferences__are_taken_from_the_user_only() -> None:
         ("**Decision:** use a unique index.", "use a unique index"),
         ("We decided to use uv", "use uv"),
         ("We decided that in production we use Postgres", "in production we use Postgres"),
-        ("ok, let's go with Postgres 16", "let's go with Postgres 16"),
-        ("Tool calls should not have an avatar", "Tool calls should not have an avatar"),
-        ("We will use Postgres 16", "We will use Postgres 16"),
         ("We decided against Redis", "We decided against Redis"),
         ("Tests pass. Decided: ship on Monday", "ship on Monday"),
         ("## Decisions\n\n- use uv\n", "use uv"),
@@ -133,11 +118,6 @@ def test_extract__preferences__are_taken_from_the_user_only() -> None:
 )
 def test_extract__decision_of_the_user__is_kept(text: str, decision: str) -> None:
     assert extract(("user", text)).draft.decisions == (decision,)
-
-
-@pytest.mark.parametrize("text", ["Never twice, we decided that in the review last year.", "we decided that last week"])
-def test_extract__decision_that_points_back__is_not_kept(text: str) -> None:
-    assert extract(("user", text)).draft.decisions is None
 
 
 def test_extract__decision_of_the_agent__counts_only_in_its_answer() -> None:
@@ -151,11 +131,6 @@ def test_extract__decision_of_the_agent__counts_only_in_its_answer() -> None:
     assert extract(*ended).draft.decisions == ("use a preset",)
     assert "ship the mixin" in extract(*ended).summary
     assert extract(*ended, ("user", "Good. Now the docs.")).draft.decisions == ("use a preset",)
-
-
-def test_extract__decision_of_the_agent__needs_the_label() -> None:
-    assert extract(("assistant", "I'll use the skill. We will use Postgres 16.")).draft.decisions is None
-    assert extract(("assistant", "**Decision:** use a unique index.")).draft.decisions == ("use a unique index",)
 
 
 @pytest.mark.parametrize(
@@ -286,9 +261,7 @@ def test_failing__outcome_of_a_command__is_read_from_its_end(
 
 
 def test_failing__tool_result_without_its_call__still_counts() -> None:
-    assert failing(messages(("tool", "3 failed, 5 passed", "Bash", True))) == ["3 failed"]
     assert failing(messages(("tool", "3 failed, 5 passed", "pytest -q"))) == ["pytest -q: 3 failed"]
-    assert failing(messages(("tool", "$ tox\n1 failed", ""))) == ["tox: 1 failed"]
     assert failing(messages(("tool", "old_string not found", "Edit", True))) == []
 
 
@@ -348,11 +321,6 @@ def test_extract__long_statement__is_cut_at_a_word() -> None:
     [decision] = extract(("user", "Decision: " + "abc " * 300)).draft.decisions or ()
     assert len(decision) <= MAX_ITEM_CHARS
     assert decision.endswith("abc")
-
-
-def test_extract__nothing_said__is_empty() -> None:
-    assert extract() == Extraction()
-    assert extract(("user", "hi")).draft == extract().draft
 
 
 @pytest.mark.req("R182")
@@ -563,204 +531,26 @@ def test_extract__the_demo_session__gives_what_a_reader_would_note() -> None:
 # --- replies, picks and steering ----------------------------------------------------------------------------------
 
 
-def test_extract__answer_to_a_question_of_the_agent__is_a_decision() -> None:
-    answers = (
-        'User has answered your questions: "Should a shared folder be read-only, or also read-write?"="Read-only", '
-        '"Which areas do you want to discuss?"="All", "Where does the key live?"="You decide". You can now go on.'
-    )
-    found = extract(
-        ("user", "Plan the sharing of folders."),
-        ("assistant", "AskUserQuestion", "AskUserQuestion"),
-        ("tool", answers, "AskUserQuestion"),
-        ("assistant", "Noted."),
-    )
-    assert found.draft.decisions == ("Should a shared folder be read-only, or also read-write? Read-only",)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I agree with the observations, and with the fix for the printed job",
-        "yeah that should be a session-end",
-        "we should keep in mind that the user might use git stash",
-        "i don't think it should refuse to pass",
-        "no, don't set it, let's see whether it happens again",
-        "let's make a plan for the release",
-        "let's use something simple",
-        "let's use a pair of agents to make the README.md shorter",
-        "lets use a team to see how the I/O can be faster",
-        "ok, let's go with option 2",
-        "let's go with the factory approach",
-        "the main version should be linked, not this one",
-        "I think it's fine to run the tests in parallel, can you revert that?",
-        "seems like best workaround is to use Azure for the CLI",
-        "Maybe the two parts should be in one skill",
-        "We can't know the states until we observe them",
-        "We don't need multi-user accounts",
-        "We should use the Redis cache for the search",
-        "We're going with the Redis cache for now",
-        "I would not sync `colors.json`",
-        "The tab bar should not be showing in the list",
-    ],
-)
-def test_extract__opinion_or_pointer_of_the_user__is_quoted_and_no_decision(text: str) -> None:
-    found = extract(
-        ("user", "Move the search to its own page."),
-        ("assistant", "Moved it. Which of the two layouts do you want?"),
-        ("user", text),
-        ("assistant", "Changed it."),
-        ("user", "Thanks. Now write the release notes for version 2."),
-    )
-    assert found.draft.decisions is None
-    assert text[:40] in found.summary or len(text) < 24
-
-
 @pytest.mark.parametrize(
     "text",
     [
         "fyi the tests fail on my machine",
         "Waiting for authentication (timeout 60s)",
-        "I prefer truncation",
         "I prefer vertical truncation",
-        "I prefer something that causes no errors",
-        "We are waiting for the colour of the boxes. That is the customer's answer",
-        "I'd prefer smaller buttons",
-        "We never see the dialog after a reload",
         "The list on the start page is always empty",
-        "So that two columns must always fit on one page",
-        "Always run the linter before you commit any of this",
-        "Don't forget: add the changelog line",
-        "Remember we work in a monorepo here",
         "Remember that the second one is harder, since it has to turn by itself",
-        "ALWAYS returns a trapezoid for stability",
         "Verify:\n- never more than 3 shown",
         "We make the connection later. Please remember that for your instructions.",
         "Why does `content should never be reached by the tab key` fail for us",
         "You are a reviewer of Rust code.\nAlways answer in one sentence",
-        "we should always show it",
         "Like there should always be a log line for the job",
         "From now on I am only testing and verifying",
-        "Note: CI has no Postgres",
-        "Note that feature-two does not exist yet, so first create the branch",
-        'never start with "Great!" or "Done!"',
         "Question: are the hooks similar there?",
     ],
 )
 def test_extract__remark_or_question_of_the_user__is_neither_fact_nor_blocker(text: str) -> None:
     found = extract(("user", text)).draft
     assert (found.facts, found.blockers) == (None, None)
-
-
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("How should these fixups be committed?", "New commit"),
-        ("Does this split into four pull requests work?", "Four works"),
-        ("Where does the flag go?", "I'm thinking of several places"),
-        ("A review is running. Should I wait for it?", "Wait for results"),
-        ("This rewrites nine commits. Proceed?", "Yes, rewrite"),
-        ("The outline is ready in `notes/outline.md`. What would you like to do next?", "Start the review"),
-        ("What should happen to the outline?", "Run /outline_review"),
-        ("Can you reproduce it on your phone?", "Not so far, log it in the list of bugs"),
-        ("The signing agent hangs. Commit without a signature?", "No, I start it again"),
-        ("After these arguments, which approach?", "The mixed one"),
-        ("How is a lost device removed?", "could you expand on these options"),
-        ("How is a lost device removed?", "I think I need some more examples of each"),
-        ("One blob or a file for each entry?", "leaning to the blob, but let me hear the reasons for files"),
-        ("How do two writers agree?", "The merge sounds great, but I am worried about what it costs"),
-        ("Is there a limit for each vault?", "It depends on how hard it is"),
-        ("Where should we put the index of the archive?", "In the cache"),
-        ("Where should the index of your archive be kept?", "In the cache"),
-        ("Where should the index of the archive be kept?", "Does the cache survive a restart?"),
-        ("Where should the index of the archive be kept?", "You decide"),
-        ("Where should the index of the archive be kept?", "Both"),
-        ("Where should the index of the archive be kept?", "I'll give you the path"),
-        ("Where should the index of the archive be kept?", "Those two, and the cache"),
-        ("The index exists only in the cache. What should happen to the index?", "Delete it"),
-        ("Which of the older articles should be the second of the week?", "The article about teams"),
-        ("What should be the primary format of the archive?", "One file for each day"),
-        ("How should it read the index of the archive?", "From the cache"),
-        ("Where should the index of the archive be kept?", "whatever is easiest"),
-        ("Should there be checks or other safety features?", "A preview"),
-        ("Where should the index of the archive be kept?", f"In the cache, I think, but {'it is slow and ' * 8}small"),
-    ],
-)
-def test_extract__answer_about_the_course_or_discussion__is_no_decision(question: str, answer: str) -> None:
-    assert answered(question, answer).draft.decisions is None
-
-
-def test_extract__answer_that_discusses_its_question__is_quoted_and_no_decision() -> None:
-    answer = "The current flag is poorly named, since it counts steps" + " and more of the same" * 20
-    found = answered("Where does the flag go?", answer)
-    assert found.draft.decisions is None
-    assert answer[:50] in found.summary
-
-
-def answered(question: str, answer: str) -> Extraction:
-    told = f'User has answered your questions: "{question}"="{answer}".'
-    return extract(("user", "Plan it."), ("assistant", "Asked.", "AskUserQuestion"), ("tool", told, "AskUserQuestion"))
-
-
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("What login should the mirror use for its pushes?", "A deploy key"),
-        ("The lists are long. Should the index live in the repository or in the cache?", "Both"),
-        ("The size is unknown to readers. Should the record keep it? Two of them show it.", "In the record only"),
-    ],
-)
-def test_extract__answer_about_the_subject__is_a_decision(question: str, answer: str) -> None:
-    assert answered(question, answer).draft.decisions == (f"{question} {answer}",)
-
-
-TABLE = "| Option | Description |\n|---|---|\n| A | {a} |\n| B | {b} |\n\nReply with a letter."
-
-
-def picked(answer: str, reply: str) -> Extraction:
-    return extract(("user", "Plan the mail queue."), ("assistant", answer), ("user", reply), ("assistant", "Noted."))
-
-
-@pytest.mark.parametrize(
-    ("before", "question"),
-    [
-        ("", ""),
-        ("**Question 2:** What happens to a letter without a stamp?\n\n", "What happens to a letter without a stamp? "),
-        ("## Question 2 of 5: Letters that have no stamp\n\n", "Letters that have no stamp: "),
-        ("Next question?\n\n", ""),
-    ],
-)
-@pytest.mark.parametrize("reply", ["B", "b.", "Option B"])
-def test_extract__letter_of_a_tables_row__is_a_decision(before: str, question: str, reply: str) -> None:
-    table = TABLE.format(a="Drop it", b="**Return it to the sender after two days.**")
-    found = picked(before + table, reply)
-    assert found.draft.decisions == (f"{question}Return it to the sender after two days.",)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        TABLE.format(a="Keep all the letters for two days", b="Letters with and without a stamp."),
-        TABLE.format(a="Keep all the letters for two days", b="All of the letters in a box (with a lid)"),
-        "What happens to a letter without a stamp?\n\n" + TABLE.format(a="Keep it for two days", b="Drop the letter"),
-        TABLE.format(a="Keep all the letters for two days", b="Only these letters go out, for now"),
-        TABLE.format(a="Keep all the letters for two days", b="The whole queue | Checks each letter and its stamp"),
-        "A) Commit the change to the main branch\nB) Go on with the next three letters\n\nWhich one?",
-        "| B | Return it to the sender after two days. |",
-    ],
-)
-def test_extract__letter_of_another_list__is_no_decision(answer: str) -> None:
-    assert picked(answer, "B").draft.decisions is None
-
-
-def test_extract__letter__picks_from_the_newest_answer_only() -> None:
-    table = TABLE.format(a="Drop it", b="Return it to the sender after two days.")
-    said = (("user", "What is the question?"), ("assistant", "The letters."), ("user", "B"), ("assistant", "Noted."))
-    assert extract(("user", "Plan the queue."), ("assistant", table), *said).draft.decisions is None
-
-
-def test_extract__topic_under_the_agents_label__is_no_decision() -> None:
-    said = "The command prints:\n\n**Decision:**\n- Whether the job would start, and why not\n"
-    assert extract(("user", "Explain the command."), ("assistant", said)).draft.decisions is None
 
 
 def test_extract__words_with_which_a_call_was_refused__are_quoted() -> None:
@@ -780,19 +570,6 @@ def test_extract__words_with_which_a_call_was_refused__are_quoted() -> None:
     assert "Log an issue with the details please" in found.summary
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Good question — since the database is wiped, a new migration is not needed.",
-        "Agreed — storing it on the client is the quick fix.",
-        "That's a good decision: it keeps the index small.",
-    ],
-)
-def test_extract__praise_by_the_agent__states_nothing(said: str) -> None:
-    draft = extract(("user", "Why is the migration changed?"), ("assistant", said)).draft
-    assert (draft.blockers, draft.decisions) == (None, None)
-
-
 def test_extract__question_of_the_agent__is_open_until_the_user_speaks() -> None:
     asked = ("assistant", "Open question: which fix do you want, escaping or another type?")
     assert extract(("user", "Look at the report."), asked).draft.blockers
@@ -801,48 +578,10 @@ def test_extract__question_of_the_agent__is_open_until_the_user_speaks() -> None
     assert later.draft.blockers is None
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "let's keep going",
-        "go with the fix",
-        "let's go with Option B",
-        "Let's use RetryCmd for (3)",
-        "We don't need any of the description at the top",
-        "I favor this solution",
-        "this should be fast",
-        "we should check the logs again",
-        "let's go with A",
-        "let's leave this for a future exercise",
-        "let's make some more changes to explain",
-        "the security review should be updated with this info",
-    ],
-)
-def test_extract__words_about_the_work_or_the_talk__decide_nothing(said: str) -> None:
-    assert not extract(("user", said), ("assistant", "Done.")).draft.decisions
-
-
-@pytest.mark.parametrize("said", ["Never do that again on your own", "remember: this is what I ran before"])
-def test_extract__words_that_only_point__are_no_fact(said: str) -> None:
-    assert not extract(("user", said), ("assistant", "Understood.")).facts
-
-
 def test_extract__blocker_of_the_agent__is_gone_when_the_user_speaks_again() -> None:
     told = ("assistant", "Blocked: the build needs the new token.")
     assert extract(("user", "Build it."), told).draft.blockers
     assert not extract(("user", "Build it."), told, ("user", "It is set. Build the docs, too.")).draft.blockers
-
-
-def test_extract__question_label_without_a_question__is_no_blocker() -> None:
-    described = ("assistant", "Parameters:\n- question: The question to ask about the repository")
-    assert not extract(("user", "What does the tool take?"), described).draft.blockers
-
-
-def test_extract__decision_in_a_report_of_the_agent__is_quoted_and_not_taken() -> None:
-    report = "## The index\n\nIt is slow.\n\n## The field\n\n**Decision:** Keep the field in the schema.\n"
-    found = extract(("user", "Review the schema."), ("assistant", report))
-    assert found.draft.decisions is None
-    assert "Keep the field in the schema" in found.summary
 
 
 @pytest.mark.parametrize(
@@ -856,28 +595,6 @@ def test_extract__decision_in_a_report_of_the_agent__is_quoted_and_not_taken() -
 def test_extract__line_in_a_list_of_the_user__depends_on_the_line_above_and_states_nothing(listed: str) -> None:
     draft = extract(("user", listed), ("assistant", "Done.")).draft
     assert (draft.facts, draft.decisions, draft.blockers) == (None, None, None)
-
-
-def test_extract__rule_for_what_is_under_work__is_no_decision() -> None:
-    for said in (
-        "each chart should not have a legend, these should only show the trend",
-        "the parser should not need the type in your sketch",
-    ):
-        assert not extract(("user", f"Draw the charts. {said}"), ("assistant", "Done.")).draft.decisions
-
-
-def test_extract__for_future_reference__keeps_the_line_below() -> None:
-    facts = extract(
-        ("user", "So for future reference this is the command I have to run:\n\npnpm --filter acme dev -- review"),
-        ("assistant", "Understood."),
-    ).facts
-    assert [fact.content for fact in facts] == ["this is the command I have to run: pnpm --filter acme dev -- review"]
-
-
-def test_extract__plan_that_was_pasted__states_no_facts() -> None:
-    plan = "Implement this plan:\n# Goal\n1. **Always** → exit with 1\n## Files\nThe code should only use `As()`"
-    draft = extract(("user", plan), ("assistant", "Done.")).draft
-    assert (draft.facts, draft.decisions) == (None, None)
 
 
 def test_failing__broader_run_that_passes__settles_a_narrower_one() -> None:
@@ -897,35 +614,6 @@ def test_changes__copy_of_the_project_for_a_sub_agent__is_named_as_the_project()
         )
     )
     assert found.files == ["src/cart.py", "src/a.py", "docs/b.md"]
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "The repository has no labels. Create them now?",
-        "How do we clean the test commit off main?",
-        "Which part of the draft needs rework?",
-        "Which of the three do you want installed?",
-        "Do you already have an account?",
-        "A stale folder makes the check fail. Can I remove it?",
-        "Can you upload the specification now?",
-        "What's your current environment status?",
-        "How should the plan be organized?",
-        "What action for the notes in the second repository?",
-        "How thorough should planning be?",
-        "Which sync strategy for this merge?",
-        "What's your primary goal for the editor?",
-    ],
-)
-def test_extract__answer_to_a_proposed_step__is_no_decision(question: str) -> None:
-    text = f'User has answered your questions: "{question}"="Yes, the small one". You can now continue.'
-    found = extract(("user", "Set it up."), ("assistant", "AskUserQuestion: ?", "AskUserQuestion"), ("tool", text))
-    assert not found.draft.decisions
-
-
-@pytest.mark.parametrize("said", ["**Blocker:** the retry writes a stale status", "## Blockers\n- the retry is stale"])
-def test_extract__blocker_as_the_severity_of_a_finding__is_no_blocker(said: str) -> None:
-    assert not extract(("user", "Review the change."), ("assistant", said)).draft.blockers
 
 
 def test_objective__picture_without_words__is_no_request() -> None:
@@ -979,20 +667,6 @@ def test_extract__always_or_never_without_a_subject__is_quoted_and_no_fact(rule:
     found = extract(("user", f"Import the members. {rule}"), *later)
     assert not found.facts
     assert rule.rstrip(".") in found.summary
-
-
-@pytest.mark.parametrize(
-    "question", ["Which padding should go?", "Which subfolder should this note go into, and when?"]
-)
-def test_extract__answer_to_a_question_that_needs_the_talk__is_no_decision(question: str) -> None:
-    text = f'User has answered your questions: "{question}"="The outer one". You can now continue.'
-    found = extract(("user", "Set it up."), ("assistant", "AskUserQuestion: ?", "AskUserQuestion"), ("tool", text))
-    assert not found.draft.decisions
-
-
-def test_extract__rule_in_a_long_message__is_no_fact() -> None:
-    prompt = f"Never write to the shared folder. {'Then read the next ticket and its comments. ' * 40}"
-    assert not extract(("user", prompt), ("assistant", "Done.")).facts
 
 
 def test_extract__a_line_between_system_tags__keeps_the_tags_by_which_it_is_marked() -> None:

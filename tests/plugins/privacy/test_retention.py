@@ -155,9 +155,9 @@ def test_retention__zero__keeps_for_ever(opened, clock, payload):
 
 
 def test_retention__negative_days__configuration_error(project):
-    from holdfast.config import inforce
+    from holdfast.config import resolved
 
     (project / "holdfast.toml").write_text("[retention]\ndaily = -1\n")
     with pytest.raises(ConfigError) as caught:
-        inforce.load(str(project), env={})
+        resolved.load(str(project), env={})
     assert "retention.daily: must be >= 0, not -1" in caught.value.detail

@@ -112,9 +112,6 @@ def _swap(services: Services, fact: Fact, leaving: Sequence[Fact], rules: FactsC
         raise
     removed = backend.commit([Remove(leaver.id) for leaver in leaving]).removed
     gone = [one for one in removed if one is not None]  # another process may have deleted one meanwhile
-    rewritten = [f for f in gone if f not in leaving]
-    if keep and rewritten:  # updated after it was chosen, so the trail lacks its final content
-        _trail(services).evicted([f.id for f in rewritten], fact.id, now, kept=rewritten, ahead=True)
     return evolve(result, evicted=tuple(f.id for f in gone))
 
 

@@ -233,8 +233,7 @@ def _picked(messages: Sequence[Message], request: Message, own: str) -> str:
             break
         if message.role == "assistant" and not message.tool:
             answer = message.text[-MAX_CHARS:]
-    option = picks.picked(answer, own)
-    return option.text if option else picks.numbered(answer, own)
+    return picks.picked(answer, own)
 
 
 def spoken(messages: Sequence[Message]) -> list[Message]:

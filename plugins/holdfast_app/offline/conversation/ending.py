@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from holdfast.text.lazy import Lazy
 from holdfast.text.plain import cut
 from holdfast_app.authorship.ownwords import own_words
-from holdfast_app.authorship.sources import short_id
 from holdfast_app.markdown.lines import HEADING, ITEM, TEXT, Lines
 from holdfast_app.offline.conversation import asked, tasks
 from holdfast_app.offline.conversation.asked import Kind
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 MAX_NEXT: Final = 300
 _TAIL: Final = 2_000
 NONE: Final = "none"
-#: ``why`` when "continue" or "where were we?" is last, and the messages do not hold what it refers to.
-GO_ON: Final = "go on"
 #: Questions of an agent that waits for its first or next task.
 _WHAT_NEXT: Final = Lazy(
     r"\b(?:anything else|what(?:['’]s| is) next|what would you like|how (?:can|may|could) i (?:help|assist)"
@@ -129,13 +126,12 @@ _ENDINGS: Final = Lazy(r"^(?:let me know|feel free|happy to|enjoy|hope this)", r
 
 
 class Ending(NamedTuple):
-    """``open`` is None without messages. ``next_step`` is ``none`` when nothing is left to do. ``why`` is the rule that
-    decided. ``source`` is the quoted message (:func:`holdfast_app.authorship.sources.short_id`), or empty."""
+    """``open`` is None without messages. ``next_step`` is ``none`` when nothing is left to do. ``goes_on`` is true when
+    "continue" or "where were we?" is last, and the messages do not hold what it refers to."""
 
     open: bool | None = None
     next_step: str = ""
-    why: str = ""
-    source: str = ""
+    goes_on: bool = False
 
 
 def of(messages: Sequence[Message]) -> Ending:
@@ -151,69 +147,40 @@ def of(messages: Sequence[Message]) -> Ending:
         return Ending()
     last = said[-1]
     if last.role == "user":
-        return _unanswered(said, last)
+        return _unanswered(said, own_words(last.text))
     if last.role == "tool" or last.tool:
         if any(m.tool and m.role == "assistant" and _SUBMITS.search(m.text[:4_000]) for m in said[-2:]):
-            return Ending(open=False, next_step=NONE, why="submitted")
+            return Ending(open=False, next_step=NONE)
         return _interrupted(said)
     return _answered(said, last, courtesy=courtesy)
 
 
-def _unanswered(said: Sequence[Message], last: Message) -> Ending:
-    own = own_words(last.text)
-    if asked.kind_of_words(own) is Kind.ASSENT:
-        before = next((m for m in reversed(said[:-1]) if m.role == "assistant" and not m.tool), None)
-        found = _proposal(before.text) if before else ""
-        if before and found:
-            return Ending(open=True, next_step=found, why="agreed to", source=short_id(before.id))
-        request = _last_request(said)
-        if request is not None:
-            return evolve_open(request, "asked again")
-        return Ending(open=True, why=GO_ON, source=short_id(last.id))
-    return Ending(
-        open=True, next_step=asked.headline(own, MAX_NEXT), why="request without an answer", source=short_id(last.id)
-    )
+def _unanswered(said: Sequence[Message], own: str) -> Ending:
+    if asked.kind_of_words(own) is not Kind.ASSENT:
+        return Ending(open=True, next_step=asked.headline(own, MAX_NEXT))
+    answer = next((m.text for m in reversed(said[:-1]) if m.role == "assistant" and not m.tool), "")
+    step = _proposal(answer) or _last_request(said, MAX_NEXT)
+    return Ending(open=True, next_step=step, goes_on=not step)
 
 
-def evolve_open(request: tuple[Message, str], why: str) -> Ending:
-    """Open work that continues with ``request``."""
-    message, own = request
-    return Ending(open=True, next_step=asked.headline(own, MAX_NEXT), why=why, source=short_id(message.id))
-
-
-def _last_request(said: Sequence[Message]) -> tuple[Message, str] | None:
-    return next(iter(asked.newest_requests(said, 1)), None)
+def _last_request(said: Sequence[Message], limit: int) -> str:
+    newest = asked.newest_requests(said, 1)
+    return asked.headline(newest[0][1], limit) if newest else ""
 
 
 def _interrupted(said: Sequence[Message]) -> Ending:
     """The next step when a call or a result is last. This is the action announced before it, otherwise the task in
     progress, otherwise the request."""
-    for message in reversed(said):
-        if message.role == "user":
-            break
-        if message.role == "assistant" and not message.tool:
-            if found := announced(message.text, working=True):
-                return Ending(open=True, next_step=found, why="announced", source=short_id(message.id))
-            break
-    if doing := tasks.of(said).current:
-        return Ending(open=True, next_step=cut(doing, MAX_NEXT), why="task list")
-    request = _last_request(said)
-    if request is not None:
-        return evolve_open(request, "request without an answer")
-    return Ending(open=True, next_step="", why="cut off")
+    spoke = next((m for m in reversed(said) if m.role == "user" or (m.role == "assistant" and not m.tool)), None)
+    step = announced(spoke.text, working=True) if spoke and spoke.role == "assistant" else ""
+    step = step or cut(tasks.of(said).current, MAX_NEXT) or _last_request(said, MAX_NEXT)
+    return Ending(open=True, next_step=step)
 
 
 def _answered(said: Sequence[Message], last: Message, *, courtesy: bool) -> Ending:
-    listed = tasks.of(said)
-    if not courtesy:
-        if found := announced(last.text):
-            return Ending(open=True, next_step=found, why="announced", source=short_id(last.id))
-        request = _last_request(said)
-        if question := needed(last.text, request[1] if request else ""):
-            return Ending(open=True, next_step=question, why="question to the user", source=short_id(last.id))
-    if listed.waiting:
-        return Ending(open=True, next_step=cut(listed.waiting, MAX_NEXT), why="task list")
-    return Ending(open=False, next_step=NONE, why="answered", source=short_id(last.id))
+    step = "" if courtesy else announced(last.text) or needed(last.text, _last_request(said, _SHORT_CHARS))
+    step = step or cut(tasks.of(said).waiting, MAX_NEXT)
+    return Ending(open=bool(step), next_step=step or NONE)
 
 
 def announced(text: str, *, working: bool = False) -> str:

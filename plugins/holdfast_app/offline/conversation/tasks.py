@@ -96,28 +96,12 @@ def _state(status: str) -> str:
 
 
 def _whole(text: str) -> dict[str, list[str]]:
-    """The entries from a call that passes the whole list."""
-    entries: dict[str, list[str]] = {}
-    waiting = ""  # opencode and Codex may give an entry's status before its text
-    for line in text.splitlines():
-        found = _LINE.match(line.strip())
-        if not found:
-            continue
-        name, value = found[1], found[2].strip()
-        if name != "status":
-            entries[str(len(entries) + 1)] = [value, waiting or "pending"]
-            waiting = ""
-        elif entries and entries[str(len(entries))][1] == "pending" and not waiting and _states_follow(text):
-            entries[str(len(entries))][1] = value
-        else:
-            waiting = value
-    return entries
-
-
-def _states_follow(text: str) -> bool:
-    """Whether the first entry's text precedes its status."""
-    first = next((found[1] for line in text.splitlines() if (found := _LINE.match(line.strip()))), "")
-    return first != "status"
+    """The entries from a call that passes the whole list. Clients give an entry's status before or after its text."""
+    found = [named for line in text.splitlines() if (named := _LINE.match(line.strip()))]
+    texts = [named[2].strip() for named in found if named[1] != "status"]
+    states = [named[2].strip() for named in found if named[1] == "status"]
+    states += ["pending"] * (len(texts) - len(states))
+    return {str(number): [*entry] for number, entry in enumerate(zip(texts, states, strict=False), 1)}
 
 
 def _subject(text: str) -> str:

@@ -1,10 +1,10 @@
 """The settings in force. The project file's permitted settings override the user's file, and the environment overrides
 both.
 
-A project's setting that is not harmless (:mod:`holdfast.config.harmless`) counts only when the user trusts the project
-for exactly these settings (:mod:`holdfast.config.trust`). Until then it is *withheld*: it counts as not set, and
-storage that depends on it is refused, because memory must not silently go elsewhere. Agents' hooks use this at every
-event, so nothing heavy is imported at the top.
+A project's setting beyond the limits of :mod:`holdfast.config.values` counts only when the user trusts the project for
+exactly these settings (:mod:`holdfast.config.trust`). Until then it is *withheld*: it counts as not set, and storage
+that depends on it is refused, because memory must not silently go elsewhere. Agents' hooks use this at every event, so
+the settings' classes are imported only when a project sets one of their keys.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from holdfast.config import harmless, settings, trust
+from holdfast.config import settings, trust
 from holdfast.errors import ConfigError, HoldfastError, NotTrusted
 from holdfast.fs import private
 from holdfast.plugin import discovery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from holdfast.config.values import Config
 
@@ -33,7 +33,7 @@ _PLACES = ("storage", "layout")
 _PRESET = "layout.preset"
 
 
-class InForce(NamedTuple):
+class Resolved(NamedTuple):
     """``data`` holds the settings in force as nested tables; ``source`` names the project's file.
 
     ``user`` are the user file's tables, ``written`` the project file's, and ``project`` the part of the
@@ -59,7 +59,7 @@ class InForce(NamedTuple):
 
 def resolve(
     root: str, env: Mapping[str, str] | None = None, *, lenient: bool = False, obey_others: bool = False
-) -> InForce:
+) -> Resolved:
     """Read the project's settings from ``root``.
 
     Unknown keys stay in ``data``, so that converting it to values reports them; ``lenient`` leaves them out.
@@ -70,7 +70,7 @@ def resolve(
     outside, user = _outside(env)
     preset, former = _presets(root, written, outside, env)
     parted = part(written, outside, former)
-    withheld, project = parted.asked, parted.harmless
+    withheld, project = parted.asked, parted.allowed
     trusted: dict[str, object] = {}
     if withheld and trust.are_trusted(root, withheld, lambda: part(written, {}).asked, env):
         withheld, trusted = trusted, withheld
@@ -82,7 +82,7 @@ def resolve(
         _keep(data, former)
         withheld = {**withheld, _PRESET: preset}
     foreign = "" if written and not obey_others else settings.foreign_file(root, env)
-    return InForce(root, data, source, user, written, project, withheld, trusted, strange, foreign, former)
+    return Resolved(root, data, source, user, written, project, withheld, trusted, strange, foreign, former)
 
 
 def _presets(
@@ -119,7 +119,7 @@ def hot(root: str, env: Mapping[str, str] | None = None, *, alone: bool = False)
     parted = part({key: written[key] for key in _HOT if key in written}, outside, former)
     if parted.asking:  # the others matter too, because trust covers all of them together
         return resolve(root, env, lenient=True).data
-    data = _merged(user, parted.harmless)
+    data = _merged(user, parted.allowed)
     settings.apply_overrides(data, env)
     if former:
         _keep(data, former)
@@ -145,51 +145,30 @@ def load(root: str, env: Mapping[str, str] | None = None, *, lenient: bool = Fal
     return structured(resolve(root, env, lenient=lenient), env, lenient=lenient)
 
 
-def structured(found: InForce, env: Mapping[str, str] | None = None, *, lenient: bool = False) -> Config:
+def structured(found: Resolved, env: Mapping[str, str] | None = None, *, lenient: bool = False) -> Config:
     """The settings in force as values. Raises: ConfigError, also for a mistake in settings not in force unless
     ``lenient``."""
     from holdfast.config.serde import config_from
 
-    if found.user:
-        config_from(found.user, settings.user_file_shown(env))
+    variables = [f"HOLDFAST_{path.upper().replace('.', '__')}" for path in settings.overrides(env)]
+    if outside := _outside(env)[0]:
+        config_from(outside, " with ".join([settings.user_file_shown(env)] * bool(found.user) + variables))
     try:
-        return _structured(found, env, lenient=lenient)
+        if found.withheld and not lenient:
+            made = config_from(found.written, found.source)
+            if made.storage.options:
+                from holdfast.plugin import options
+
+                options.check_named(made.storage.backend, made.storage.options)
+        if found.data:
+            _preset_defaults(found.data)
+        return config_from(found.data, " with ".join([found.source, *variables]))
     except ConfigError as error:
         if not found.written:
             raise
-        config_from(_outside(env)[0], _with_overrides("The default configuration", env))  # the user's own mistake
-        key = error.message.removeprefix(f"{found.source} is not valid: ").partition(": ")[0]
-        meant = next((word for word in _meant(str(error)) if word in _WORDS), "")
+        key = str(error).rpartition(" is not valid: ")[2].partition(": ")[0]
         line = settings.line_of(found.root, key)
-        raise settings.mistake(found.source, "bad-value", str(error), line=line, meant=meant) from None
-
-
-#: Our own names, which an error may repeat.
-_WORDS = frozenset(word for key in harmless.CORE for word in key.split("."))
-
-
-def _meant(detail: str) -> list[str]:
-    import re
-
-    return re.findall(r"id you mean `(\w+)`", detail)
-
-
-def _structured(found: InForce, env: Mapping[str, str] | None, *, lenient: bool) -> Config:
-    from holdfast.config.serde import config_from
-
-    if found.withheld and not lenient:
-        made = config_from(found.written, found.source)
-        if made.storage.options:
-            from holdfast.plugin import options
-
-            options.check_named(made.storage.backend, made.storage.options)
-    if found.data:
-        _preset_defaults(found.data)
-    return config_from(found.data, _with_overrides(found.source, env))
-
-
-def _with_overrides(source: str, env: Mapping[str, str] | None) -> str:
-    return " with ".join([source, *(f"HOLDFAST_{path.upper().replace('.', '__')}" for path in settings.overrides(env))])
+        raise settings.mistake(found.source, "bad-value", str(error), line=line) from None
 
 
 def _preset_defaults(data: dict[str, Any]) -> None:
@@ -228,28 +207,29 @@ def is_memory_trusted(root: str, env: Mapping[str, str] | None = None) -> bool:
         return False
 
 
-def require_places(found: InForce) -> None:
+def require_places(found: Resolved) -> None:
     """Refuse to open a store that untrusted settings would move. Raises: NotTrusted."""
     fine = ("storage.spool", _PRESET if found.former else "")  # with the former preset memory stays where it is
     moved = [key for key in found.withheld if key.partition(".")[0] in _PLACES and key not in fine]
     if moved:
-        keys = [key for key in moved if key in harmless.CORE]  # another key may be a sentence for the agent
-        shown = f" ({shown_keys(keys)})" if keys else ""
+        from holdfast.config import values
+
+        known = [key for key in moved if key in values.table()]  # another key may be a sentence for the agent
         raise NotTrusted(
-            f"{found.source} decides where memory is stored{shown}, and the project is not trusted.",
+            f"{found.source} decides where memory is stored{_shown(known)}, and the project is not trusted.",
             next_step="Run `holdfast trust` to see and accept it. Until then only the journal is written.",
-            detail=f"{found.source} decides where memory is stored ({shown_keys(moved)}).",
+            detail=f"{found.source} decides where memory is stored{_shown(moved)}.",
         )
 
 
-def shown_keys(keys: list[str]) -> str:
-    """Keys of an untrusted file for one line: printable, short, and limited in number."""
-    shown = ["".join(c if c.isprintable() else "?" for c in key)[:60] for key in keys[:_MOST_KEYS]]
-    more = len(keys) - _MOST_KEYS
-    return ", ".join(f"`{key}`" for key in shown) + (f" and {more:,} more" if more > 0 else "")
+def _shown(keys: Collection[str]) -> str:
+    """Keys of an untrusted file in brackets, on one line: printable, short, and limited in number."""
+    shown = ["".join(c if c.isprintable() else "?" for c in key)[:60] for key in list(keys)[:_MOST_KEYS]]
+    more = f" and {len(keys) - _MOST_KEYS:,} more" if len(keys) > _MOST_KEYS else ""
+    return f" ({', '.join(f'`{key}`' for key in shown)}{more})" if keys else ""
 
 
-def notices(found: InForce, *, names: bool = True) -> list[tuple[str, str]]:
+def notices(found: Resolved, *, names: bool = True) -> list[tuple[str, str]]:
     """A sentence and its next step for each kind of setting not in force.
 
     Without ``names`` it contains no string from the project's file, because agents read the brief, and a key can hold a
@@ -260,37 +240,23 @@ def notices(found: InForce, *, names: bool = True) -> list[tuple[str, str]]:
         kept = f"the private state is in {settings.STATE_FOLDERS[found.former]}, so {found.former!r} stays in force"
         step = "Run `holdfast trust` to accept the change and move the state."
         lines.append((f"The layout's preset was changed, but {kept}.", step))
-    asked = [key for key in found.withheld if key != _PRESET or not found.former]
-    if asked:
-        keys = f" ({shown_keys(asked)})" if names else ""
-        number = len(asked)
-        what, are, them = ("1 setting", "is", "it") if number == 1 else (f"{number:,} settings", "are", "them")
-        lines.append(
-            (
-                f"{what} of this project's file{keys} {are} not in force: its user has not trusted the project.",
-                f"Run `holdfast trust` to see and accept {them}.",
-            )
-        )
+    if asked := [key for key in found.withheld if key != _PRESET or not found.former]:
+        what, them = ("1 setting", "it") if len(asked) == 1 else (f"{len(asked):,} settings", "them")
+        are = "is" if len(asked) == 1 else "are"
+        what += f" of this project's file{_shown(asked) if names else ''} {are} not in force"
+        step = f"Run `holdfast trust` to see and accept {them}."
+        lines.append((f"{what}: its user has not trusted the project.", step))
     if found.strange:
-        keys = f" ({shown_keys(list(found.strange))})" if names else ""
-        lines.append(
-            (
-                f"This project's file has unknown settings{keys}; they are ignored.",
-                "Run `holdfast config` to see the mistake.",
-            )
-        )
+        what = f"This project's file has unknown settings{_shown(found.strange) if names else ''}; they are ignored."
+        lines.append((what, "Run `holdfast config` to see the mistake."))
     if found.foreign:
         which = f"{found.foreign!r}" if names else "A settings file or private folder at or above this project"
-        lines.append(
-            (
-                f"{which} belongs to another user, so it is ignored.",
-                "Run `holdfast trust` in its folder to use it anyway.",
-            )
-        )
+        step = "Run `holdfast trust` in its folder to use it anyway."
+        lines.append((f"{which} belongs to another user, so it is ignored.", step))
     return lines
 
 
-def sentences(found: InForce) -> tuple[str, ...]:
+def sentences(found: Resolved) -> tuple[str, ...]:
     """The notices as sentences that an agent may read."""
     return tuple(" ".join(notice) for notice in notices(found, names=False))
 
@@ -299,9 +265,9 @@ def sentences(found: InForce) -> tuple[str, ...]:
 
 
 class Parted(NamedTuple):
-    """A project's file split by trust, as nested tables: ``harmless``, ``asking`` and ``strange``."""
+    """A project's file split by trust, as nested tables: ``allowed``, ``asking`` and ``strange``."""
 
-    harmless: dict[str, Any]
+    allowed: dict[str, Any]
     asking: dict[str, Any]
     strange: dict[str, Any]
 
@@ -312,7 +278,7 @@ class Parted(NamedTuple):
 
 
 def part(written: Mapping[str, Any], outside: Mapping[str, Any], former: str = "") -> Parted:
-    """Split a project's file into harmless, trust-requiring and unknown settings. ``outside`` is in force without the
+    """Split a project's file into allowed, trust-requiring and unknown settings. ``outside`` is in force without the
     project, and ``former`` is the preset in force instead of the file's.
 
     A table that would enable a plugin needs trust as ``plugins.NAME.enabled``.
@@ -321,22 +287,21 @@ def part(written: Mapping[str, Any], outside: Mapping[str, Any], former: str = "
     base = dict(leaves(outside))
     layout = written.get("layout")
     preset = layout.get("preset") if isinstance(layout, dict) else None
-    if preset is not None and harmless.CORE["layout.preset"](preset, base):
+    if isinstance(preset, str) and preset in settings.STATE_FOLDERS:
         base["layout.preset"] = preset  # it determines the store's own folder
     if former:
         base["layout.preset"] = former
     for path, value in _entries(written):
         if former and path == ("layout", "preset"):
             continue
-        into = made.harmless
+        into = made.allowed
         if path[0] == _PLUGINS and len(path) == 3:
             if not _plugin_allows(path[1], path[2], written[_PLUGINS][path[1]], outside.get(_PLUGINS)):
                 into = made.asking
-        elif (key := ".".join(path)) in harmless.CORE:
-            if not harmless.CORE[key](value, base):
-                into = made.asking
-        else:
+        elif (allowed := _allows(path, value, base)) is None:
             into = made.asking if path[0] == "storage" and len(path) == 2 else made.strange
+        elif not allowed:
+            into = made.asking
         for step in path[:-1]:
             into = into.setdefault(step, {})
         into[path[-1]] = value
@@ -363,7 +328,7 @@ def _quoted(key: str) -> str:
 def _entries(written: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], object]]:
     """A file's settings, each with its key path. A table passed on as a whole is one setting."""
     for section, table in written.items():
-        if not isinstance(table, dict) or section not in _SECTIONS:
+        if not isinstance(table, dict) or not table:
             yield (section,), table
         elif section != _PLUGINS:
             for key, value in table.items():
@@ -379,7 +344,11 @@ def _entries(written: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], obje
                     yield (section, name, key), value
 
 
-_SECTIONS = frozenset({_PLUGINS, *(key.partition(".")[0] for key in harmless.CORE if "." in key)})
+def _allows(path: tuple[str, ...], value: object, base: Mapping[str, Any]) -> bool | None:
+    """Whether a project may set the key to ``value``; None for an unknown key."""
+    from holdfast.config import values
+
+    return values.allows(".".join(path), value, base)
 
 
 def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object) -> bool:
@@ -394,11 +363,13 @@ def _plugin_allows(name: str, key: str, said: Mapping[str, Any], outside: object
         return said.get("enabled", True) is True and (on or name in discovery.defaults())
     if not on or key == "deadline_s":
         return False
+    from holdfast.plugin import options
+
     try:
         plugin = discovery.import_object(discovery.choose(discovery.scan(), discovery.PLUGINS, name))
     except HoldfastError:
         return False
-    return harmless.of_plugin(plugin, key, said[key], own.get(key))
+    return options.allows(plugin, key, said[key], own.get(key))
 
 
 def _outside(env: Mapping[str, str] | None) -> tuple[dict[str, Any], dict[str, Any]]:

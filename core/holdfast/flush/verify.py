@@ -1,4 +1,5 @@
-"""Whether content proved by a receipt is still stored: its blocks, handoff entry and curated lines, not only names.
+"""Step 4 of a flush: whether what was written, here and elsewhere, can be read back. The store's writes read back
+themselves (:class:`holdfast.session.store.Store`); this compares published content, and an earlier flush's receipt.
 
 Documents change after a flush for good reasons: another session writes the handoff, a dream consolidates MEMORY.md, a
 correction replaces a line, retention and purges remove. None of that is a loss.
@@ -7,16 +8,17 @@ correction replaces a line, retention and purges remove. None of that is a loss.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload
-from holdfast.errors import HoldfastError, Refused
+from holdfast.errors import FlushRefused, HoldfastError, Refused
 from holdfast.facts.relation import same_key
-from holdfast.flush import closings, curated, handoff, notes
+from holdfast.flush import curated, handoff, notes, work_log
+from holdfast.fs import paths, private
 from holdfast.models import Written
 from holdfast.models.value import Value
 from holdfast.storage import sha256_of
@@ -24,9 +26,11 @@ from holdfast.storage import sha256_of
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.models import CuratedEntry, Payload, Receipt
+    from holdfast.models import CuratedEntry, Evidence, Payload, Receipt
     from holdfast.session.services import Services
 
+#: Time limit in seconds for waiting items, at a flush with nothing new to publish.
+FLUSH_LIMIT_S: Final = 5.0
 _BLOCKS = (Surface.DAILY, Surface.TRAIL)
 _CURATED = (Surface.MEMORY, Surface.USER)
 
@@ -41,6 +45,36 @@ class Proof(Value):
     def of(self, surface: str) -> Written | None:
         """The intact documents of this surface."""
         return next((w for w in self.whole if w.surface == surface), None)
+
+
+def publish(services: Services, payload: Payload, receipt: Receipt) -> Receipt:
+    """Call ``on_flush``; the receipt with the plugins' evidence. Published content must read back as it was published.
+    Raises: FlushRefused, PluginError."""
+    found = services.plugins.on_flush(payload, receipt)
+    for item in found:
+        paths.check_pointer(item.pointer, "evidence.pointer")
+        if item.published.strip() != item.read_back.strip():
+            raise FlushRefused(
+                f"The content published at {item.pointer} reads back differently.",
+                next_step="Look at it there, then flush again.",
+                target=Surface.TRAIL,
+            )
+    warnings = (*receipt.warnings, *warnings_of(services, found))
+    return evolve(receipt, evidence=found, pending=pending(services, found), warnings=warnings)
+
+
+def pending(services: Services, found: Iterable[Evidence]) -> int:
+    """The number of unpublished items, after another try: those in the outbox, which have no pointer yet, also of
+    earlier flushes, and those that a plugin keeps itself. Raises: PluginNotFound when items wait and no installed
+    package can send them."""
+    waiting = services.outbox.send_due(limit_s=FLUSH_LIMIT_S) if services.waits(private.OUTBOX) else 0
+    return waiting + sum(e.pending for e in found if e.pointer)
+
+
+def warnings_of(services: Services, found: Iterable[Evidence]) -> tuple[str, ...]:
+    """The plugins' notes, each once."""
+    texts = (f"{e.target}: {e.note}" for e in found if e.note)
+    return tuple(dict.fromkeys(paths.rewrite(text, services.root) for text in texts))
 
 
 def check(services: Services, receipt: Receipt, flushed: dict[str, Any] | None) -> Proof:
@@ -116,7 +150,7 @@ def _has_entry(services: Services, entries: Sequence[handoff.Work], receipt: Rec
         pass  # then it was admitted only next to manually written text, so compare it as it is
     if mine is not None and any(handoff.same(mine, one) for one in (wanted, handoff.shortened(wanted))):
         return True
-    decided = closings.of_flush(services.state, receipt.session_id, receipt.flush_id)
+    decided = work_log.of_flush(services.state, receipt.session_id, receipt.flush_id)
     if decided is None:
         return False
     return not decided.open or (mine is not None and mine.is_open)  # it was closed or reopened by command since

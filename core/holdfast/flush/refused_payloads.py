@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from holdfast.config.layout import Surface
 from holdfast.config.serde import payload_from, stamp, unstructure
 from holdfast.errors import FlushRefused, HoldfastError, PluginError
 from holdfast.flush import contract
 from holdfast.fs import paths
-from holdfast.journal.safety import Stated
-from holdfast.models import Payload
+from holdfast.journal import safety
+from holdfast.journal.safety import Marker, Stated
 from holdfast.storage import sha256
 from holdfast.text.lazy import log
 from holdfast.text.openwork import is_none
@@ -26,9 +25,8 @@ from holdfast.text.openwork import is_none
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.models import Finding
+    from holdfast.models import Payload
     from holdfast.session.services import Services
-    from holdfast.session.session import Session
 
 logger = log(__name__)
 
@@ -42,7 +40,6 @@ def unopened(root: str | None, session_id: str, payload: Payload, error: Holdfas
     from datetime import UTC, datetime
 
     from holdfast.config import settings, statefolder
-    from holdfast.journal import safety
     from holdfast.journal.journal import Journal
 
     try:
@@ -61,27 +58,6 @@ def unopened(root: str | None, session_id: str, payload: Payload, error: Holdfas
         logger.warning("a refused payload could not be recorded: %s", second.message)
 
 
-def not_begun(
-    services: Services, session: Session, reason: str, one: Stated | None, payload: Payload | None, error: HoldfastError
-) -> FlushRefused:
-    """The refusal when neither the journal nor the lock is available; recorded in a marker if that can be written. Else
-    ``session.unmarked`` becomes true."""
-    from holdfast.journal import safety
-
-    message = f"The flush could not begin: {error.message} Context is kept."
-    mine = [kept(services, one, payload, error)] if one and payload else []
-    try:
-        marker = safety.read(services.state, session.id)
-        marker = marker or safety.Marker(session=session.id, at=stamp(services.now()), reason=reason)
-        for each in mine:
-            marker = evolve(marker, stated=joined(marker.stated, each))
-        safety.failed(services.state, marker, error=message, next_step=error.next_step, target="state")
-    except HoldfastError:
-        session.unmarked = True
-        session.unwritten += mine
-    return FlushRefused(message, next_step=error.next_step, target="state")
-
-
 def form(payload: Payload) -> dict[str, Any]:
     """The payload as JSON data, without its sources. A field added by later versions is included only when it is not
     empty."""
@@ -95,20 +71,6 @@ def digest(payload: Payload) -> str:
     return sha256(json.dumps(form(payload), sort_keys=True))  # ASCII: a lone surrogate has a digest, too
 
 
-def admitted(services: Services, payload: Payload, summary: str, found: list[Finding]) -> tuple[Payload, str]:
-    """Every string without this machine's paths, through the gate in one call; warnings go to ``found``.
-
-    Raises: Refused, for a pointer to a place on this machine too; PluginError.
-    """
-    rewrite = paths.rewriter(services.root)
-    payload = contract.map_texts(payload, {t: rewrite(t) for t in contract.texts(payload)})
-    texts = contract.texts(payload)
-    *good, summary = services.gate.admit_all([*texts, rewrite(summary)], surface=Surface.DAILY, notes=found)
-    payload = contract.map_texts(payload, dict(zip(texts, good, strict=True)))
-    contract.check_pointers(payload)  # now, because a refusal, which the marker stores, quotes the pointer
-    return payload, summary
-
-
 def kept(services: Services, one: Stated, payload: Payload, error: HoldfastError) -> Stated:
     """``one`` with the redacted payload, if the gate admits it. It is not asked again when it was what failed: a
     validator that hangs would do so twice."""
@@ -117,7 +79,7 @@ def kept(services: Services, one: Stated, payload: Payload, error: HoldfastError
     why = error.message
     if not isinstance(error, PluginError):
         try:
-            return evolve(one, payload=form(admitted(services, payload, "", [])[0]))
+            return evolve(one, payload=form(contract.admitted(services, payload, "", [])[0]))
         except HoldfastError as second:
             why = second.message
     return evolve(one, why=paths.rewrite(why, services.root))
@@ -129,6 +91,11 @@ def joined(there: Iterable[Stated], one: Stated) -> tuple[Stated, ...]:
     if same is not None and same.payload is not None and one.payload is None:
         one = evolve(one, payload=same.payload)
     return (*(s for s in there if s.digest != one.digest), one)
+
+
+def others(marker: Marker, one: Stated | None) -> list[Stated]:
+    """The payloads stated earlier than ``one``."""
+    return [each for each in marker.stated if one is None or each.digest != one.digest]
 
 
 def newest(standing: Sequence[Stated]) -> Stated | None:

@@ -1,0 +1,50 @@
+"""The clients' own folders and settings files, which a clone may have brought. Hooks import this, so it is small."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final
+
+from holdfast.fs import safeopen
+from holdfast.text import untrusted
+
+#: Larger files are not settings.
+_MAX_BYTES: Final = 16 << 20
+
+
+def folder(variable: str, *default: str) -> str:
+    """A client's own folder, from its environment variable or the default below the home folder."""
+    return os.path.abspath(os.environ.get(variable) or os.path.join(os.path.expanduser("~"), *default))
+
+
+def claude_folder() -> str:
+    """Claude Code's own folder."""
+    return folder("CLAUDE_CONFIG_DIR", ".claude")
+
+
+def codex_folder() -> str:
+    """Codex's own folder."""
+    return folder("CODEX_HOME", ".codex")
+
+
+def read(path: str) -> bytes:
+    """The file's bytes. Links are followed, because users keep their settings elsewhere, but only to a regular file of
+    at most 16 MiB: a clone's settings may be a pipe, or a link to a device. Raises: OSError."""
+    return safeopen.read(os.path.realpath(path), _MAX_BYTES, private=False)
+
+
+def read_or_empty(path: str) -> bytes:
+    """The file's bytes. Empty when it cannot be read."""
+    try:
+        return read(path)
+    except (OSError, ValueError):
+        return b""
+
+
+def table(path: str) -> dict[str, Any]:
+    """The JSON object in a file. Empty for anything else."""
+    try:
+        value = untrusted.from_json(read_or_empty(path).decode("utf-8-sig"))
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}

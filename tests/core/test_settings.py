@@ -1,0 +1,129 @@
+"""Settings as values: immutable, checked, with a default for each key."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from datetime import UTC
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.config.layout import Layout
+from holdfast.config.serde import structure, unstructure
+from holdfast.config.values import Config, FlushConfig, PluginConfig, RetentionConfig, SessionConfig, StorageConfig
+from holdfast.errors import ConfigError
+from holdfast.models import CuratedDecision, CuratedEntry, HandoffFields, Payload, Receipt, Written
+
+
+def test_settings__no_keys_given__has_the_defaults() -> None:
+    assert Config().flush == FlushConfig(policy="lenient", strict_blocks=3)
+    assert Config() == Config(layout=Layout(preset="default"))
+    assert hash(FlushConfig()) == hash(FlushConfig(strict_blocks=3))
+    assert repr(FlushConfig()) == "FlushConfig(policy='lenient', strict_blocks=3)"
+
+
+def test_settings__of_another_class_or_value__is_not_equal() -> None:
+    assert FlushConfig(strict_blocks=2) != FlushConfig()
+    assert Config() != Layout()
+    assert StorageConfig() != PluginConfig()
+
+
+def test_settings__a_key_changed__raises() -> None:
+    with pytest.raises(AttributeError):
+        FlushConfig().policy = "strict"  # type: ignore[misc]
+
+
+def test_settings__unknown_key__raises() -> None:
+    with pytest.raises(TypeError, match="polcy"):
+        FlushConfig(polcy="strict")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: FlushConfig(policy="x"), "must be one of lenient, strict, not 'x'"),
+        (lambda: FlushConfig(strict_blocks=0), "must be >= 1, not 0"),
+        (lambda: SessionConfig(idle_minutes=float("nan")), "must be > 0, not nan"),
+        (lambda: PluginConfig(deadline_s=0), "must be > 0, not 0"),
+        (lambda: RetentionConfig().evolve(journal=-1), "must be >= 0, not -1"),
+        (lambda: Config(zone="Mars"), "'Mars' is not a time zone"),
+    ],
+)
+def test_settings__unusable_value__raises(make: object, message: str) -> None:
+    assert callable(make)
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_evolve__some_keys__keeps_the_others() -> None:
+    changed = FlushConfig(strict_blocks=2).evolve(policy="strict")
+    assert changed == FlushConfig(policy="strict", strict_blocks=2)
+
+
+def test_settings__copied_or_pickled__is_equal() -> None:
+    made = Config(zone="UTC", flush=FlushConfig(policy="strict"), layout=Layout(preset="timmy"))
+    assert copy.deepcopy(made) == made == pickle.loads(pickle.dumps(made))
+
+
+# reading
+
+TEXT = st.text(max_size=8)
+AT = st.datetimes(timezones=st.just(UTC))
+WRITTEN = st.builds(Written, surface=TEXT, name=TEXT, revision=TEXT, sha256=TEXT, size=st.integers(min_value=0))
+RECEIPT = st.builds(
+    Receipt,
+    flush_id=TEXT,
+    session_id=TEXT,
+    reason=TEXT,
+    at=AT,
+    written=st.lists(WRITTEN, max_size=2),
+    derived=st.lists(TEXT, max_size=2),
+)
+PAYLOAD = st.builds(
+    Payload,
+    objective=st.none() | TEXT,
+    facts=st.none() | st.lists(TEXT, max_size=2),
+    handoff=st.none() | st.builds(HandoffFields, branch=TEXT, active_task=TEXT, blocker=TEXT, next_action=TEXT),
+    curated=st.none()
+    | st.builds(CuratedDecision, memory=st.lists(st.builds(CuratedEntry, text=TEXT, replaces=TEXT), max_size=2)),
+)
+
+
+@given(RECEIPT | PAYLOAD)
+def test_read__what_was_written__is_the_same_value(value: object) -> None:
+    assert structure(json.loads(json.dumps(unstructure(value))), type(value), what="It") == value
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"flush": {"polcy": "strict"}}, "flush.polcy: unknown key (did you mean `policy`?)"),
+        ({"flush": {"policy": 3}}, "flush.policy: expected a string, got a whole number"),
+        ({"flush": {"policy": "x"}}, "flush.policy: must be one of lenient, strict, not 'x'"),
+        ({"flush": {"strict_blocks": True}}, "flush.strict_blocks: expected a whole number, got true or false"),
+        ({"facts": {"threshold": "1"}}, "facts.threshold: expected a number, got a string"),
+        ({"facts": []}, "facts: expected a table, got a list"),
+        ({"trust": {"authors": ["a", 1]}}, "trust.authors[1]: expected a string, got a whole number"),
+        ({"plugins": {"x": {"enabled": 1}}}, "plugins.x.enabled: expected true or false, got a whole number"),
+        ({"zone": 1, "fact": {}}, "zone: expected a string, got a whole number; fact: unknown key"),
+    ],
+)
+def test_read__a_value_that_does_not_fit__names_each_mistake_with_its_path(row: object, problem: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        structure(row, Config, what="It")
+    assert problem in str(refused.value)
+
+
+def test_read__other_keys_of_a_table__go_to_the_backend_or_plugin() -> None:
+    made = structure({"storage": {"backend": "mine", "server": "x"}, "plugins": {"y": {"z": [1]}}}, Config, what="It")
+    assert made.storage == StorageConfig(backend="mine", options={"server": "x"})
+    assert made.plugins == {"y": PluginConfig(settings={"z": [1]})}
+
+
+@pytest.mark.parametrize("row", [[], "text", None, {}, {"flush_id": "f", "session_id": 1, "reason": "r", "at": "x"}])
+def test_read__what_is_no_receipt__raises(row: object) -> None:
+    with pytest.raises(ConfigError):
+        structure(row, Receipt, what="It")

@@ -1,0 +1,27 @@
+"""The table of settings in docs/configuration.md. ``python -m tests.support.settings_page`` writes it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from holdfast.config.fields import allowed_by, described, help_of
+from holdfast.config.values import Config, PluginConfig
+
+PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
+_HEAD = "| key | default | meaning | a project may set |\n|---|---|---|---|\n"
+
+
+def table() -> str:
+    """The table as the settings' fields describe it."""
+    lines = []
+    for key, field in {**described(Config), **described(PluginConfig, "plugins.NAME.")}.items():
+        default = "not set" if field.default is None else f"`{json.dumps(field.default)}`"
+        lines.append(f"| `{key}` | {default} | {help_of(field)} | {allowed_by(field).words} |\n")
+    return _HEAD + "".join(lines)
+
+
+if __name__ == "__main__":
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition("## Keys\n\n")
+    after = rest.partition("\n\n")[2]
+    PAGE.write_text(f"{before}## Keys\n\n{table()}\n{after}", encoding="utf-8")
