@@ -8,7 +8,6 @@ incomplete last line.
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import threading
 from collections.abc import Iterator
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 SPARE_DEAD_LINES: Final = 256
 #: How many tombstones a rewrite keeps, the newest. A clone that has not merged an older removal brings the fact back.
 MOST_TOMBSTONES: Final = 10_000
-logger = logging.getLogger(__name__)
 
 
 class FactFile:
@@ -201,7 +199,11 @@ class FactFile:
         try:
             self._rewrite()
         except Unavailable as error:
-            logger.warning("the facts file could not be made smaller, the change itself is stored: %s", error)
+            import logging  # here, because a session's hooks import this module
+
+            logging.getLogger(__name__).warning(
+                "the facts file could not be made smaller, the change itself is stored: %s", error
+            )
 
     def _settle(self) -> None:
         """Bring memory and file to the same, durable state before a change or before saying "already there"."""
