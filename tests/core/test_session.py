@@ -463,7 +463,7 @@ def test_status__sessions_that_ended__only_their_last_record_is_read(opened, mon
     full = status(memory.services)
     read = []
     monkeypatch.setattr(
-        "holdfast.session.session.Session", lambda services, name: read.append(name) or Session(services, name)
+        "holdfast.session.status.Context", lambda services, name: read.append(name) or Session(services, name)
     )
     assert status(opened().services).sessions == full.sessions
     assert read == ["three"]

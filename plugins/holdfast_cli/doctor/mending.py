@@ -23,7 +23,7 @@ from holdfast_app.sessions import rewriting
 if TYPE_CHECKING:
     from holdfast.flush.interfaces import Loss
     from holdfast.models import Receipt
-    from holdfast.session.services import Services
+    from holdfast_app.services import Services
 
 _INSTEAD = re.compile(r"(.*?)(?: \(instead of: (.*)\))?")
 
@@ -58,8 +58,7 @@ def _mended(services: Services, loss: Loss, losses: Sequence[Loss]) -> Mended:
         tally.accept(services.private(loss.name.rpartition("/")[2]))
         return Mended(loss=loss, message=f"{loss.message} The remaining lines were accepted")
     if loss.kind == "unproved":
-        if services.store.provenance is not None:
-            services.store.provenance.delete(loss.name)
+        services.store.provenance.delete(loss.name)
         return Mended(loss=loss, message=f"{loss.message} No journal holds its text, so it was recorded as deleted")
     if loss.kind == "damaged":  # a document that could be repaired is repaired by now
         return Mended(loss=loss, message=loss.message.rstrip("."), whole=False)

@@ -16,7 +16,7 @@ from holdfast.text import conflicts
 from holdfast_app.data_loss import audit
 
 if TYPE_CHECKING:
-    from holdfast.session.services import Services
+    from holdfast_app.services import Services
 
 _GROWING = (Surface.DAILY, Surface.TRAIL, Surface.DIARY)
 _BY_HAND = "Keep the right lines and remove the markers."
