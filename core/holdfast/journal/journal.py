@@ -364,11 +364,10 @@ def _line_start(file: BinaryIO, end: int) -> int:
     return 0
 
 
-def last_record(path: str) -> dict[str, Any] | None:
-    """The last record of a journal, if its hint shows that this is the last checkpoint and nothing is missing;
-    otherwise None.
+def last_checkpoint_of(path: str) -> dict[str, Any] | None:
+    """The last record of a journal, if it is a checkpoint of a flush after which nothing was said; otherwise None.
 
-    Reads only this record.
+    Reads only the journal's end.
     """
     hint = _hint(path.removesuffix(".jsonl") + ".hint")
     try:
@@ -376,9 +375,16 @@ def last_record(path: str) -> dict[str, Any] | None:
             if os.fstat(file.fileno()).st_size != hint.acknowledged:
                 return None
             file.seek(hint.checkpoint)
-            return decode(file.read().removesuffix(b"\n"))
+            record = decode(file.read().removesuffix(b"\n"))
+            if not record or record["kind"] != "checkpoint" or record["override"] or not record["receipt"]:
+                return None
+            if record["flushed_to"] <= record["last_message"]:
+                return None
+            file.seek(record["flushed_to"])  # another process may have said something before the checkpoint
+            since = file.read(max(0, hint.checkpoint - record["flushed_to"]))
     except (OSError, ValueError):
         return None
+    return None if any(line.startswith(_MESSAGE) for line in since.split(b"\n")) else record
 
 
 def session_files(state: str, *, missing: bool = False) -> list[str]:

@@ -226,6 +226,7 @@ class Context:
             return self.messages
 
     def _checkpoint(self, *before: dict[str, Any]) -> None:
+        messages = self.messages
         self._append(
             *before,
             {
@@ -241,6 +242,11 @@ class Context:
                 "override": self.override_reason,
                 "receipt": unstructure(self.last_receipt) if self.last_receipt else None,
                 "flush": self.last_flush,
+                "context": [
+                    len(messages),
+                    sum(m.tokens for m in messages),
+                    max(m.at for m in messages).isoformat() if messages else "",
+                ],
             },
             first_line=self._first_line,  # otherwise it would bring back purged messages and point nowhere
         )

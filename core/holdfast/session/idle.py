@@ -11,7 +11,6 @@ from holdfast.errors import HoldfastError
 from holdfast.fs import safeopen
 from holdfast.journal import journal
 from holdfast.session.session import Session
-from holdfast.session.status import flushed_to_the_end
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def end_idle(services: Services, *, but: Collection[str], limit_s: float) -> lis
         if time.monotonic() > until:
             break
         try:
-            if safeopen.stat(path).st_mtime > before.timestamp() or flushed_to_the_end(path) is not None:
+            if safeopen.stat(path).st_mtime > before.timestamp() or journal.last_checkpoint_of(path) is not None:
                 continue
             session_id = journal.session_id_of(path)
             if session_id is None or session_id in but:

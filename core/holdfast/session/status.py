@@ -1,13 +1,13 @@
 """Session states of a project, from journals and markers.
 
-Of a session that ended with everything flushed, only the journal's last record is read. Writes nothing.
+Of a session with everything flushed, only the journal's last record is read. Writes nothing.
 """
 
 from __future__ import annotations
 
 import os
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
@@ -150,7 +150,7 @@ def _lost(services: Services) -> list[Loss]:
 def _read(services: Services, path: str, markers: dict[str, Marker]) -> SessionStatus:
     session_id = os.path.basename(path).removesuffix(".jsonl")
     try:
-        known = _ended(path)
+        known = _flushed(path)
         if known is not None and known.id not in markers:
             return known
         session_id = owner(path)
@@ -181,32 +181,26 @@ def of_session(session: Context) -> SessionStatus:
     )
 
 
-def flushed_to_the_end(path: str) -> dict[str, Any] | None:
-    """A journal's last record, if it shows that everything in it is flushed; None if all of it must be read."""
-    record = journal.last_record(path)
-    if not record or record["kind"] != "checkpoint" or record["override"] or not record["receipt"]:
-        return None
-    return record if record["flushed_to"] > record["last_message"] else None
-
-
-def _ended(path: str) -> SessionStatus | None:
-    """The session, if its journal's last record shows that it ended with everything flushed; None if all must be read.
+def _flushed(path: str) -> SessionStatus | None:
+    """The session, if its journal's last record shows that everything in it is flushed; None if all must be read.
 
     Projects have many such sessions, and nothing else of their journals is read.
     """
-    record = flushed_to_the_end(path)
-    if record is None or not record["ended"] or record["kept_from"] <= record["last_message"]:
+    record = journal.last_checkpoint_of(path)
+    if record is None or "context" not in record:
         return None
     receipt = record["receipt"]
     session_id = receipt["session_id"]
     if journal.file_stem(session_id) + ".jsonl" != os.path.basename(path):
         return None
-    at = moment(receipt["at"])
+    at, (messages, tokens, turn_at) = moment(receipt["at"]), record["context"]
     return SessionStatus(
         id=session_id,
         state=State.SAFE,
-        ended=True,
-        last_turn_at=at,
+        ended=record["ended"],
+        context_messages=messages,
+        context_tokens=tokens,
+        last_turn_at=moment(turn_at) if turn_at else at,
         last_flush_at=at,
         last_flush_id=receipt["flush_id"],
         provider=record["provider"],
