@@ -5,8 +5,8 @@ from __future__ import annotations
 import heapq
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias, TypeVar
 
 import attrs
 from attrs import define, field, frozen
@@ -18,6 +18,8 @@ from holdfast.facts.factrules import duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import FactOrder
 from holdfast.text import untrusted
+
+T = TypeVar("T")
 
 #: A fact's fields that an update may change.
 CHANGEABLE: Final = ("content", "category", "confidence", "source")
@@ -146,18 +148,22 @@ def line_of_fact(fact: Fact) -> str:
 
 def operations_in(text: str, url: str) -> list[Operation]:
     """A record's operations. Raises: Corrupt, naming the comment."""
-    try:
-        return [_operation(untrusted.from_json(line)) for line in text.split("\n") if line]
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _unreadable(url) from error
+    return _read(text, url, _operation)
 
 
 def facts_in(text: str, url: str) -> list[Fact]:
     """A snapshot's facts. Raises: Corrupt, naming the comment."""
+    return _read(text, url, _fact)
+
+
+def _read(text: str, url: str, parse: Callable[[Mapping[str, Any]], T]) -> list[T]:
     try:
-        return [_fact(untrusted.from_json(line)) for line in text.split("\n") if line]
+        return [parse(untrusted.from_json(line)) for line in text.split("\n") if line]
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _unreadable(url) from error
+        raise Corrupt(
+            f"The facts in a comment cannot be read: {url}",
+            next_step="Restore the earlier version from the comment's edit history on the server.",
+        ) from error
 
 
 def _operation(table: Mapping[str, Any]) -> Operation:
@@ -192,10 +198,3 @@ def _of(kind: type, value: object) -> Any:
     if type(value) is not kind:
         raise TypeError(kind.__name__)
     return value
-
-
-def _unreadable(url: str) -> Corrupt:
-    return Corrupt(
-        f"The facts in a comment cannot be read: {url}",
-        next_step="Restore the earlier version from the comment's edit history on the server.",
-    )

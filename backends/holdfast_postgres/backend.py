@@ -26,9 +26,6 @@ def from_options(
     root: str | os.PathLike[str], path: str, options: Mapping[str, object], env: Mapping[str, str] | None = None
 ) -> PostgresBackend:
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
-    from holdfast.config.no_secrets import check_table
-
-    check_table("storage", options, "postgres")
     given: dict[str, Any] = {key: options[key] for key in _KINDS if key in options}
     for key, value in given.items():
         if not isinstance(value, _KINDS[key]) or isinstance(value, bool):

@@ -138,11 +138,6 @@ class Store:
             self.provenance.record(name, "", text)
         self.provenance.record_facts(self._facts())
 
-    def _record(self, name: str, before: str, after: str) -> None:
-        self.provenance.record(name, before, after)
-        if self.provenance.is_long:
-            self.provenance.shorten(self._documents(), self._facts())
-
     def _documents(self) -> Iterator[tuple[str, str]]:
         """Names and texts of the readable documents, one at a time."""
         for name in self.names():
@@ -167,7 +162,9 @@ class Store:
         if not self.provenance.is_remote:
             before = self.read(name)
             text = before.text if before else ""
-            self._record(name, text, (text if text.endswith("\n") else f"{text}\n") + block if text else header + block)
+            self.provenance.record(
+                name, text, (text if text.endswith("\n") else f"{text}\n") + block if text else header + block
+            )
         self.backend.append(check_name(name), block, header, block_id)
         document = self.read(name)
         if document is None or block.strip("\n") not in document.text:
@@ -221,7 +218,7 @@ class Store:
 
     def _replace(self, surface: str, name: str, text: str, before: Document | None, expected: str = "") -> Written:
         expected = expected or (before.revision if before else ABSENT)
-        self._record(name, before.text if before else "", text)
+        self.provenance.record(name, before.text if before else "", text)
         revision = self.backend.write(name, text, expected=expected)
         after = self.backend.read(name)
         if after is not None and after.text == text:

@@ -15,7 +15,7 @@ from holdfast_cli.terminal import Term
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast_app.search.hits import SearchHit
-    from holdfast_app.search.searching import Found
+    from holdfast_app.search.searching import Hits
 
 #: The help section that lists the command, and its line there.
 HEADING = "Resume and search"
@@ -54,7 +54,6 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast_app.search import searching
     from holdfast_app.sessions.lookup import resolve, short, titles
     from holdfast_cli import progress
 
@@ -63,20 +62,12 @@ def run(args: Namespace) -> int:
     with Holdfast.open(args.root) as memory, progress.shown(quiet=args.json):
         session = resolve(memory, args.session) if args.session else ""
         since, until = (_moment(memory, name, text) for name, text in (("since", args.since), ("until", args.until)))
-        found = searching.find(
-            memory,
-            question,
-            limit=args.limit,
-            kinds=args.kind,
-            session=session,
-            since=since,
-            until=until,
-        )
+        found = memory.search(question, limit=args.limit, kinds=args.kind, session=session, since=since, until=until)
         now = memory.services.now()
-        unnamed = {hit.name for hit in found.hits if hit.kind == "turn" and short(hit.name) != hit.name}
+        unnamed = {hit.name for hit in found if hit.kind == "turn" and short(hit.name) != hit.name}
         begun = {} if args.json else titles(memory, unnamed)
     if args.json:
-        hits = [as_table(hit) for hit in found.hits]
+        hits = [as_table(hit) for hit in found]
         out.json({"ok": True, "hits": hits, "searched": found.texts, "unread": list(found.unread),
                   "corrected": found.corrected, "warning": found.warning})  # fmt: skip
         return 0
@@ -126,11 +117,11 @@ def _moment(memory: Holdfast, name: str, text: str | None) -> datetime | None:
         ) from None
 
 
-def _show(out: Term, found: Found, question: str, now: datetime, begun: dict[str, str], kept: str) -> None:
+def _show(out: Term, found: Hits, question: str, now: datetime, begun: dict[str, str], kept: str) -> None:
     from holdfast_app.search import words
 
     searched = count(found.texts, "record")
-    if not found.hits:
+    if not found:
         out.say(
             f"Nothing found in {searched}. {kept}"
             if found.texts or found.unread
@@ -141,7 +132,7 @@ def _show(out: Term, found: Found, question: str, now: datetime, begun: dict[str
         out.say(f"No exact match; showing results for {out.bold(out.plain(found.corrected))}.")
     question = found.corrected or question
     stems = words.stems(question) or {words.stem(word) for word in words.asked(question)}
-    for hit in found.hits:
+    for hit in found:
         what = hit.role if hit.kind == "turn" else f"{hit.kind} {hit.role}".strip()
         out.say(" ".join(filter(None, (out.bold(_where(hit)), out.dim(what), out.dim(_when(hit, now))))))
         if title := begun.pop(hit.name, "") if hit.kind == "turn" else "":
@@ -154,7 +145,7 @@ def _show(out: Term, found: Found, question: str, now: datetime, begun: dict[str
             out.say(f"  {out.dim(out.clip(hit.after, out.width - 2))}")
         if hit.also:
             out.say(out.wrapped(_also(hit), first="  ", rest="  "))
-    out.say(out.dim(f"{count(len(found.hits), 'hit')} in {searched}, best first. {kept}"))
+    out.say(out.dim(f"{count(len(found), 'hit')} in {searched}, best first. {kept}"))
 
 
 def _also(hit: SearchHit) -> str:

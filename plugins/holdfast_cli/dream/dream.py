@@ -13,7 +13,7 @@ from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
-    from holdfast_app.dream.held import Proposal
+    from holdfast_app.dream.state_files import Proposal
 
 #: The help heading for the command, and its summary line.
 HEADING = "Consolidate"

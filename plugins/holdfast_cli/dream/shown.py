@@ -38,7 +38,7 @@ def counts(result: DreamResult) -> str:
         (len(result.added), "added"),
         (len(result.merged), "merged"),
         (len(result.replaced), "replaced"),
-        (len(result.archived) + result.overflow, "archived"),
+        (len(result.archived), "archived"),
         (len(result.dropped), "dropped"),
         (len(result.refused), "refused"),
     )

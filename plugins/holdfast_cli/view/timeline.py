@@ -60,15 +60,14 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     from holdfast import Holdfast
-    from holdfast_app.view.events import COUNTS, totals
-    from holdfast_app.view.history import history, since_first
+    from holdfast_app.view.events import COUNTS, history, interruptions, since_first, totals
     from holdfast_app.view.project import Project
 
     out = Term()
     with Holdfast.open(args.root) as memory:
         project = Project(memory)
         days = history(project, min(args.days or _DAYS, _MOST_DAYS))
-        stopped = project.interruptions(project.status(), days[0].day)
+        stopped = interruptions(project, project.status(), days[0].day)
         titles = project.titles({one.session for one in stopped[:_LISTED]})
         withheld = project.facts_withheld
     if args.json:

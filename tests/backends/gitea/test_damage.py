@@ -238,7 +238,7 @@ def test_store__of_a_newer_form__unsupported(
 
 
 @pytest.mark.parametrize(
-    "spoilt", [b"", b"{", b"[]", b'{"format": 3}', b'{"format": 9}', b"\xff", b'{"format": 1, "x": 1}']
+    "spoilt", [b"", b"{", b"[]", b'{"format": 4}', b'{"format": 9}', b"\xff", b'{"format": 1, "x": 1}']
 )
 def test_index__file_of_no_use__made_anew(
     gitea: FakeServer, store: GiteaBackend, machine: Callable[[], GiteaBackend], tmp_path: Path, spoilt: bytes
@@ -251,7 +251,7 @@ def test_index__file_of_no_use__made_anew(
     assert text_of(again, DAY) == text_of(store, DAY)
     again.append(DAY, make_block("four"), HEADER, "four")
     again.close()
-    assert json.loads(path.read_bytes())["format"] == 3
+    assert json.loads(path.read_bytes())["format"] == 4
 
 
 def test_index__of_another_repository__is_not_used(gitea: FakeServer, store: GiteaBackend, tmp_path: Path) -> None:

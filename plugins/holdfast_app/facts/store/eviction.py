@@ -117,9 +117,6 @@ def _swap(services: Services, fact: Fact, leaving: Sequence[Fact], rules: FactsC
         for leaver in leaving:
             with suppress(NotFound):  # another process deleted it meanwhile
                 gone.append(backend.delete_fact(leaver.id))
-    rewritten = [f for f in gone if f not in leaving]
-    if keep and rewritten:  # updated after it was chosen, so the trail lacks its final content
-        _trail(services).evicted([f.id for f in rewritten], fact.id, now, kept=rewritten, ahead=True)
     return evolve(result, evicted=tuple(f.id for f in gone))
 
 

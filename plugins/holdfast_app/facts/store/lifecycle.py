@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused, StorageError
-from holdfast.facts.factrules import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
+from holdfast.facts.factrules import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.text.lazy import log
 from holdfast_app.facts.store import origins
@@ -264,32 +264,19 @@ class Facts(FactWriter):
             content = check_content(self.services.gate.admit(content, surface=SURFACE))
         given = {"content": content, "category": category, "confidence": confidence}
         fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
-        keep = self.services.config.facts.supersede and bool(fields)
-        if keep:  # first, so that a crash cannot lose the old text
-            if content is not None:
-                self._check_unique(old.id, content)
-            self.trail.changed(old, fields, self.services.clock(), keep=True)
+        if fields:  # first, so that a crash cannot lose the old text
+            keep = self.services.config.facts.supersede
+            self.trail.changed(old, fields, self.services.clock(), keep=keep)
         try:
             new = self.services.store.update_fact(
                 fact_id, is_own=content is not None, content=content, category=category, confidence=confidence
             )
         except StorageError:
-            if keep:  # another process was faster than the check
+            if fields:
                 self.trail.unchanged(old, self.services.clock())
             raise
-        if new != old and not keep:
-            self.trail.changed(old, fields, self.services.clock(), keep=False)
         logger.info("fact %s was updated", fact_id)
         return new
-
-    def _check_unique(self, fact_id: str, content: str) -> None:
-        """Raises: DuplicateFact."""
-        key = duplicate_key(content)
-        same = (
-            f.id for f in self.services.store.backend.facts() if f.id != fact_id and duplicate_key(f.content) == key
-        )
-        for other in same:
-            raise DuplicateFact(f"Fact {other} already says that.", next_step="Update that one, or delete it first.")
 
     def delete(self, fact_id: str) -> Fact:
         """Forget the fact; returns it. The trail keeps its id, never its content.

@@ -53,8 +53,7 @@ class Backup:
 @frozen(kw_only=True)
 class Proposal:
     """A result waiting for review. ``base`` is the revision of MEMORY.md that it was made from; ``said`` are its source
-    statements from the notes, as (text, time, note); ``overflow`` holds the items that go to the archive without being
-    compared, one per line."""
+    statements from the notes, as (text, time, note)."""
 
     result: DreamResult
     name: str
@@ -65,7 +64,6 @@ class Proposal:
     said: tuple[tuple[str, datetime, str], ...] = ()
     #: Whether a person replaced it with their own version.
     edited: bool = False
-    overflow: str = ""
 
 
 def mark(state: str) -> Mark:
