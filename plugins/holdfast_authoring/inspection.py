@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
@@ -105,7 +106,7 @@ def _settings(path: str) -> dict[str, Any]:
         ) from error
 
 
-def _names(entry: Found, every: list[Found]) -> list[Row]:
+def _names(entry: Found, every: Sequence[Found]) -> list[Row]:
     """Whether the entry point is in force: its name is free, and its group counts for this distribution."""
     if entry.group == discovery.DEFAULTS and entry.distribution != discovery.OWN:
         return [Row(label(entry), "group", Outcome.NOTE, "ignored, because only holdfast enables plugins by default")]
