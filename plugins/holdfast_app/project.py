@@ -53,6 +53,7 @@ class Holdfast(project.Project):
     gate.
     """
 
+    services: Services
     services_type = Services
 
     # sessions

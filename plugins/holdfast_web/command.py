@@ -22,12 +22,12 @@ _HIGHEST_PORT: Final = 65_535
 def configure(parser: ArgumentParser) -> None:
     from holdfast_cli.args import examples, positive
 
-    parser.add_argument("--port", metavar="N", type=positive("port"), default=0, help="port (default: any free port)")
+    parser.add_argument("--port", metavar="N", type=positive, default=0, help="port (default: any free port)")
     parser.add_argument("--no-open", action="store_true", help="only print the link; do not start a browser")
     parser.add_argument(
         "--idle",
         metavar="MINUTES",
-        type=positive("idle"),
+        type=positive,
         default=_IDLE_MINUTES,
         help=f"stop after this time without a request (default: {_IDLE_MINUTES})",
     )
