@@ -37,7 +37,7 @@ from holdfast_app.data_loss import losses
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
-    from holdfast.session.services import Services
+    from holdfast_app.services import Services
 
 #: Note lines that a brief can omit.
 _SAYS_NOTHING = re.compile(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -26,7 +25,7 @@ from holdfast.models import Fact
 from holdfast.storage import Add, StorageBackend, check_name, delete_fact, get_fact, update_fact
 from holdfast.testing import strategies
 from holdfast.testing.base import make_block, make_fact
-from holdfast_cli.migration import command as cli
+from holdfast_cli import main
 from holdfast_cli.migration.migrate import BATCH, Migration, migrate, migrate_project
 from holdfast_file.backend import FileBackend
 from holdfast_sqlite.backend import SqliteBackend
@@ -251,15 +250,12 @@ def test_migrate_project__to_sqlite__next_to_the_files_and_usable(project: Path)
 
 
 def test_cli__migrate_to_sqlite__says_what_to_do_next(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--root")
-    cli.configure(parser)
     with Holdfast.open(project) as memory:
         fill(memory.store.backend)
-    assert cli.run(parser.parse_args(["--root", str(project), "--to", "sqlite"])) == 0
+    assert main(["--root", str(project), "migrate", "--to", "sqlite"]) == 0
     said = capsys.readouterr().out
     assert "3 documents and 5 facts copied: file to sqlite" in said
     assert "holdfast config storage.backend sqlite" in said
-    assert cli.run(parser.parse_args(["--root", str(project), "--to", "sqlite", "--json"])) == 0
+    assert main(["--root", str(project), "migrate", "--to", "sqlite", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["ok"], answer["unchanged"], answer["facts"]) == (True, True, 5)
