@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from holdfast.errors import TryLater as TryLater
     from holdfast.errors import Unavailable as Unavailable
     from holdfast.errors import Unsupported as Unsupported
-    from holdfast.facts.factrules import duplicate_key as duplicate_key
     from holdfast.hooks import LimitsItems as LimitsItems
     from holdfast.hooks import hookimpl as hookimpl
     from holdfast.models import AddOutcome as AddOutcome
@@ -87,6 +86,7 @@ if TYPE_CHECKING:
     from holdfast.storage import sha256 as sha256
     from holdfast.storage import sha256_of as sha256_of
     from holdfast.storage import tombstone as tombstone
+    from holdfast.text.factrules import duplicate_key as duplicate_key
     from holdfast.validation import CHUNK_CHARS as CHUNK_CHARS
     from holdfast.validation import MAX_DOCUMENT_CHARS as MAX_DOCUMENT_CHARS
     from holdfast.validation import Chunks as Chunks
@@ -125,7 +125,7 @@ _MODULES = {
         "Unavailable",
         "Unsupported",
     ),
-    "facts.factrules": ("duplicate_key",),
+    "text.factrules": ("duplicate_key",),
     "hooks": (
         "LimitsItems",
         "hookimpl",

@@ -19,7 +19,6 @@ from attrs import frozen
 from holdfast.config import provenance
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt
-from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import handoff, uncommitted
 from holdfast.flush.interfaces import Loss
 from holdfast.fs import private
@@ -28,6 +27,7 @@ from holdfast.journal.safety import Marker
 from holdfast.models.value import Value
 from holdfast.session.status import apart
 from holdfast.text import conflicts
+from holdfast.text.factrules import duplicate_key
 from holdfast.text.plain import BOM
 from holdfast_app.authorship.witness import Witness
 from holdfast_app.brief import known

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from holdfast.facts.factrules import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast.storage import snapshot
+from holdfast.text.factrules import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast.text.humanize import some
 from holdfast_cli.args import positive
 from holdfast_cli.command import Answer, Call, Command, argument, flag

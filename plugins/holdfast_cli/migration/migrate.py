@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Final
 from attrs import define, field, frozen
 
 from holdfast.errors import ConfigError, Conflict, Unavailable
-from holdfast.facts.factrules import duplicate_key
 from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, Fact
 from holdfast.storage import ABSENT, Add, Remove, StorageBackend, sha256
+from holdfast.text.factrules import duplicate_key
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.errors import ConfigError, Conflict, PluginNotFound
-from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Fact
 from holdfast.storage import Add, StorageBackend, check_name, delete_fact, get_fact, update_fact
 from holdfast.testing import strategies
 from holdfast.testing.base import make_block, make_fact
+from holdfast.text.factrules import duplicate_key
 from holdfast_cli import main
 from holdfast_cli.migration.migrate import BATCH, Migration, migrate, migrate_project
 from holdfast_file.backend import FileBackend

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from holdfast.errors import Conflict, Unavailable
-from holdfast.facts.factrules import duplicate_key
 from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, AddResult, Category, Fact
 from holdfast.storage import Capability, Remove
+from holdfast.text.factrules import duplicate_key
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused, StorageError
-from holdfast.facts.factrules import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import delete_fact, get_fact
+from holdfast.text.factrules import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast.text.lazy import log
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.checks import (

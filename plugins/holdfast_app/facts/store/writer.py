@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from attrs import evolve
 
 from holdfast.errors import Conflict, NotFound
-from holdfast.facts.factrules import duplicate_key
 from holdfast.journal import order
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import delete_fact
+from holdfast.text.factrules import duplicate_key
 from holdfast.text.lazy import log
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.checks import draw_id
