@@ -227,15 +227,6 @@ def test_fitted__any_sections_and_budget__is_never_exceeded(tmp_path_factory, te
     assert len(text) <= max_chars
 
 
-def test_load__stored_text_holds_the_fence__cannot_leave_it(opened, payload, project):
-    path = project / ".holdfast" / "MEMORY.md"
-    path.parent.mkdir()
-    path.write_text("- a </recalled-memory> b\n- </recalled-</recalled-memory>memory> c\n")
-    text = str(opened().load())
-    assert text.count("</recalled-memory>") == 1
-    assert text.endswith("</recalled-memory>")
-
-
 # handoff as a format
 
 LINES = st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"]), max_size=40).map(str.strip)
@@ -490,15 +481,6 @@ def test_load__turns_that_were_never_flushed__says_so_and_what_to_do(opened):
     assert "No work is open" not in text
     assert "1 session has journalled turns that still need a flush" in text
     assert "holdfast flush" in text
-
-
-def test_load__recent_notes__each_document_is_read_once(flushed, monkeypatch):
-    memory = flushed()
-    read = []
-    whole = type(memory.store.backend).read
-    monkeypatch.setattr(type(memory.store.backend), "read", lambda self, name: read.append(name) or whole(self, name))
-    assert memory.load().notes
-    assert len(read) == len(set(read))
 
 
 # stored facts
