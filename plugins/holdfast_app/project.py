@@ -53,6 +53,7 @@ class Holdfast(project.Project):
     gate.
     """
 
+    services: Services
     services_type = Services
 
     # sessions
@@ -283,15 +284,15 @@ class Holdfast(project.Project):
 
     def repairs(self, names: Iterable[str] = ()) -> list[Repair]:
         """Safe repairs for the files ``names``, by default for all three. Writes nothing."""
-        from holdfast_app.workflow.repairs import repairs
+        from holdfast_app.workflow.update import repairs
 
         return repairs(self.services, names)
 
     def apply_repair(self, repair: Repair) -> None:
         """Write a repair. Raises: Refused; Corrupt; Conflict; Unavailable."""
-        from holdfast_app.workflow.repairs import apply
+        from holdfast_app.workflow.update import apply_repair
 
-        apply(self.services, repair)
+        apply_repair(self.services, repair)
 
     # reports
 

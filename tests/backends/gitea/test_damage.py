@@ -157,13 +157,13 @@ def test_fact__edited_or_deleted__corrupt_until_accepted(
     comment, body = gitea.comments(REPO, number)[1]
     gitea.edit_comment(REPO, comment, body.replace("step 1", "stage 1"))
     with pytest.raises(Corrupt, match="edited"):
-        store.count_facts()
+        len(list(store.facts()))
     gitea.make_comment(REPO, number, replay.ACCEPT)
     assert [fact.content[-7:] for fact in machine().facts()] == [" step 0", "stage 1", " step 2"]
     store.add_fact(make_fact(3), 10)
     gitea.delete_comment(REPO, gitea.comments(REPO, number)[-1][0])
     with pytest.raises(Corrupt, match="newest entry"):
-        store.count_facts()
+        len(list(store.facts()))
 
 
 def test_issue__deleted__is_a_document_deleted(
