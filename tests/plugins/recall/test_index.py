@@ -151,13 +151,6 @@ def test_purge__after_a_search__no_byte_of_it_is_left_and_the_rest_is_found(memo
     assert holding(project, "Xanthippe") == []
 
 
-def test_purge__dry_run_after_a_search__leaves_the_index(memory, project: Path) -> None:
-    hits(memory)
-    before = (project / FILE).read_bytes()
-    memory.purge(subject="apples", dry_run=True)
-    assert (project / FILE).read_bytes() == before
-
-
 def test_purge__while_others_search__no_byte_of_it_is_left(memory, project: Path) -> None:
     memory.session("talk").add("user", "Ask Xanthippe about apples", message_id="x")
     stop = threading.Event()
