@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from holdfast.flush.interfaces import Copy, KeptFlush, Waiting
+    from holdfast.flush.interfaces import KeptFlush, Waiting
     from holdfast.session.status import SessionStatus, Status
+    from holdfast_app.spool.lastbrief import Kept
     from holdfast_cli.terminal import Cell, Term
 
 _SHOWN = {
@@ -107,7 +108,7 @@ def say_kept(out: Term, sentence: str) -> None:
         out.next_step("Run `holdfast spool send`. The next flush and start also write there.")
 
 
-def copy_age(kept: Copy | None, now: datetime) -> str:
+def copy_age(kept: Kept | None, now: datetime) -> str:
     """The last brief's age, in one sentence."""
     if kept is None:
         return "No earlier brief is kept on this machine."

@@ -80,10 +80,7 @@ def test_guard__compaction_runs__after_everything_said_is_in_the_note(opened, no
     "plugin",
     [
         BrokenValidate(ValueError("no")),
-        BrokenValidate(RecursionError()),
         BrokenFlush(OSError("gone")),
-        BrokenFlush(MemoryError()),
-        BrokenFlush(StopIteration()),
         BrokenFlush(SystemExit(0)),
     ],
 )
@@ -115,18 +112,6 @@ def test_guard__note_that_cannot_be_written__refuses_until_it_is_repaired(opened
     assert note().count("holdfast:block") == 1
 
 
-@pytest.mark.req("R166")
-def test_guard__journal_that_cannot_be_written__refuses(opened, project) -> None:
-    state = project / ".holdfast" / "state"
-    compactor = Compactor()
-    compact = opened().guard(compactor, session="s", messages=lambda rows: rows)
-    state.mkdir(parents=True)
-    (state / "sessions").write_text("")
-    with pytest.raises(FlushRefused):
-        compact(says("Fix it", "How?"))
-    assert compactor.calls == 0
-
-
 @pytest.mark.req("R184")
 def test_guard__what_is_in_context_cannot_be_told__refuses_or_lets_the_error_out(opened) -> None:
     memory = opened()
@@ -144,13 +129,24 @@ def test_guard__what_is_in_context_cannot_be_told__refuses_or_lets_the_error_out
     assert compactor.calls == 0
 
 
+def test_guard__of_a_session_that_the_loop_fills_itself__passes(opened) -> None:
+    memory = opened()
+    session = memory.session("s")
+    compact = memory.guard(Compactor(), session="s")
+    session.add("user", "Fix it")
+    compact([])
+    assert session.state is State.SAFE
+    compact([])
+    assert len(session.messages) == 1, "what the session drops then is its owner's decision"
+
+
 @pytest.mark.parametrize(
     "rows",
     [
         [{"content": "the only text"}],
-        [*says("known"), {"author": "user", "text": "the only text"}],
-        [*says("known"), None],
-        [("user", "the only text")],
+        [*says("known"), {"content": "the only text"}],
+        [*says("known"), "the only text"],
+        ({"parts": ["the only text"]},),
         {"messages": [*says("known"), "the only text"]},
     ],
 )
@@ -186,9 +182,7 @@ class Loop:
         self.messages = messages
 
 
-@pytest.mark.parametrize(
-    "held", [deque, Loop, lambda rows: dict(enumerate(rows)).values(), lambda rows: Loop(deque(rows))]
-)
+@pytest.mark.parametrize("held", [deque, Loop, lambda rows: {"messages": rows}])
 def test_guard__messages_not_in_a_list_and_a_known_session__are_journalled(held: Any, opened) -> None:
     memory = opened()
     memory.session("s").add("user", "known")
@@ -206,7 +200,7 @@ def test_guard__messages_in_an_iterator_and_a_known_session__refuses(opened) -> 
     assert compactor.calls == 0
 
 
-@pytest.mark.parametrize("argument", [{"tag"}, deque(["tag"]), [1, None], (), {"messages": []}])
+@pytest.mark.parametrize("argument", [{"tag"}, ["tag"], [None], {"messages": []}])
 def test_guard__argument_that_holds_no_message__leaves_it_to_the_session(argument: Any, opened) -> None:
     memory = opened()
     memory.session("s").add("user", "Fix it")
@@ -477,6 +471,16 @@ def test_mirror__tool_calls_of_both_interfaces_and_sdk_objects__are_journalled(o
     assert all(m.at.year == 2026 for m in memory.session("s").messages)
 
 
+def test_mirror__the_same_words_said_again__are_another_message(opened) -> None:
+    memory = opened()
+    keep_all = memory.guard(lambda rows: rows, session="s", messages=lambda rows: rows)
+    rows = says("go on", "ok", "go on", "ok")
+    keep_all(rows)
+    keep_all([*rows, {"role": "user", "content": "go on"}])
+    keep_all(rows)
+    assert [text for _, text in shown(memory.session("s"))] == ["go on", "ok", "go on", "ok", "go on"]
+
+
 def test_mirror__over_many_compactions__drops_what_was_dropped_and_never_journals_the_summary(opened, note) -> None:
     memory = opened()
     compact = memory.guard(Compactor(keep=2), session="s", messages=lambda rows: rows)
@@ -499,15 +503,6 @@ def test_mirror__a_first_message_that_stays_pinned__is_journalled_once(opened, n
     entries = [e.record["text"] for e in memory.session("s").journal.entries() if e.record["kind"] == "message"]
     assert entries.count("The task") == 1
     assert len(entries) == 1 + 4 * 4
-
-
-def test_mirror__kept__tells_what_is_left_of_any_result(opened) -> None:
-    memory = opened()
-    compact = memory.guard(
-        lambda rows: {"messages": rows[-1:]}, session="s", messages=lambda rows: rows, kept=lambda new: new["messages"]
-    )
-    assert compact(says("a", "b", "c")) == {"messages": says("c")}
-    assert shown(memory.session("s")) == [("user", "c")]
 
 
 def test_mirror__what_was_redacted__is_known_again(opened) -> None:

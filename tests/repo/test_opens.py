@@ -76,7 +76,7 @@ IN_PLACE = {
     "plugins/holdfast_cli/__init__.py": "the null device",
     "core/holdfast/journal/journal.py": "a hint: one checksummed line of fixed length, derived from the journal",
     "plugins/holdfast_cli/problem.py": "the null device",
-    "core/holdfast/journal/reserve.py": "room for a marker on a full disk, written in place because nothing new can be",
+    "core/holdfast/journal/emergency_log.py": "room for a note on a full disk, written in place",
     "plugins/holdfast_agents/asking.py": "a new file with one number; half of it asks the agent again",
     "plugins/holdfast_models/cli/gemini.py": "a new folder of its own, outside of every project",
     "plugins/holdfast_models/cli/model.py": "a new folder of its own, outside of every project",

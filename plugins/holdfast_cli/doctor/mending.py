@@ -24,7 +24,7 @@ from holdfast_cli.doctor.documents import facts_again
 if TYPE_CHECKING:
     from holdfast.flush.interfaces import Loss
     from holdfast.models import Receipt
-    from holdfast.session.services import Services
+    from holdfast_app.services import Services
 
 _INSTEAD = re.compile(r"(.*?)(?: \(instead of: (.*)\))?")
 
@@ -72,8 +72,7 @@ def _lines(services: Services, loss: Loss) -> Mended:
 
 
 def _unproved(services: Services, loss: Loss) -> Mended:
-    if services.store.provenance is not None:
-        services.store.provenance.delete(loss.name)
+    services.store.provenance.delete(loss.name)
     return Mended(f"{loss.message} No journal holds its text, so it was recorded as deleted")
 
 
