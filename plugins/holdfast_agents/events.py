@@ -104,7 +104,7 @@ class Answer(NamedTuple):
     code: int = 0
 
 
-SILENCE = Reply()
+NO_REPLY = Reply()
 
 
 def session_of(client: str, native: str, agent: str = "") -> str:

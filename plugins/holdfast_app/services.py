@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from holdfast.session import services
 
 if TYPE_CHECKING:
-    from holdfast.flush.interfaces import Authorship, Dreams, FactService, Losses
+    from holdfast.flush.interfaces import Authorship, Dreams, Losses
+    from holdfast_app.facts.flushing import FlushedFacts
     from holdfast_app.outbox.delivery import Deliveries
     from holdfast_app.spool.spooled import Spooled
 
@@ -16,7 +17,7 @@ class Services(services.Services):
     """The services of a project that is opened with the application."""
 
     @property
-    def facts(self) -> FactService:
+    def facts(self) -> FlushedFacts:
         from holdfast_app.facts.flushing import FlushedFacts
 
         return FlushedFacts(self)

@@ -18,15 +18,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from holdfast.api import hookimpl
 from holdfast.errors import ConfigError, NotFound, StorageError, TryLater
-from holdfast.hooks import hookimpl
 from holdfast_app.outbox.forge import Activity, Forge, Post
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from holdfast.api import PluginContext
     from holdfast.models import Evidence, Payload, Receipt, StateMutation
-    from holdfast.plugin.discovery import PluginContext
     from holdfast_app.outbox.outbox import Item
     from holdfast_gitea.trail.references import Target
     from holdfast_gitea.wire.client import Gitea

@@ -68,21 +68,16 @@ class Documents:
         payload: Payload,
         flush_id: str,
         at: datetime,
-        text: str,
+        block: Callable[[str], str],
         *,
-        reason: str,
         agent: str = "",
-        overrides: Iterable[str] = (),
-        by: str = "",
         last: Receipt | None = None,
         drafted: Iterable[object] = (),
     ) -> str:
-        """Write the documents of one flush and read them back. ``text`` is the note's block without its heading;
-        ``last`` the receipt of a flush that is written again; ``drafted`` facts of extractors. Returns the note
-        block's id."""
-        layout, overrides = self.services.layout, tuple(overrides)
+        """Write the documents of one flush and read them back. ``block`` makes the note's block for an id; ``last`` is
+        the receipt of a flush that is written again; ``drafted`` are facts of extractors. Returns the block's id."""
         self.step = "daily note"
-        name = layout.name(Surface.DAILY, at.date())
+        name = self.services.layout.name(Surface.DAILY, at.date())
         intact = self.proof.of(Surface.DAILY)
         if last is not None and intact is not None:
             flush_id = last.flush_id
@@ -91,18 +86,6 @@ class Documents:
             stored = self.services.store.read(name)
             if not self.is_later:
                 self._warn_of_clock(stored, at)
-
-            def block(block_id: str) -> str:
-                return notes.framed(
-                    text,
-                    block_id=block_id,
-                    session=self.session_id,
-                    reason=reason,
-                    at=at,
-                    overrides=overrides,
-                    by=by,
-                )
-
             flush_id = self._append(Surface.DAILY, name, stored, notes.header(at.date()), flush_id, block)
         if payload.state_mutations:
             self.step = "daily summary"

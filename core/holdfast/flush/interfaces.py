@@ -9,19 +9,14 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from holdfast.text.lazy import log
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from datetime import datetime
 
     from holdfast.errors import HoldfastError
-    from holdfast.flush.handoff import Work
     from holdfast.models import Extraction, Fact, Message, Payload, Receipt, Turn, Written
     from holdfast.plugin.manager import PluginManager
-
-logger = log(__name__)
 
 
 class Gathered(NamedTuple):
@@ -66,15 +61,6 @@ class FactService(Protocol):
         """Run the extractors that wait for this flush's messages. Called when the flush is durable and holds no lock.
         Returns the receipt with their summaries and warnings."""
 
-    def state(self, payload: Payload, *, session: str, flush: str, at: datetime) -> tuple[str, ...]:
-        """Store the facts that an earlier flush of ``session`` stated, each once, unless a newer one is stored: a later
-        flush of the session, or a fact dated after ``at``. Returns warnings as :meth:`settle`. Raises: PluginError,
-        Corrupt, Unavailable."""
-
-    def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> None:
-        """Store again the facts stated since a call last removed or changed a fact, because stored facts were lost.
-        Raises: as :meth:`state`."""
-
 
 class NoFacts:
     """Keeps nothing and reports that."""
@@ -95,13 +81,6 @@ class NoFacts:
 
     def complete(self, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
         return receipt
-
-    def state(self, payload: Payload, **_: object) -> tuple[str, ...]:
-        logger.warning("%s", self.WARNING)
-        return ()
-
-    def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> None:
-        logger.warning("%s", self.WARNING)
 
 
 class Waiting(Protocol):
@@ -127,10 +106,6 @@ class Outbox(Protocol):
     def send_due(self, *, limit_s: float | None = None) -> int:
         """Publish due items, for ``limit_s`` seconds at most, and return how many still wait. Never raises."""
 
-    def restore(self, flushes: Iterable[tuple[Receipt, Payload]]) -> int:
-        """Put back items of ``flushes`` not removed by a call; returns their number. Raises:
-        HoldfastError."""
-
 
 class KeptFlush(Waiting, Protocol):
     """A flush that the store's server did not take, of ``session`` for ``server``."""
@@ -152,28 +127,6 @@ class Shipped(Protocol):
     def down(self) -> HoldfastError | None: ...
 
 
-class Unshipped(Protocol):
-    """The kept flushes for a brief, and one sentence about them."""
-
-    @property
-    def sentence(self) -> str: ...
-
-    def work(self, entries: tuple[Work, ...]) -> tuple[Work, ...]:
-        """The handoff's entries as they will be once the kept flushes are stored."""
-
-    def notes(self, days: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        """The notes, name and text, with the kept flushes' blocks."""
-
-
-class Copy(Protocol):
-    """A brief read from the store earlier, and when."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def at(self) -> datetime: ...
-
-
 class Spool(Protocol):
     """Flushes that the store's server did not take, in ``spool.jsonl`` of the private folder. With ``[storage] spool =
     true`` a flush is kept there when the server does not answer within :meth:`patience`."""
@@ -182,24 +135,8 @@ class Spool(Protocol):
     def server(self) -> str:
         """The store's server, for people."""
 
-    @property
-    def sentence(self) -> str:
-        """How many flushes wait, since when and for which server; empty when none waits. Raises: Unavailable."""
-
     def items(self) -> Sequence[KeptFlush]:
         """The waiting flushes, in order. Raises: Unavailable."""
-
-    def text(self) -> str:
-        """The note blocks of the waiting flushes, oldest first, redacted. Raises: Unavailable, PluginError."""
-
-    def unshipped(self) -> Unshipped:
-        """The waiting flushes as they are now. Raises: Unavailable."""
-
-    def keeping_brief(self) -> AbstractContextManager[Callable[[str], None]]:
-        """A function that keeps a brief read inside of the block."""
-
-    def last_brief(self) -> Copy | None:
-        """The brief kept last; None if there is none."""
 
     def patience(self) -> AbstractContextManager[None]:
         """A limit for the server's answers to one flush."""
@@ -217,10 +154,6 @@ class Spool(Protocol):
 
     def waits_for(self, receipt: Receipt) -> str:
         """The server that the flush still waits for; empty when it is stored. Raises: Unavailable."""
-
-    def restore(self, flushes: Iterable[tuple[Receipt, dict[str, Any]]]) -> tuple[int, int]:
-        """Keep again those of ``flushes`` that are not kept, and set damaged lines aside; returns the number of both.
-        Raises: HoldfastError."""
 
 
 class Authorship(Protocol):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -149,11 +150,8 @@ def _write(attempt: Attempt) -> Receipt:
         made.payload,
         made.flush_id(session.id),
         made.at,
-        made.body(),
-        reason=made.reason,
+        partial(made.block, session.id),
         agent=attempt.agent,
-        overrides=made.overrides,
-        by=made.by,
         last=last,
         drafted=[fact.content for _, extraction in results for fact in extraction.facts],
     )

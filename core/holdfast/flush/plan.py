@@ -167,6 +167,18 @@ class Plan(Value):
         parts = [session_id, self.key, refused_payloads.form(self.payload), stamp(self.at.astimezone(UTC))]
         return "flush_" + sha256(json.dumps(parts, sort_keys=True))[:16]
 
+    def block(self, session_id: str, block_id: str) -> str:
+        """The daily note's block."""
+        return notes.framed(
+            self.body(),
+            block_id=block_id,
+            session=session_id,
+            reason=self.reason,
+            at=self.at,
+            overrides=self.overrides,
+            by=self.by,
+        )
+
     def body(self) -> str:
         """The daily note's block without its heading and markers."""
         return notes.body(self.payload, self.summary, self.before)

@@ -122,15 +122,7 @@ def _has_block(text: str, receipt: Receipt, flushed: dict[str, Any] | None, writ
     if written.surface != Surface.DAILY or not receipt.summary:
         return False
     # A purge or a scrub changes note and receipt alike, but not the digest.
-    again = notes.framed(
-        receipt.summary,
-        block_id=receipt.flush_id,
-        session=receipt.session_id,
-        reason=receipt.reason,
-        at=receipt.at,
-        overrides=(flushed or {}).get("overrides", ()),
-        by=receipt.by,
-    )
+    again = notes.of_receipt(receipt, overrides=(flushed or {}).get("overrides", ()))
     return again.strip("\n") in text
 
 

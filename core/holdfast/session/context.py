@@ -9,10 +9,9 @@ from attrs import evolve
 
 from holdfast.config.serde import moment, receipt_from, unstructure
 from holdfast.errors import Conflict, Unavailable
-from holdfast.journal import order, safety
+from holdfast.journal import order, safety, summaries
 from holdfast.journal.journal import Entry, Journal
 from holdfast.journal.safety import State, Stated
-from holdfast.journal.summaries import Summaries
 from holdfast.models import Message, Receipt
 from holdfast.text import lazy
 
@@ -55,7 +54,6 @@ class Context:
         self._read_to = 0
         self._last_message = -1
         self._summarised_to = 0  # summaries that begin before this offset cover dropped messages
-        self._summaries: Summaries | None = None  # read on demand
         self._unrecorded: list[str] = []  # overrides not yet in a daily note
 
     # contents
@@ -74,11 +72,7 @@ class Context:
     def summary(self) -> str:
         """The running summary: summaries of dropped messages, oldest first. Raises: Unavailable."""
         with self._lock:
-            if self._summaries is None:
-                self._summaries = Summaries()
-                for entry in self.journal.of_kinds("summary", "checkpoint", until=self._read_to):
-                    self._summaries.take(entry)
-            return self._summaries.text(self._summarised_to)
+            return summaries.text(self.journal.of_kinds("summary", until=self._read_to), self._summarised_to)
 
     @property
     def token_usage(self) -> int:
@@ -191,8 +185,6 @@ class Context:
         elif kind == "shipped" and self.last_receipt is not None:
             shipped = receipt_from(record["receipt"])
             self.last_receipt = shipped if shipped.is_same(self.last_receipt) else self.last_receipt
-        if self._summaries is not None and kind in ("summary", "checkpoint"):
-            self._summaries.take(entry)
         self._read_to = entry.end
 
     def _message(self, record: dict[str, Any]) -> Message:
@@ -234,6 +226,7 @@ class Context:
             return self.messages
 
     def _checkpoint(self, *before: dict[str, Any]) -> None:
+        messages = self.messages
         self._append(
             *before,
             {
@@ -249,6 +242,11 @@ class Context:
                 "override": self.override_reason,
                 "receipt": unstructure(self.last_receipt) if self.last_receipt else None,
                 "flush": self.last_flush,
+                "context": [
+                    len(messages),
+                    sum(m.tokens for m in messages),
+                    max(m.at for m in messages).isoformat() if messages else "",
+                ],
             },
             first_line=self._first_line,  # otherwise it would bring back purged messages and point nowhere
         )

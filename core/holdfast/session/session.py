@@ -146,10 +146,7 @@ class Session(Context):
                 at -= 1
             return at
 
-        if payload is None and self._drops_nothing(start):
-            return self.messages
-        receipt = self.pass_gate(payload, reason, on_summary)
-        return self._drop(start(self.messages), receipt)
+        return self._drop_until(start, payload, reason, on_summary)
 
     def trim(self, max_tokens: int, payload: Given = None, *, on_summary: OnSummary | None = None) -> list[Message]:
         """Drop the oldest messages until the kept ones cost at most ``max_tokens`` tokens. Otherwise like ``compact``,
@@ -168,18 +165,22 @@ class Session(Context):
                 at += 1
             return at
 
-        if payload is None and self._drops_nothing(start):
-            return self.messages
-        receipt = self.pass_gate(payload, "trim", on_summary)
-        return self._drop(start(self.messages), receipt)
+        return self._drop_until(start, payload, "trim", on_summary)
 
-    def _drops_nothing(self, start: Callable[[list[Message]], int]) -> bool:
-        """Whether the gate can be skipped, because the session is not UNSAFE and all messages stay."""
-        try:
-            self.catch_up()
-        except HoldfastError:
-            return False  # the gate reports the reason
-        return not self.unsafe and start(self.messages) == 0
+    def _drop_until(
+        self, start: Callable[[list[Message]], int], payload: Given, reason: str, on_summary: OnSummary | None
+    ) -> list[Message]:
+        """Pass the gate and drop the messages before ``start``. The gate is skipped when the session is not UNSAFE and
+        all messages stay."""
+        if payload is None:
+            try:
+                self.catch_up()
+                if not self.unsafe and start(self.messages) == 0:
+                    return self.messages
+            except HoldfastError:
+                pass  # the gate reports the reason
+        receipt = self.pass_gate(payload, reason, on_summary)
+        return self._drop(start(self.messages), receipt)
 
     def end(self, payload: Given = None, *, on_summary: OnSummary | None = None) -> Receipt | None:
         """Flush, drop everything and close the session; None when there is nothing to flush.

@@ -40,8 +40,7 @@ def here(services: Services) -> list[Loss]:
 
 def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
     """Missing documents without a receipt that holdfast created here: diaries, reports, summaries."""
-    provenance = services.store.provenance
-    created = provenance.stored() if provenance is not None else []
+    created = services.store.provenance.stored()
     there = set(services.store.names()) if created else ()
     for name in created:
         if name not in there and name not in named and services.layout.surface_of(name) is not None:
@@ -131,11 +130,4 @@ def unshipped(services: Services) -> list[tuple[Receipt, dict[str, Any]]]:
 
 def rebuilt(receipt: Receipt) -> str:
     """The daily note's block as originally written, from the receipt, without an operator's override."""
-    return notes.framed(
-        receipt.summary,
-        block_id=receipt.flush_id,
-        session=receipt.session_id,
-        reason=receipt.reason,
-        at=receipt.at,
-        by=receipt.by,
-    )
+    return notes.of_receipt(receipt)

@@ -114,7 +114,7 @@ def _facts(memory: Holdfast) -> Source:
 
 
 def _provenance(store: Store) -> str:
-    return store.provenance.stamp if store.provenance is not None else ""
+    return store.provenance.stamp
 
 
 def _folder(memory: Holdfast) -> str:

@@ -18,6 +18,7 @@ from holdfast.flush.apply import Documents
 from holdfast.journal.journal import Journal
 from holdfast.storage import deadline
 from holdfast.text.lazy import log
+from holdfast_app.facts.flushing import FlushedFacts
 from holdfast_app.spool.kept import FILE, Kept, Spool
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Shipped(NamedTuple):
 def server(services: Services) -> str:
     """The store's server, for people."""
     backend = services.store.backend
-    return backend.address or backend.name
+    return backend.where() or backend.name
 
 
 def keep(services: Services, receipt: Receipt, flushed: dict[str, Any], why: HoldfastError | None) -> None:
@@ -137,7 +138,7 @@ def ship_one(services: Services, one: Kept) -> None:
     payload = flushed_payload(one.flushed)
     receipt = _written(services, one.receipt, one.flushed, payload)
     receipt = verify.publish(services, payload, receipt)
-    unstored = services.facts.state(payload, session=one.session, flush=one.id, at=receipt.at)
+    unstored = FlushedFacts(services).state(payload, session=one.session, flush=one.id, at=receipt.at)
     receipt = evolve(receipt, warnings=(*receipt.warnings, *unstored))
     journal = Journal(services.state, one.session)
     if journal.exists():
@@ -152,15 +153,13 @@ def _written(services: Services, receipt: Receipt, flushed: dict[str, Any], payl
     documents = Documents(services=services, session_id=receipt.session_id, is_later=True)
     at = receipt.at.astimezone(services.config.tz)
     documents.read_ahead(at)
+    overrides = tuple(flushed.get("overrides", ()))
     flush_id = documents.write(
         payload,
         receipt.flush_id,
         at,
-        receipt.summary,
-        reason=receipt.reason,
+        lambda block_id: notes.of_receipt(evolve(receipt, flush_id=block_id), at=at, overrides=overrides),
         agent=str(flushed.get("agent", "")),
-        overrides=flushed.get("overrides", ()),
-        by=receipt.by,
     )
     warnings = (*receipt.warnings, *documents.warnings)
     return evolve(receipt, flush_id=flush_id, written=documents.written, warnings=warnings, spooled="")

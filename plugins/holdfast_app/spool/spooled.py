@@ -158,13 +158,6 @@ class Unshipped:
 
     def _block(self, one: Kept) -> str:
         assert one.receipt is not None
-        block = notes.framed(
-            one.receipt.summary,
-            block_id=one.id,
-            session=one.session,
-            reason=one.receipt.reason,
-            at=one.at.astimezone(self._services.config.tz),
-            overrides=one.flushed.get("overrides", ()),
-            by=one.receipt.by,
-        )
+        at = one.at.astimezone(self._services.config.tz)
+        block = notes.of_receipt(one.receipt, at=at, overrides=one.flushed.get("overrides", ()))
         return self._services.gate.outgoing(block, surface=str(Surface.DAILY), name=self._note(one))

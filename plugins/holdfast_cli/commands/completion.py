@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-
 from holdfast.errors import PluginError
-from holdfast_cli.args import examples
+from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.table import described
-from holdfast_cli.terminal import Term
-
-#: The command's help heading, and its summary line.
-HEADING = "Manage"
-SUMMARY = "print a completion script for your shell"
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
 
 
-def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
-    parser.epilog = examples(
+@Command(
+    "Manage",
+    "print a completion script for your shell",
+    argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS)),
+    examples=(
         'eval "$(holdfast completion bash)"        # in ~/.bashrc (or zsh in ~/.zshrc)',
         "holdfast completion fish > ~/.config/fish/completions/holdfast.fish",
         "holdfast completion powershell | Out-String | Invoke-Expression # in $PROFILE",
-    )
-
-
-def run(args: Namespace) -> int:
-    known = {name: text for group in described().values() for name, text in group.items()}
-    table = {name: _options(name) for name in known}
-    script = {"bash": _bash, "zsh": _zsh, "fish": _fish, "powershell": _powershell}[args.shell]
-    Term().exact(script(table, known))
-    return 0
+    ),
+    json=False,
+)
+def completion(call: Call) -> Answer:
+    """The script."""
+    summaries = {name: text for group in described().values() for name, text in group.items()}
+    table = {name: _options(name) for name in summaries}
+    made = {"bash": _bash, "zsh": _zsh, "fish": _fish, "powershell": _powershell}[call.args.shell]
+    return Answer({}, lambda out: out.exact(made(table, summaries)))
 
 
 def _options(command: str) -> list[str]:
@@ -69,8 +64,8 @@ complete -o bashdefault -o default -F _holdfast holdfast
 """
 
 
-def _zsh(table: dict[str, list[str]], known: dict[str, str]) -> str:
-    rows = "\n".join(f"    {_quoted(f'{name}:{known[name]}')}" for name in table)
+def _zsh(table: dict[str, list[str]], summaries: dict[str, str]) -> str:
+    rows = "\n".join(f"    {_quoted(f'{name}:{summaries[name]}')}" for name in table)
     cases = "\n".join(f"    {name}) compadd -- {' '.join(options)} ;;" for name, options in table.items())
     return f"""#compdef holdfast
 _holdfast() {{
@@ -94,8 +89,10 @@ if (( $+functions[compdef] )); then compdef _holdfast holdfast; fi
 """
 
 
-def _fish(table: dict[str, list[str]], known: dict[str, str]) -> str:
-    lines = [f"complete -c holdfast -n __fish_use_subcommand -f -a {name} -d {_quoted(known[name])}" for name in table]
+def _fish(table: dict[str, list[str]], summaries: dict[str, str]) -> str:
+    lines = [
+        f"complete -c holdfast -n __fish_use_subcommand -f -a {name} -d {_quoted(summaries[name])}" for name in table
+    ]
     for name, options in table.items():
         condition = _quoted(f"__fish_seen_subcommand_from {name}")
         lines += [f"complete -c holdfast -n {condition} -l {option[2:]}" for option in options]
