@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from contextlib import AbstractContextManager
 from typing import ClassVar
 
 from attrs import asdict, fields_dict, frozen
 
 from holdfast.config import serde
 from holdfast.errors import ConfigError
-from holdfast.storage import Capability, ComposedBackend, check_name
+from holdfast.storage import Capability, ComposedBackend, Condition, check_name
 from holdfast_gitea import invitations
 from holdfast_gitea.authors import Authors, Member
 from holdfast_gitea.documents import Documents
@@ -87,18 +86,12 @@ class GiteaBackend(ComposedBackend[Documents, Facts]):
     def __repr__(self) -> str:
         return f"GiteaBackend({self.log.repo.url!r})"
 
-    def batch(self) -> AbstractContextManager[None]:
-        return self._facts.batch()
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        return self.log.sharing()
-
-    def warnings(self) -> list[str]:
+    def check(self, *, thorough: bool = False) -> Condition:
         if not self.log.index.look() or not self.log.repo.is_public():
-            return []
+            return Condition()
         name = self.log.repo.name
         step = "Make the repository private in its settings there."
-        return [f"This project's memory is public. Everyone can read {name} on the server. {step}"]
+        return Condition(warnings=(f"This project's memory is public. Everyone can read {name} on the server. {step}",))
 
     def compact(self) -> None:
         from holdfast_gitea.compaction import compact
@@ -122,10 +115,8 @@ class GiteaBackend(ComposedBackend[Documents, Facts]):
     def close(self) -> None:
         self._gitea.close()
 
-    @property
-    def address(self) -> str:
-        return self.log.repo.url
-
-    def where(self, name: str) -> str:
+    def where(self, name: str = "") -> str:
+        if not name:
+            return self.log.repo.url
         number = self._documents.number(check_name(name))
         return f"{self.log.repo.url}/issues/{number}" if number else f"{self.log.repo.url}/issues"

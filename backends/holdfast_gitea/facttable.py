@@ -12,11 +12,9 @@ import attrs
 from attrs import define, field, frozen
 
 from holdfast.config import serde
-from holdfast.errors import Conflict, Corrupt, NotFound, StorageError
-from holdfast.facts import factrules
-from holdfast.facts.factrules import duplicate_key
+from holdfast.errors import Corrupt, NotFound, StorageError
 from holdfast.models import AddOutcome, AddResult, Fact
-from holdfast.storage import FactOrder
+from holdfast.storage import FactOrder, duplicate_key, duplicate_of, id_taken
 from holdfast.text import untrusted
 
 T = TypeVar("T")
@@ -100,7 +98,7 @@ class FactTable:
             twin = self._facts[self._ids[key]]
             return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
         if fact.id in self._facts:
-            raise Conflict(f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again.")
+            raise id_taken(fact.id)
         surplus = len(self._facts) - (limit - 1)
         # nsmallest keeps equals in order of insertion
         weakest = heapq.nsmallest(surplus, self._facts.values(), key=lambda f: (f.confidence, f.created_at))
@@ -116,7 +114,7 @@ class FactTable:
         key = duplicate_key(new.content)
         twin = self._ids.get(key, fact_id)
         if twin != fact_id:
-            raise factrules.duplicate_of(twin, fact_id)
+            raise duplicate_of(twin, fact_id)
         del self._ids[duplicate_key(old.content)]
         self._facts[fact_id], self._ids[key] = new, fact_id
         return new

@@ -109,7 +109,7 @@ class Index:
     """A store's issues by users whose records count. ``path`` locates the copy."""
 
     def __init__(self, repo: Repo, authors: Authors, path: str) -> None:
-        #: Whether the last response is fresh enough, see :meth:`holdfast.storage.StorageBackend.snapshot`.
+        #: Whether the last response is fresh enough, see :func:`holdfast.storage.snapshot`.
         self.held = False
         #: Whether this machine has checked who can read the store.
         self.looked = False

@@ -175,59 +175,6 @@ def test_dispatch__implementation_takes_a_subset_of_arguments__is_called_with_it
 # registering
 
 
-def _misspelt():
-    class P:
-        @hookimpl
-        def on_validat(self, request): ...
-
-    return P()
-
-
-def _extra_argument():
-    class P:
-        @hookimpl
-        def on_validate(self, request, mood): ...
-
-    return P()
-
-
-def _wrapper():
-    class P:
-        @hookimpl(wrapper=True)
-        def on_flush(self):
-            return (yield)
-
-    return P()
-
-
-def _old_wrapper():
-    class P:
-        @hookimpl(hookwrapper=True)
-        def on_flush(self):
-            yield
-
-    return P()
-
-
-@pytest.mark.parametrize(
-    ("plugin", "reason"),
-    [
-        (_misspelt(), "on_validat"),
-        (_extra_argument(), "mood"),
-        (_wrapper(), "wraps on_flush"),
-        (_old_wrapper(), "wraps on_flush"),
-        (object(), "none of the hooks"),
-    ],
-)
-def test_register__plugin_that_cannot_be_used__is_refused_and_leaves_nothing(plugin, reason):
-    manager = PluginManager()
-    with pytest.raises(PluginLoadFailed, match=reason) as refused:
-        manager.register(plugin, "mine", "dist 1.0")
-    assert "'mine' (dist 1.0)" in refused.value.message
-    assert "on_validate" in refused.value.next_step
-    assert manager.on_validate(SUBJECT) == []
-
-
 def test_register__name_twice__is_refused_and_the_first_stays(tmp_path):
     class P:
         @hookimpl
@@ -316,23 +263,6 @@ def test_open__enabled_plugin_is_missing__nothing_is_stored_and_reading_works(op
 
 
 # masking
-
-
-@pytest.mark.parametrize(
-    ("findings", "wanted"),
-    [
-        ([finding(0, 3)], "*defghij"),
-        ([finding(0, 3, "1"), finding(3, 6, "2")], "12ghij"),
-        ([finding(0, 5, "long"), finding(3, 8, "other")], "longij"),
-        ([finding(0, 8, "outer"), finding(2, 4, "inner")], "outerij"),
-        ([finding(2, 4, "inner"), finding(0, 8, "outer")], "outerij"),
-        ([finding(0, 2, "short"), finding(0, 4, "longer")], "longerefghij"),
-        ([finding(8, 99)], "abcdefgh*"),
-        ([finding(0, 10, "")], ""),
-    ],
-)
-def test_mask__spans__are_replaced_and_of_overlapping_ones_nothing_stays(findings, wanted):
-    assert mask("abcdefghij", findings) == wanted
 
 
 @given(

@@ -15,7 +15,7 @@ from collections import ChainMap
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from holdfast.fs import durable, safeopen, statemark, userdir
+from holdfast.fs import durable, ownership_mark, safeopen, userdir
 
 _FOLDER: Final = "memory"
 OWN, TRUSTED, BEFORE, FOREIGN = "own", "trusted", "before", "foreign"
@@ -58,7 +58,7 @@ class Seen:
 
     def __init__(self, root: str) -> None:
         self._secret = b""
-        name = statemark.digest(os.fsencode(os.path.realpath(root)), size=16)
+        name = ownership_mark.digest(os.fsencode(os.path.realpath(root)), size=16)
         self.folder = userdir.path(os.path.join(_FOLDER, name))
         self._lists = {kind: LineList(os.path.join(self.folder, kind)) for kind in (OWN, TRUSTED, BEFORE, FOREIGN)}
 
@@ -69,9 +69,9 @@ class Seen:
 
     def digest(self, *parts: str) -> str:
         """A keyed digest of the strings."""
-        self._secret = self._secret or statemark.secret(make=True)
+        self._secret = self._secret or ownership_mark.secret(make=True)
         data = b"".join(b"%d:%b" % (len(one), one) for one in (p.encode("utf-8", "surrogatepass") for p in parts))
-        return statemark.digest(data, size=_BYTES, key=self._secret)
+        return ownership_mark.digest(data, size=_BYTES, key=self._secret)
 
     def listed(self, *kinds: str) -> Collection[str]:
         """The lists as they are now. Raises: Unavailable."""

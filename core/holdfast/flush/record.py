@@ -192,7 +192,7 @@ def refuse(attempt: Attempt, error: HoldfastError) -> NoReturn:
 
 def explain(services: Services, error: HoldfastError) -> None:
     """Add the server's address to the error for a flush that it did not take, and mention that flushes can be kept."""
-    address = services.store.backend.address
+    address = services.store.backend.where()
     if not services.is_remote:
         return
     if address and address not in error.message:

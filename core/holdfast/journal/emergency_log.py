@@ -20,7 +20,7 @@ from holdfast.errors import Unavailable
 from holdfast.fs import durable, private, safeopen, userdir
 
 try:
-    from _blake2 import blake2b  # as in holdfast.fs.statemark
+    from _blake2 import blake2b  # as in holdfast.fs.ownership_mark
 except ImportError:
     from hashlib import blake2b
 

@@ -24,6 +24,7 @@ from holdfast.storage import (
     block_marker,
     check_name,
     sha256,
+    update_fact,
 )
 from holdfast.text.lazy import log
 
@@ -123,10 +124,10 @@ class Store:
         return self.backend.commit([*changes, *map(Remove, older)]).added
 
     def update_fact(self, fact_id: str, *, is_own: bool = False, **changed: Any) -> Fact:
-        """:meth:`StorageBackend.update_fact`. A fact that is withheld stays so, unless ``is_own``: the user states its
-        new content. Raises the same errors."""
-        is_own = is_own or bool(self.known_facts([self.backend.get_fact(fact_id)]))
-        fact = self.backend.update_fact(fact_id, **changed)
+        """:func:`holdfast.storage.update_fact`. A fact that is withheld stays so, unless ``is_own``: the user states
+        its new content. Raises the same errors."""
+        is_own = is_own or bool(self.known_facts(fact for fact in self.backend.facts() if fact.id == fact_id))
+        fact = update_fact(self.backend, fact_id, **changed)
         if is_own:
             self.provenance.record_facts([fact])
         return fact

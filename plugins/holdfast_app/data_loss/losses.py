@@ -151,7 +151,7 @@ def facts(services: Services) -> Iterator[Loss]:
     backend = services.store.backend
     name = services.config.storage.facts if Capability.LOCAL_FILES in backend.capabilities else backend.where("facts")
     try:
-        count = backend.lost_facts()
+        count = 0 if services.is_remote else backend.check().lost
     except Corrupt as error:
         yield Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
         return

@@ -28,7 +28,7 @@ from attrs import define
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Refused
-from holdfast.storage import FactOrder
+from holdfast.storage import FactOrder, snapshot
 from holdfast.text import recall
 from holdfast.text.lazy import log
 from holdfast_app.facts import factlines, profile
@@ -59,7 +59,7 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
         raise BadValue("max_tokens", "is not a whole number")
     if max_tokens < 0:
         raise BadValue("max_tokens", "cannot be negative")
-    with services.store.backend.snapshot():
+    with snapshot():
         head = _admitted(services, _profile_text(profile.recalled(services)))
         stored = list(services.store.backend.facts(FactOrder.STRONGEST))
         facts = services.store.known_facts(stored)

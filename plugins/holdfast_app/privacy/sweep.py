@@ -25,7 +25,7 @@ from holdfast.fs import durable, private, records, safeopen
 from holdfast.journal import emergency_log, journal, safety
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.plugin import progress
-from holdfast.storage import Capability
+from holdfast.storage import Capability, delete_fact
 from holdfast.text import untrusted
 from holdfast_app.data_loss.losses import FORGOTTEN, note_forgotten, rewrite
 from holdfast_app.privacy import text_search
@@ -253,7 +253,7 @@ class Walk:
                 continue
             try:
                 if new is None:
-                    backend.delete_fact(fact.id)
+                    delete_fact(backend, fact.id)
                 else:
                     self._update(fact, new)
             except NotFound:
@@ -269,7 +269,7 @@ class Walk:
             if new.content != old.content:
                 store.update_fact(old.id, content=new.content)
         except DuplicateFact:  # without their difference two facts are duplicates
-            store.backend.delete_fact(old.id)
+            delete_fact(store.backend, old.id)
             return
         if new.source != old.source:
             store.update_fact(old.id, source=new.source)

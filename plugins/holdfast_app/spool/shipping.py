@@ -45,7 +45,7 @@ class Shipped(NamedTuple):
 def server(services: Services) -> str:
     """The store's server, for people."""
     backend = services.store.backend
-    return backend.address or backend.name
+    return backend.where() or backend.name
 
 
 def keep(services: Services, receipt: Receipt, flushed: dict[str, Any], why: HoldfastError | None) -> None:

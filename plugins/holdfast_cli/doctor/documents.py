@@ -137,7 +137,7 @@ def unmerged(services: Services, *, repair: bool) -> Iterator[Result]:
             text = services.gate.admit(text, surface=surface, name=name, previous=document.text)
             services.store.replace(surface, name, text, document.revision)
             yield repaired(f"{name} now has both sides of the merge, and a backup was kept")
-    damage = services.store.backend.damage()
+    damage = None if services.is_remote else services.store.backend.check(thorough=True).damage
     if damage is not None and not repair:
         yield fail(damage.message, damage.next_step)
     elif damage is not None:
@@ -162,6 +162,6 @@ def facts_again(services: Services) -> int:
     facts may have been removed on purpose, and the fact log does not hold their text. Returns how many are new."""
     backend = services.store.backend
     backend.repair()
-    before = backend.count_facts()
+    before = len(list(backend.facts()))
     services.facts.restore(audit.flushes(services))
-    return backend.count_facts() - before
+    return len(list(backend.facts())) - before

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from holdfast.config.provenance import NEXT_STEP, sentence
 from holdfast.config.serde import fact_out
 from holdfast.errors import HoldfastError
+from holdfast.storage import snapshot
 from holdfast.text.humanize import ago, count
 from holdfast.text.plain import json_safe
 from holdfast_app.facts.store import origins
@@ -66,7 +67,7 @@ facts = Command(
 @facts.action("list", "order", "limit", "by", "category", default=True)
 def _list(call: Call) -> Answer:
     memory, args = call.memory, call.args
-    with memory.services.store.backend.snapshot():  # a single round trip to a server
+    with snapshot():  # a single round trip to a server
         found = memory.facts.list(order=args.order, limit=None if args.by else args.limit, category=args.category)
         if args.by:
             wanted = args.by.casefold()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from holdfast.facts.factrules import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
+from holdfast.storage import snapshot
+from holdfast.text.factrules import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast.text.humanize import some
 from holdfast_cli.args import positive
 from holdfast_cli.command import Answer, Call, Command, argument, flag
@@ -102,7 +103,7 @@ def prompt(call: Call) -> Answer:
     from holdfast_app.facts.counters import counter
 
     memory = call.memory
-    with memory.services.store.backend.snapshot():  # one round trip
+    with snapshot():  # one round trip
         text = memory.prompt(call.args.max_tokens, fenced=call.args.fenced)
         settled = memory.config.prompt
         shown = sum(line.startswith("- [") for line in text.rpartition("Facts:\n")[2].splitlines())

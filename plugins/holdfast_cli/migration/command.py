@@ -36,7 +36,10 @@ def migrate(call: Call) -> Answer:
     memory, mark = call.memory, call.out.mark("ok")
     name = memory.config.storage.backend
     if call.args.to is None:
-        before, after = memory.store.backend.upgrade()
+        backend = memory.store.backend
+        before, after = backend.check(thorough=True).version if memory.services.is_remote else (1, 1)
+        if before != after:
+            backend.repair()
         state = "is ready" if not before else f"was upgraded from version {before} to {after}"
         state = "is up to date" if before == after else state
         return Answer({"backend": name, "before": before, "after": after}, f"{mark} the {name} store {state}")

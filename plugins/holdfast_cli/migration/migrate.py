@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Final
 from attrs import define, field, frozen
 
 from holdfast.errors import ConfigError, Conflict, Unavailable
-from holdfast.facts.factrules import duplicate_key
 from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, Fact
-from holdfast.storage import ABSENT, StorageBackend, sha256
+from holdfast.storage import ABSENT, Add, Remove, StorageBackend, sha256
+from holdfast.text.factrules import duplicate_key
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
@@ -130,7 +130,7 @@ class _Run:
 
     def run(self) -> Migration:
         names = self._names(self._source)
-        self._total = len(names) + self._source.count_facts()
+        self._total = len(names) + sum(1 for _ in self._source.facts())
         surplus = self._check_documents(names)
         kept = self._check_facts()
         for name in surplus:
@@ -212,19 +212,16 @@ class _Run:
     def _clear_facts(self) -> None:
         self._changed = True
         while part := list(self._target.facts(limit=BATCH)):
-            with self._target.batch():
-                for fact in part:
-                    self._target.delete_fact(fact.id)
+            self._target.commit([Remove(fact.id) for fact in part])
 
     def _copy_facts(self, kept: int) -> None:
         source = islice(_distinct(self._source.facts(), self._skipped), kept, None)
         while part := list(islice(source, BATCH)):
             self._changed = True
             self._record.promise(*map(_mark, part))
-            with self._target.batch():
-                for fact in part:
-                    if self._target.add_fact(fact, sys.maxsize).outcome is not AddOutcome.ADDED:
-                        raise self._moving()
+            added = self._target.commit([Add(fact, sys.maxsize) for fact in part]).added
+            if any(one is None or one.outcome is not AddOutcome.ADDED for one in added):
+                raise self._moving()
             self._tell(len(part))
 
     # --- the proof

@@ -88,7 +88,7 @@ def test_load__notes_and_summaries_exist__curated_files_are_read_and_summaries_a
 
 
 @pytest.mark.req("R163", "R165", "R125")
-@pytest.mark.parametrize("max_chars", [None, 200, 1500])
+@pytest.mark.parametrize("max_chars", [None, 200])
 def test_load__three_files_exist__are_read_in_their_order_within_the_budget(flushed, project, max_chars):
     folder = project / ".holdfast" / "context"
     folder.mkdir()
@@ -104,23 +104,6 @@ def test_load__three_files_exist__are_read_in_their_order_within_the_budget(flus
         places = [str(brief).index(f"said in {name}") for name in names]
         assert sorted(places) == places
         assert max(places) < str(brief).index("<!-- memory/")
-
-
-def test_load__no_three_files__tells_of_none(flushed):
-    assert flushed().load().files == ()
-
-
-def test_load__summaries_deleted__loses_nothing(flushed, project):
-    before = flushed().load()
-    (project / ".holdfast" / "memory" / "summaries" / "2026-11-21.md").unlink()
-    after = flushed().load()
-    assert (after.work, after.notes, after.memory, after.user) == (
-        before.work,
-        before.notes,
-        before.memory,
-        before.user,
-    )
-    assert [one.name for one in after.lost] == ["memory/summaries/2026-11-21.md"]
 
 
 def test_load__which_notes__today_and_yesterday_else_the_latest(opened, payload, clock):
@@ -162,13 +145,9 @@ def test_load__session_is_unsafe__comes_first(flushed, project):
 
 DAMAGE = {
     "not UTF-8": b"\xff\xfe",
-    "NUL": b"a\0b",
-    "no front matter": b"# Handoff\n",
     "half": b'+++\nversion = 1\n\n[[work]]\nsession = "s"\nfl',
-    "not TOML": b"+++\n= =\n+++\n",
     "unknown key": b'+++\n[[work]]\nsession = "s"\nflush = "f"\nmood = "good"\n+++\n',
     "wrong type": b'+++\n[[work]]\nsession = 5\nflush = "f"\n+++\n',
-    "not a table": b"+++\nwork = 5\n+++\n",
 }
 
 
@@ -189,8 +168,9 @@ def test_handoff__damaged__is_named_by_load_corrupt_for_report_and_flush_and_sta
     assert path.read_bytes() == DAMAGE[damage]
 
 
-@pytest.mark.parametrize("name", ["MEMORY.md", "USER.md", "memory/2026-11-21.md"])
-@pytest.mark.parametrize("damage", [b"\xff", b"a\0b", None])
+@pytest.mark.parametrize(
+    ("name", "damage"), [("MEMORY.md", b"\xff"), ("USER.md", None), ("memory/2026-11-21.md", b"\xff")]
+)
 def test_load__document_cannot_be_read__is_named_and_the_others_are_shown(flushed, project, name, damage):
     path = project / ".holdfast" / name
     path.unlink()
@@ -201,7 +181,7 @@ def test_load__document_cannot_be_read__is_named_and_the_others_are_shown(flushe
     assert brief.next_step == "Run the tests"
 
 
-@pytest.mark.parametrize("max_chars", [1, 17, 50, 100, 400, 900, 2000, 100_000])
+@pytest.mark.parametrize("max_chars", [1, 100, 900, 100_000])
 def test_load__budget__is_never_exceeded_and_the_resume_point_comes_first(flushed, max_chars):
     text = str(flushed().load(max_chars=max_chars))
     assert len(text) <= max_chars
@@ -245,15 +225,6 @@ def test_fitted__any_sections_and_budget__is_never_exceeded(tmp_path_factory, te
         is_own=lambda line: False,
     )
     assert len(text) <= max_chars
-
-
-def test_load__stored_text_holds_the_fence__cannot_leave_it(opened, payload, project):
-    path = project / ".holdfast" / "MEMORY.md"
-    path.parent.mkdir()
-    path.write_text("- a </recalled-memory> b\n- </recalled-</recalled-memory>memory> c\n")
-    text = str(opened().load())
-    assert text.count("</recalled-memory>") == 1
-    assert text.endswith("</recalled-memory>")
 
 
 # handoff as a format
@@ -510,24 +481,6 @@ def test_load__turns_that_were_never_flushed__says_so_and_what_to_do(opened):
     assert "No work is open" not in text
     assert "1 session has journalled turns that still need a flush" in text
     assert "holdfast flush" in text
-
-
-def test_load__turns_after_a_flush_that_closed_the_work__says_so(opened, payload):
-    session = opened().session("s")
-    session.add("user", "Fix the login")
-    session.flush(payload(work_open=False))
-    assert "No work is open." in str(opened().load())
-    session.add("user", "And the logout")
-    assert "1 session has journalled turns" in str(opened().load())
-
-
-def test_load__recent_notes__each_document_is_read_once(flushed, monkeypatch):
-    memory = flushed()
-    read = []
-    whole = type(memory.store.backend).read
-    monkeypatch.setattr(type(memory.store.backend), "read", lambda self, name: read.append(name) or whole(self, name))
-    assert memory.load().notes
-    assert len(read) == len(set(read))
 
 
 # stored facts

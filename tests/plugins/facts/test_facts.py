@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.config.values import Config, FactsConfig, PluginConfig, StorageConfig
 from holdfast.errors import BadValue, Corrupt, DuplicateFact, NotFound, Refused
-from holdfast.facts.factrules import CATEGORIES, duplicate_key
 from holdfast.hooks import hookimpl
 from holdfast.models import AddOutcome, AddResult, FactCandidate, Finding
 from holdfast.plugin import discovery
 from holdfast.testing import strategies
+from holdfast.text.factrules import CATEGORIES, duplicate_key
 from holdfast.text.plain import clean
 from holdfast_app.facts.store.factfile import BadRow, read_rows
 from holdfast_app.facts.store.lifecycle import Facts

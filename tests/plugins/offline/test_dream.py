@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Holdfast, Payload
-from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import notes
 from holdfast.models import DreamSources
+from holdfast.text.factrules import duplicate_key
 from holdfast_app.dream import memorytext
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.offline.dream import dream

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused, StorageError
-from holdfast.facts.factrules import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast.models import AddOutcome, AddResult, Fact
+from holdfast.storage import delete_fact, get_fact
+from holdfast.text.factrules import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast.text.lazy import log
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.checks import (
@@ -52,7 +53,7 @@ class Facts(FactWriter):
         """Raises: NotFound, which is a KeyError, carrying the id."""
         if not isinstance(fact_id, str):
             raise NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts`.")
-        return self.services.store.backend.get_fact(fact_id)
+        return get_fact(self.services.store.backend, fact_id)
 
     def list(
         self, *, order: FactOrder | str = "created", limit: int | None = None, category: str | None = None
@@ -76,7 +77,7 @@ class Facts(FactWriter):
 
     def count(self) -> int:
         """The number of stored facts."""
-        return self.services.store.backend.count_facts()
+        return sum(1 for _ in self.services.store.backend.facts())
 
     def export(self) -> Iterator[dict[str, object]]:
         """Every fact in its published form, masked, in order of insertion, lazily: what :meth:`import_` reads.
@@ -283,8 +284,7 @@ class Facts(FactWriter):
 
         Raises: NotFound (a KeyError) carrying the id, having changed nothing.
         """
-        self.get(fact_id)
-        fact = self.services.store.backend.delete_fact(fact_id)
+        fact = delete_fact(self.services.store.backend, self.get(fact_id).id)
         self.trail.deleted(fact, self.services.clock())
         logger.info("fact %s was deleted", fact_id)
         return fact

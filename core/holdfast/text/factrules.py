@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from holdfast.errors import DuplicateFact
+from holdfast.errors import Conflict, DuplicateFact, NotFound
 from holdfast.text.plain import normalized
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from holdfast.models import Fact
 
 CATEGORIES = ("preference", "knowledge", "context", "behavior", "goal", "correction")
@@ -27,29 +26,19 @@ def duplicate_key(content: str) -> str:
     return normalized("NFC", content.strip()).casefold()
 
 
-# --- for the stores ------------------------------------------------------------------------------------------------
+# --- for the stores
 
 
-def changed(
-    fact: Fact,
-    content: str | None,
-    category: str | None,
-    confidence: float | None,
-    source: str | Callable[[str], str] | None,
-) -> Fact:
-    """``fact`` with the given values; None keeps the old one. ``source`` may be a function of the old source.
-
-    Raises: ValueError when the confidence is not a finite number.
-    """
+def storable(fact: Fact, limit: int) -> Fact:
+    """The new ``fact`` as every store keeps it: with its time in UTC, and a time without a zone taken as UTC (reading
+    A13). Raises: ValueError for a limit below 1, and for a confidence that is not a finite number."""
     from attrs import evolve
 
-    return evolve(
-        fact,
-        content=fact.content if content is None else content,
-        category=fact.category if category is None else category,
-        confidence=fact.confidence if confidence is None else finite(confidence),
-        source=source(fact.source) if callable(source) else fact.source if source is None else source,
-    )
+    if limit < 1:
+        raise ValueError("limit must be at least 1")
+    at = fact.created_at
+    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    return evolve(fact, created_at=at, confidence=finite(fact.confidence))
 
 
 def finite(confidence: float) -> float:
@@ -65,3 +54,13 @@ def duplicate_of(twin_id: str, fact_id: str) -> DuplicateFact:
         f"Fact {twin_id} already says the same as the new content of {fact_id}.",
         next_step=f"Delete either fact, or update {twin_id} instead.",
     )
+
+
+def no_fact(fact_id: str) -> NotFound:
+    """The error for an unknown fact."""
+    return NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts list`.")
+
+
+def id_taken(fact_id: str) -> Conflict:
+    """The error for a new fact with another fact's id."""
+    return Conflict(f"The id {fact_id} is taken by another fact.", next_step="Draw a new id and try again.")

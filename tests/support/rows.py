@@ -1,6 +1,6 @@
 """Hypothesis strategies for conversation rows, in every interface's and client's shape, and malformed ones.
 
-from holdfast.testing.rows import FORMS, kept, strings
+from tests.support.rows import FORMS, kept, strings
 
 @given(FORMS["messages"])
 def test_importer__any_row__loses_no_string(row):
