@@ -19,7 +19,7 @@ import pytest
 from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, SLOW_S, Fault, FaultProxy
 
-from holdfast.errors import ConfigError, Conflict, HoldfastError, NotFound, Refused
+from holdfast.errors import ConfigError, HoldfastError, NotFound
 from holdfast_gitea import marker
 from holdfast_gitea.wire.client import Gitea, Repo
 from holdfast_gitea.wire.faults import Absent, Closed, Passing
@@ -124,25 +124,6 @@ def test_comments__missing_issue__not_found_at_once(version: str) -> None:
             with pytest.raises(NotFound, match="#9"):
                 ask()
         assert time.monotonic() - began < 2
-
-
-def test_edit_issue__content_version__guards_where_the_server_has_it(gitea: FakeServer, repo: Repo) -> None:
-    before = repo.issue(1)
-    assert before is not None
-    after = repo.edit_issue(1, body="one", content_version=before.content_version)
-    assert after.body == "one"
-    with pytest.raises(Conflict):
-        repo.edit_issue(1, body="two", content_version=before.content_version)
-    assert gitea.body(REPO, 1) == "one"
-    with pytest.raises(ValueError, match="one field"):
-        repo.edit_issue(1, body="x", state="closed")
-
-
-@pytest.mark.parametrize("text", ["a\0b", "a\ud800b"])
-def test_create_comment__what_no_database_holds__refused_unsent(gitea: FakeServer, repo: Repo, text: str) -> None:
-    with pytest.raises(Refused):
-        repo.create_comment(1, text)
-    assert gitea.requests == []
 
 
 # --- lists ----------------------------------------------------------------------------------------------------
@@ -315,12 +296,6 @@ def test_gitea__token_that_is_none__config_error_without_it(token: str) -> None:
     with pytest.raises(ConfigError) as caught:
         Gitea("https://x.org", token)
     assert repr(token)[1:-1].strip() == "" or repr(token)[1:-1] not in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["", "x", "a/b/c", "a/..", "../b", "a/b?c", "a b/c", "a/"])
-def test_repo__name_of_another_form__config_error(name: str) -> None:
-    with Gitea("https://x.org", "t") as client, pytest.raises(ConfigError):
-        client.repo(name)
 
 
 def test_gitea__library_missing__names_the_extra() -> None:

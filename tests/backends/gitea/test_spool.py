@@ -336,30 +336,6 @@ def test_doctor__spool_is_damaged__says_so_and_restores_it_from_the_journal(away
     assert "8443" in away.notes()
 
 
-def test_purge__of_a_session_that_waits__leaves_nothing_to_ship(away: Away) -> None:
-    away.flush("kept", "Other words")
-    away.take_away()
-    away.flush("one", "The port is 8443")
-    away.give_back()
-    with Holdfast.open(away.project) as memory:
-        memory.purge(session="one")
-    assert away.waiting() == []
-    assert "8443" not in away.notes()
-
-
-def test_handoff__changed_on_the_server_meanwhile__the_newer_entry_stays(away: Away) -> None:
-    away.take_away()
-    away.flush("one", "Words")
-    spool = (away.state / "spool.jsonl").read_bytes()
-    away.give_back()
-    away.ship()
-    away.flush("one", "Newer words", next_step="A newer step")
-    (away.state / "spool.jsonl").write_bytes(spool)
-    assert away.ship() == 0
-    with Holdfast.open(away.project) as memory:
-        assert "Newer words" in memory.load().work[0].facts
-
-
 def test_ship__the_clock_stepped_back_before_the_kept_flush__the_later_statement_and_handoff_win(away: Away) -> None:
     noon = datetime(2026, 11, 21, 12, tzinfo=UTC)
     away.flush("one", "The port is 8080", at=noon)

@@ -231,21 +231,6 @@ def test_document__many_versions__read_from_the_newest_issue_alone(gitea: FakeSe
     assert (store.read("MEMORY.md"), store.names()) == (None, [])
 
 
-@pytest.mark.req("R096")
-@pytest.mark.usefixtures("small")
-def test_journal__many_blocks__whole_over_all_its_issues(gitea: FakeServer, machine: Machine) -> None:
-    store = machine()
-    ids = [f"b{number}" for number in range(11)]
-    for block_id in ids:
-        store.append(DAY, make_block(block_id), HEADER, block_id)
-    assert len(numbers(gitea, f"holdfast:doc:{DAY}")) == 3
-    for view in (store, machine()):
-        assert text_of(view, DAY) == HEADER + "".join(map(make_block, ids))
-        view.append(DAY, make_block("b2", "- again"), HEADER, "b2")
-    view.write(DAY, "short\n")
-    assert text_of(store, DAY) == "short\n"
-
-
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("part", [1 << 18, 300])
 def test_facts__many_operations__a_new_issue_begins_with_all_of_them(

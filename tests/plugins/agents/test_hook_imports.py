@@ -11,7 +11,7 @@ from tests.plugins.agents.hooking import Client
 
 #: Modules of this repository and pluggy that the events of every turn import. A new one needs a reason.
 HOT = """
-    holdfast_memory holdfast holdfast.errors holdfast_app holdfast_cli holdfast_cli.table holdfast.plugin
+    holdfast_memory holdfast holdfast.api holdfast.errors holdfast_app holdfast_cli holdfast_cli.table holdfast.plugin
     holdfast.plugin.discovery
     holdfast.plugin.nested holdfast.text holdfast.text.untrusted holdfast_app.message_formats
     holdfast_app.message_formats.excerpts holdfast.config
@@ -21,6 +21,7 @@ HOT = """
     holdfast.journal.capture holdfast_app.message_formats.leaves holdfast.config.trust
     holdfast.config.resolved holdfast.hooks holdfast.plugin.calls holdfast.plugin.guarded holdfast.plugin.manager
     holdfast.text.lazy holdfast.text.plain
+    holdfast.api
     holdfast_agents holdfast_agents.hook holdfast_agents.events holdfast_agents.watchdog holdfast_agents.dialects
     holdfast_agents.dialects.claude_code holdfast_agents.records holdfast_agents.records.digests
     holdfast_agents.turns holdfast_app.curated holdfast_app.dream holdfast_app.offline holdfast_app.workflow

@@ -106,19 +106,6 @@ def test_load__three_files_exist__are_read_in_their_order_within_the_budget(flus
         assert max(places) < str(brief).index("<!-- memory/")
 
 
-def test_load__summaries_deleted__loses_nothing(flushed, project):
-    before = flushed().load()
-    (project / ".holdfast" / "memory" / "summaries" / "2026-11-21.md").unlink()
-    after = flushed().load()
-    assert (after.work, after.notes, after.memory, after.user) == (
-        before.work,
-        before.notes,
-        before.memory,
-        before.user,
-    )
-    assert [one.name for one in after.lost] == ["memory/summaries/2026-11-21.md"]
-
-
 def test_load__which_notes__today_and_yesterday_else_the_latest(opened, payload, clock):
     memory = opened()
     names = []
@@ -238,15 +225,6 @@ def test_fitted__any_sections_and_budget__is_never_exceeded(tmp_path_factory, te
         is_own=lambda line: False,
     )
     assert len(text) <= max_chars
-
-
-def test_load__stored_text_holds_the_fence__cannot_leave_it(opened, payload, project):
-    path = project / ".holdfast" / "MEMORY.md"
-    path.parent.mkdir()
-    path.write_text("- a </recalled-memory> b\n- </recalled-</recalled-memory>memory> c\n")
-    text = str(opened().load())
-    assert text.count("</recalled-memory>") == 1
-    assert text.endswith("</recalled-memory>")
 
 
 # handoff as a format
@@ -503,24 +481,6 @@ def test_load__turns_that_were_never_flushed__says_so_and_what_to_do(opened):
     assert "No work is open" not in text
     assert "1 session has journalled turns that still need a flush" in text
     assert "holdfast flush" in text
-
-
-def test_load__turns_after_a_flush_that_closed_the_work__says_so(opened, payload):
-    session = opened().session("s")
-    session.add("user", "Fix the login")
-    session.flush(payload(work_open=False))
-    assert "No work is open." in str(opened().load())
-    session.add("user", "And the logout")
-    assert "1 session has journalled turns" in str(opened().load())
-
-
-def test_load__recent_notes__each_document_is_read_once(flushed, monkeypatch):
-    memory = flushed()
-    read = []
-    whole = type(memory.store.backend).read
-    monkeypatch.setattr(type(memory.store.backend), "read", lambda self, name: read.append(name) or whole(self, name))
-    assert memory.load().notes
-    assert len(read) == len(set(read))
 
 
 # stored facts

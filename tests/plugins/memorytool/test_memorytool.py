@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from tests.support.trusting import seen, trusted
 from holdfast import Holdfast
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding
-from holdfast_app.memorytool import MAX_CHARS, Answer, MemoryTool, MemoryToolError
+from holdfast_app.memorytool import MAX_CHARS, MemoryTool, MemoryToolError
 
 Do = Callable[..., str]
 
@@ -106,20 +105,6 @@ def test_create__where_a_directory_or_a_file_is_in_the_way__is_refused(do: Do, r
     assert refused("create", path="/memories/a", file_text="x") == "Error: The path /memories/a is a directory"
     assert refused("create", path="/memories", file_text="x") == "Error: The path /memories is a directory"
     assert "is a file, so" in refused("create", path="/memories/a/b.md/c.md", file_text="x")
-
-
-def test_create__by_many_at_once__succeeds_for_one(tool: MemoryTool) -> None:
-    answers: list[Answer] = []
-
-    def create(n: int) -> None:
-        answers.append(tool.answer({"command": "create", "path": "/memories/a.md", "file_text": f"from {n}"}))
-
-    threads = [threading.Thread(target=create, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [a.failed for a in answers].count(False) == 1
 
 
 # str_replace

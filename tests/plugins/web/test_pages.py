@@ -14,7 +14,7 @@ from tests.core.conftest import NO_PLUGINS
 from tests.plugins.web.conftest import Client, served
 
 from holdfast import FlushRefused, Holdfast
-from holdfast.config.values import Config, StorageConfig
+from holdfast.config.values import Config
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.outbox.outbox import Item, Outbox
 from holdfast_app.view.memory_lines import lines_of
@@ -163,17 +163,6 @@ def test_fact__with_a_source__leads_to_the_note_and_the_turn_that_say_it(weeks: 
     assert "user You should know: The payment provider repeats a webhook for 72 hours" in text
 
 
-def test_session__whose_journal_starts_with_a_secret__has_a_masked_title(
-    serve: Callable[..., Client], project: Path
-) -> None:
-    memory = Holdfast.open(project)
-    memory.session("s1").add("user", "Use the key sk-ant-api03-" + "a1B2" * 12 + " for this\nand more")
-    with memory:
-        text = plain(serve(memory).get("sessions").text)
-    assert "a1B2a1B2" not in text
-    assert "for this and more" in text
-
-
 def test_text__of_hostile_sessions_notes_and_facts__is_shown_as_text(
     serve: Callable[..., Client], opened: Callable[..., Holdfast], payload: Callable[..., Any], project: Path
 ) -> None:
@@ -309,21 +298,6 @@ def test_receipt__of_a_note_that_was_deleted__is_shown_as_missing(
     assert "is missing" in client.get().text
 
 
-def test_views__of_a_project_in_sqlite__show_its_notes_facts_and_sessions(
-    serve: Callable[..., Client], opened: Callable[..., Holdfast], payload: Callable[..., Any]
-) -> None:
-    memory = opened(storage=StorageConfig(backend="sqlite"))
-    session = memory.session("s1")
-    session.add("user", "Fix the login test")
-    session.compact(0, payload())
-    memory.facts.create("The login test is slow")
-    client = serve(memory)
-    assert "SAFE" in client.get().text
-    assert "Use a lock" in client.get("documents/memory/2026-11-21.md").text
-    assert "The login test is slow" in client.get("facts").text
-    assert "everything is stored as written" in client.get("sessions/s1").text
-
-
 def test_session__with_a_message_of_megabytes__shows_its_beginning_masked(
     serve: Callable[..., Client], opened: Callable[..., Holdfast]
 ) -> None:
@@ -332,25 +306,6 @@ def test_session__with_a_message_of_megabytes__shows_its_beginning_masked(
     page = serve(memory).get("sessions/s1").text
     assert "… and more, of 3,000,000 characters" in page
     assert len(page) < 30_000
-
-
-def test_page__after_another_process_wrote__shows_the_new_state(
-    serve: Callable[..., Client], opened: Callable[..., Holdfast]
-) -> None:
-    client = serve(opened())
-    assert "No fact is stored yet." in client.get("facts").text
-    assert "No session has begun" in plain(client.get().text)
-    other = opened()
-    other.facts.create("The login test is slow")
-    session = other.session("s1")
-    session.add("user", "Fix the login test")
-    assert "The login test is slow" in client.get("facts").text
-    assert "SAFE, with turns not yet flushed" in plain(client.get().text)
-    session.compact(0)
-    assert "Every message is durable." in plain(client.get().text)
-    assert "1 message left the context, 0 stayed" in plain(client.get("sessions/s1").text)
-    session.add("user", "Now the logout test")
-    assert "Now the logout test" in client.get("sessions/s1").text
 
 
 def test_override__of_a_blocked_compaction__is_shown_with_its_reason(
