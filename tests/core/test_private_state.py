@@ -427,7 +427,7 @@ def test_trust__adopt_state__shows_then_takes_over(project: Path, state: Path) -
 
     shown = run()
     assert shown.returncode == 1
-    assert "1: old" in shown.stdout
+    assert "old" in shown.stdout
     assert "--adopt-state --yes" in shown.stdout
     told = json.loads(run("--json").stdout)
     assert (told["ok"], told["state"][0]["sessions"], told["state"][0]["waiting"]) == (False, ["old"], 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from pathlib import Path
@@ -128,7 +127,3 @@ def test_records__damaged__trust_nothing_and_are_not_overwritten(clone: Path, da
     with pytest.raises(Corrupt, match="trust"):
         trust.record(str(clone), {})
     assert path.read_bytes() == damage
-
-
-def test_digest__order_of_keys__does_not_matter() -> None:
-    assert trust.digest({"a": 1, "b": 2}) == trust.digest(json.loads('{"b": 2, "a": 1}'))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.errors import ConfigError
-from holdfast.text.humanize import nearest
+from holdfast.errors import ConfigError, HoldfastError
+from holdfast.text.humanize import count, nearest
 from holdfast_cli.args import add_json, examples
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
 
 
 _SECRET = ("token", "secret", "password", "api_key")
-
+#: Settings whose change can affect stored facts and documents. For all others no store is opened.
+_OF_THE_STORE = ("storage.backend", "facts.max_facts")
 
 #: The help heading for the command, and its summary line.
 HEADING = "Manage"
@@ -90,31 +93,73 @@ def _say_withheld(out: Term, withheld: list[Setting]) -> None:
 
 
 def _set(out: Term, root: str, args: Namespace) -> int:
-    from holdfast_cli.settings import config_warnings, effective
+    from holdfast.config import settings
+    from holdfast_cli.settings import effective
 
-    value = effective.parse_value(args.value)
-    matters = args.key in config_warnings.KEYS
-    before = config_warnings.held(root) if matters else None
+    value = settings.toml_value(args.value)
+    before = _stored(root) if args.key in _OF_THE_STORE else None
     name = effective.change(root, args.key, value, user=args.user)
-    warnings = config_warnings.warnings(root, before) if matters else []
+    warnings = [] if before is None else list(_surprises(before, _stored(root)))
     now = next((s for s in reversed(effective.effective(root)) if s.key == args.key), None)
-    in_force = now is not None and now.in_force and now.value == value
     if now is not None and not now.in_force:
         warnings.append(
             "It is not in force, because other settings came with this project. Run `holdfast trust` to see them."
         )
-    elif now is not None and args.user and now.value != value and not now.source.startswith("HOLDFAST_"):
+    elif now is not None and now.value != value:
         warnings.append(f"{now.source} overrides it here: {_text(now.value)} is in force.")
     if args.json:
+        in_force = now is not None and now.in_force and now.value == value
         table = {"key": args.key, "value": value, "file": name, "in_force": in_force, "warnings": warnings}
         out.json({"ok": True, **table})
         return 0
     out.say(f"{out.mark('ok')} {out.plain(args.key)} = {out.plain(_text(value))}  {out.dim('in ' + name)}")
-    if now is not None and now.source.startswith("HOLDFAST_"):
-        out.say(out.wrapped(f"{now.source} overrides it: {_text(now.value)} is in force", first=f"{out.mark('warn')} "))
     for warning in warnings:
         out.say(out.wrapped(warning, first=f"{out.mark('warn')} ", rest="  "))
     return 0
+
+
+class _Stored(NamedTuple):
+    """What the store in use holds, and its cap on facts."""
+
+    backend: str
+    facts: int
+    documents: int
+    most: int
+
+    def __str__(self) -> str:
+        return f"the {self.backend} store with {count(self.facts, 'fact')} and {count(self.documents, 'document')}"
+
+
+def _stored(root: str) -> _Stored | None:
+    """None when the project was never used or the store is unavailable, neither of which prevents a change."""
+    from holdfast import Holdfast
+    from holdfast.config import settings
+
+    folders = (os.path.join(root, *folder.split("/")) for folder in settings.STATE_FOLDERS.values())
+    if settings.config_file(root) is None and not any(map(os.path.isdir, folders)):
+        return None  # opening it would begin the use
+    try:
+        with Holdfast.open(root) as memory:
+            config, store = memory.config, memory.store
+            return _Stored(config.storage.backend, memory.facts.count(), len(store.names()), config.facts.max_facts)
+    except HoldfastError:
+        return None
+
+
+def _surprises(before: _Stored, now: _Stored | None) -> Iterator[str]:
+    """Warnings about a change that affects stored facts and documents."""
+    if now is None:
+        if before.facts or before.documents:
+            yield f"You leave {before}. The new store is not available to compare."
+        return
+    if now.backend != before.backend and (before.facts > now.facts or before.documents > now.documents):
+        yield (
+            f"You leave {before}, for {now}. Nothing is lost: to take them along, `holdfast config storage.backend"
+            f" {before.backend}`, then `holdfast migrate --to {now.backend}`."
+        )
+    if now.facts > now.most:
+        leaving = now.facts - now.most + 1
+        yield f"{leaving:,} of the {now.facts:,} stored facts will be evicted when the next one is added."
 
 
 def _masked(setting: Setting) -> Setting:

@@ -75,17 +75,6 @@ def _leaves(table: Mapping[str, object], path: str = "") -> Iterator[tuple[str, 
             yield here, value
 
 
-def parse_value(text: str) -> object:
-    """A TOML value when ``text`` is one (``3``, ``true``, ``["a"]``), otherwise ``text`` itself."""
-    import tomllib
-
-    try:
-        table = untrusted.from_toml(f"value = {text}")
-    except tomllib.TOMLDecodeError:
-        return text
-    return table["value"] if set(table) == {"value"} else text
-
-
 def change(root: str, key: str, value: object, *, user: bool = False) -> str:
     """Set ``key`` to ``value`` in the project's settings file, or in the user's own, and return the file's name.
 
@@ -110,7 +99,7 @@ def change(root: str, key: str, value: object, *, user: bool = False) -> str:
             next_step="Run `holdfast trust` first, or change the file's owner to you.",
         )
     wish = copy.deepcopy(settings.user_raw()[0] if before is None else dict(before.written))
-    _put(wish, keys, value)
+    settings.put(wish, keys, value)
     config_from(wish, f"{key} = {_toml(value)}")
     _check_names(wish, keys, value)
     old = _read(target, name) if os.path.lexists(target) else HEADER
@@ -190,7 +179,7 @@ def _edited(text: str, keys: list[str], value: object) -> str | None:
     from tomlkit.exceptions import TOMLKitError
 
     wish = untrusted.from_toml(text)
-    _put(wish, keys, value)
+    settings.put(wish, keys, value)
     try:
         document = tomlkit.parse(text)
         table: Any = document
@@ -211,16 +200,6 @@ def _toml(value: object) -> str:
     if isinstance(value, list):  # tomli_w spreads lists over several lines
         return "[" + ", ".join(_toml(item) for item in value) + "]"
     return tomli_w.dumps({"v": value}).removeprefix("v = ").rstrip("\n")
-
-
-def _put(data: dict[str, Any], keys: list[str], value: object) -> None:
-    for key in keys[:-1]:
-        data = data.setdefault(key, {})
-        if not isinstance(data, dict):
-            raise ConfigError(
-                f"{'.'.join(keys)} names a key inside a value.", next_step="`holdfast config` lists the keys."
-            )
-    data[keys[-1]] = value
 
 
 def _read(path: str, name: str) -> str:

@@ -227,15 +227,6 @@ def test_fitted__any_sections_and_budget__is_never_exceeded(tmp_path_factory, te
     assert len(text) <= max_chars
 
 
-def test_load__stored_text_holds_the_fence__cannot_leave_it(opened, payload, project):
-    path = project / ".holdfast" / "MEMORY.md"
-    path.parent.mkdir()
-    path.write_text("- a </recalled-memory> b\n- </recalled-</recalled-memory>memory> c\n")
-    text = str(opened().load())
-    assert text.count("</recalled-memory>") == 1
-    assert text.endswith("</recalled-memory>")
-
-
 # handoff as a format
 
 LINES = st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"]), max_size=40).map(str.strip)

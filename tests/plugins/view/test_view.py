@@ -19,7 +19,6 @@ from tests.support import lived_in
 
 from holdfast import Holdfast
 from holdfast.config.values import Config
-from holdfast_app.view.memory_lines import lines_of
 from holdfast_cli import main
 from holdfast_cli.terminal import Term
 
@@ -272,16 +271,6 @@ def test_why__of_a_line_stated_a_moment_ago__names_its_note_and_no_made_up_date(
     assert found["first"] is None
 
 
-def test_why__of_a_line_written_into_the_file__claims_neither_date_nor_author(run: Run, project: Path):
-    run("flush", "--session", "s", "--payload", "-", stdin=json.dumps(STATED))
-    path = project / ".holdfast" / "MEMORY.md"
-    path.write_text(path.read_text() + "- Typed into the file\n")
-    run("dream")
-    shown = run("why", "Typed into the file").out
-    assert "said" not in shown
-    assert "None of the newest 31 notes says it." in shown
-
-
 # what must hold for all of them
 
 
@@ -348,12 +337,6 @@ def test_clone__with_memory_of_another_machine__is_withheld(run: Run, project: P
     assert "evil.example" not in run("explain").out
 
 
-@pytest.mark.parametrize("command", ["timeline", "why", "diff", "explain"])
-def test_help__of_each_command__has_an_example_and_completion_knows_it(run: Run, command: str):
-    assert f"  holdfast {command}" in run(command, "--help").out
-    assert re.search(rf"\b{command}\b", run("completion", "bash").out)
-
-
 def test_command__of_the_terminal__imports_nothing_of_the_page(week: Path) -> None:
     env = {**os.environ, "HOME": str(week.parent / "home"), "USERPROFILE": str(week.parent / "home")}
     env.pop("XDG_CONFIG_HOME", None)
@@ -378,16 +361,3 @@ def test_commands__of_a_read_only_look__change_no_document(look: Callable[..., R
         assert look(*command.split(), "--json").code == 0
     assert digest() == before
     assert json.loads(look("timeline", "--json").out)["ok"]
-
-
-def test_lines_of__code_and_comments__are_no_items() -> None:
-    text = "# Memory #\n\n- one <!-- c -->\n<!--\n- hidden\n-->\n```sh\n- code\n```\n  1. two\n> said\n"
-    assert [(line.number, line.kind, line.text) for line in lines_of(text)] == [
-        (1, "heading", "Memory"),
-        (3, "item", "one"),
-        (7, "text", "```sh"),
-        (8, "text", "- code"),
-        (9, "text", "```"),
-        (10, "item", "two"),
-        (11, "text", "> said"),
-    ]
