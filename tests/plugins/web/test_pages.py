@@ -152,7 +152,6 @@ def test_line_of_memory__asked_where_from__leads_to_the_note_the_session_and_the
     assert "Session Payment webhooks get lost" in plain(page)
     link = next(unescape(h) for h in re.findall(r'href="([^"]+)"', page) if "turn=" in h)
     assert "Decision: Use the outbox table" in client.raw("GET", link.partition("#")[0]).text
-    assert client.get("why/outbox").status == 404
 
 
 def test_fact__with_a_source__leads_to_the_note_and_the_turn_that_say_it(weeks: tuple[Holdfast, Client]) -> None:
