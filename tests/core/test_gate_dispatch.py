@@ -299,12 +299,6 @@ def test_gate__masking_does_not_come_to_rest__refuses(replacement):
         validator(answer).admit("bad", surface="daily")
 
 
-@pytest.mark.parametrize("span", [(10, 12), (3, 3), (2, 1), (-5, -2)])
-def test_gate__error_whose_span_masks_nothing__refuses(span):
-    with pytest.raises(Refused):
-        validator(lambda s: [finding(*span)]).admit("text", surface="daily")
-
-
 def test_gate__error_without_a_replacement__refuses_naming_rule_line_and_fix():
     bad = Finding(rule="no-x", message="an x", line=2, fix="Remove the x.")
     with pytest.raises(Refused, match=r"n\.md was refused: line 2: an x \(no-x\)\.") as refused:
@@ -396,14 +390,6 @@ def test_gate__five_megabytes_in_many_texts__no_question_is_larger_than_a_valida
     assert len(asked) < 100
 
 
-def test_outgoing_all__text_that_holds_the_border__is_judged_by_itself():
-    def answer(request):
-        return [finding(m.start(), m.end(), "***") for m in re.finditer("secret", request.text)]
-
-    texts = ["a secret", "b \ufffc secret", "\n\ufffc\n"]
-    assert validator(answer).outgoing_all(texts, surface="fact") == ["a ***", "b \ufffc ***", "\n\ufffc\n"]
-
-
 @pytest.mark.parametrize(
     ("given", "plain"),
     [
@@ -424,12 +410,15 @@ def test_identifier__form_of_the_id__decides_whether_validators_are_asked(given,
     assert (not asked) is plain
 
 
-def test_identifiers__an_enabled_plugin_was_never_installed__ids_are_given_all_the_same():
-    """An id is read back, so a plugin that this machine never had does not block it."""
-    manager = PluginManager()
-    manager.load([PluginSettings("gone")], [], root="/r", state="/s")
-    assert Gate(manager).identifier("S1") == "S1"
-    assert Gate(manager).identifiers(["S1", "S2"]) == ["S1", "S2"]
+@pytest.mark.parametrize("severity", ["error", "warning"])
+def test_identifier__secret_without_a_replacement__is_refused_only_for_an_error(severity):
+    gate = validator(lambda request: [finding(0, 6, None, severity=severity)])
+    if severity == "warning":
+        assert gate.identifier("SECRET-1") == "SECRET-1"
+        return
+    with pytest.raises(Refused, match="an id"):
+        gate.identifier("SECRET-1")
+    assert gate.label("SECRET-1") == ""
 
 
 def test_identifiers__one_holds_a_secret__it_alone_is_masked_and_the_order_is_kept():
@@ -446,6 +435,16 @@ def test_admit_all__the_same_warning_in_several_chunks__is_noted_once():
     texts = ["x" * 200_000 for _ in range(4)]
     assert gate.admit_all(texts, surface="daily", notes=notes) == texts
     assert [note.rule for note in notes] == ["earlier", "r"]
+
+
+def test_admit_all__texts_are_refused_only_when_joined__each_is_admitted_with_its_warnings():
+    def answer(request):
+        severity = "error" if "\n" in request.text else "warning"
+        return [Finding(rule=request.text[:3], message="m", severity=severity)]
+
+    notes: list[Finding] = []
+    assert validator(answer).admit_all(["one", "two"], surface="daily", notes=notes) == ["one", "two"]
+    assert [note.rule for note in notes] == ["one", "two"]
 
 
 @given(st.lists(st.sampled_from(["good", "bad a", "bad b", "", "secret"]), max_size=8))

@@ -63,14 +63,6 @@ def test_load__more_open_work_than_fits__every_entry_is_shown_or_counted(many, s
     assert len(brief.work) == len(memory.work.list()) == 40
 
 
-def test_load__work_named_only__its_note_keeps_the_lines_that_the_resume_point_does_not_have(opened, payload):
-    for name in ("one", "two"):
-        opened().session(name).flush(payload(handoff=step(1), next_step=f"step of {name}", follow_ups=[f"tell {name}"]))
-    text = str(opened().load(session="two", max_chars=9_000))
-    assert "- Promised: tell one" in text
-    assert text.count("tell two") == 1  # the resume point has it
-
-
 def test_load__session_goes_on_later__its_former_state_is_left_out(opened, payload, clock):
     memory = opened()
     memory.session("one").flush(payload(handoff=step(1), next_step="former step", objective="goal of one"))
@@ -241,16 +233,6 @@ def _whole() -> dict[str, object]:
     return dict(WHOLE)
 
 
-def test_reopen__finished_work__is_open_with_the_reason_as_its_next_action(opened, payload):
-    memory = opened()
-    memory.session("s").flush(payload(work_open=False, next_step="none", handoff=None))
-    memory.session("t").flush(payload(work_open=False, next_step="none", handoff=None))
-    again = memory.work.reopen("s", "The test fails again")
-    assert (again.is_open, again.next_action, again.objective) == (True, "The test fails again", "Fix the login test")
-    assert memory.session("s").flush().repeated
-    assert memory.load(session="s").next_step == "The test fails again"
-
-
 def test_close__session_that_goes_on__its_next_flush_counts_again(many, payload):
     memory = many(1)()
     memory.work.close("session-00")
@@ -319,15 +301,6 @@ def test_close__session_that_is_unsafe__stays_unsafe_and_its_turns_stay(many, pa
     assert [m.text for m in memory.session("session-00").unflushed] == ["Something new"]
     memory.work.reopen("session-00")
     assert memory.session("session-00").state is State.UNSAFE
-
-
-def test_close__work_of_another_machine__needs_no_journal(many, project):
-    memory = many(1)()
-    shutil.rmtree(project / ".holdfast" / "state" / "sessions")
-    memory.work.close("session-00", "done elsewhere")
-    assert memory.work.list() == ()
-    assert memory.sessions() == []
-    assert memory.work.reopen("session-00").is_open
 
 
 def test_purge__of_a_subject_or_by_day__takes_it_out_of_the_closings_too(many, clock):

@@ -483,6 +483,15 @@ def test_load__turns_that_were_never_flushed__says_so_and_what_to_do(opened):
     assert "holdfast flush" in text
 
 
+def test_load__recent_notes__each_document_is_read_once(flushed, monkeypatch):
+    memory = flushed()
+    read = []
+    whole = type(memory.store.backend).read
+    monkeypatch.setattr(type(memory.store.backend), "read", lambda self, name: read.append(name) or whole(self, name))
+    assert memory.load().notes
+    assert len(read) == len(set(read))
+
+
 # stored facts
 
 
