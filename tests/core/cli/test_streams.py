@@ -19,7 +19,6 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="bytes as argume
 full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 
 
-
 def start(*words: str | bytes, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [*COMMAND, *words],
