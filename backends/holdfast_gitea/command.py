@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from holdfast.errors import ConfigError
-from holdfast_cli.command import Answer, Call, Command, argument, flag
-from holdfast_cli.problem import UsageError
+from holdfast_cli.command import Answer, Call, Command, UsageError, argument, flag
 from holdfast_gitea import invitations
 from holdfast_gitea.backend import GiteaBackend
 
