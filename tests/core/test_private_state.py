@@ -168,15 +168,6 @@ def test_key__named_file_cannot_be_used__said_and_nothing_is_put_aside(
     assert not asides(state)
 
 
-def test_key__damaged__said_and_nothing_is_put_aside(project: Path, state: Path) -> None:
-    capture(str(project), "s", "user", "hello")
-    Path(userdir.path("key")).write_text("nonsense")
-    private._checked.clear()
-    with pytest.raises(ConfigError, match="key of private state is damaged"):
-        capture(str(project), "s", "user", "more")
-    assert not asides(state)
-
-
 @ROOT_ONLY
 def test_open__state_of_another_user__put_aside(project: Path, state: Path) -> None:
     capture(str(project), "s", "user", "hello")

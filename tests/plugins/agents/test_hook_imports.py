@@ -11,11 +11,12 @@ from tests.plugins.agents.hooking import Client
 
 #: Modules of this repository and pluggy that the events of every turn import. A new one needs a reason.
 HOT = """
-    holdfast_memory holdfast holdfast.api holdfast.errors holdfast_app holdfast_cli holdfast_cli.table holdfast.plugin
+    holdfast_memory holdfast holdfast.errors holdfast_app holdfast_cli holdfast_cli.table holdfast.plugin
     holdfast.plugin.discovery
     holdfast.plugin.nested holdfast.text holdfast.text.untrusted holdfast_app.message_formats
     holdfast_app.message_formats.excerpts holdfast.config
-    holdfast.fs holdfast.fs.userdir holdfast.config.settings holdfast.validation holdfast.gate holdfast.fs.safeopen
+    holdfast.fs holdfast.fs.userdir holdfast.config.settings holdfast.config.statefolder
+    holdfast.validation holdfast.gate holdfast.fs.safeopen
     holdfast.journal holdfast.fs.paths holdfast.fs.faults holdfast.fs.locks holdfast.fs.durable
     holdfast.fs.ownership_mark holdfast.fs.private holdfast.fs.records holdfast.fs.torn holdfast.journal.journal
     holdfast.journal.capture holdfast_app.message_formats.leaves holdfast.config.trust

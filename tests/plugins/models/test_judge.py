@@ -392,7 +392,7 @@ def test_judge__many_lines__are_asked_in_portions_up_to_a_limit(
     )
     server.answers(answering())
     result = dreamt(TRUE, *(f"The {n} crew leaves in May" for n in names))
-    assert len(server.requests) == judging.MAX_LINES // judging.PORTION
-    assert all(len(statements(r.body)) <= judging.PORTION + 1 for r in server.requests)
+    assert len(server.requests) == judging.MAX_LINES // judging.CHUNK
+    assert all(len(statements(r.body)) <= judging.CHUNK + 1 for r in server.requests)
     assert all(len(texts(r.body)[1]) < 60_000 for r in server.requests)
     assert any("20 lines were not judged" in warning for warning in result.warnings)
