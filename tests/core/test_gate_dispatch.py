@@ -417,7 +417,7 @@ def test_sift__any_lines__bad_ones_are_removed_and_returned_in_their_order(lines
         masks = [finding(m.start(), m.end(), "***") for m in re.finditer("secret", request.text)]
         return [*reversed(bad), *bad[:1], *masks]
 
-    text, gone = validator(answer).sift("\n".join(lines), surface="memory")
+    text, gone = validator(answer).filter_lines("\n".join(lines), surface="memory")
     assert [line for line, _ in gone] == [line for line in lines if line[:3] == "bad"]
     assert [f.line for _, f in gone] == [n for n, line in enumerate(lines, 1) if line[:3] == "bad"]
     kept = ["***" if line == "secret" else line for line in lines if line[:3] != "bad"]
@@ -427,4 +427,6 @@ def test_sift__any_lines__bad_ones_are_removed_and_returned_in_their_order(lines
 @pytest.mark.parametrize("line", [None, 0, 3])
 def test_sift__error_in_no_line_of_the_text__the_whole_text_is_refused(line):
     with pytest.raises(Refused, match="m"):
-        validator(lambda request: [Finding(rule="r", message="m", line=line)]).sift("one\ntwo\n", surface="memory")
+        validator(lambda request: [Finding(rule="r", message="m", line=line)]).filter_lines(
+            "one\ntwo\n", surface="memory"
+        )
