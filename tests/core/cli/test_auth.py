@@ -137,27 +137,6 @@ def test_auth_set__origin_that_is_none__exit_2(run, kept, origin):
     assert kept.held == {}
 
 
-def test_stored__by_an_earlier_version__counts_for_the_providers_address_and_for_no_gitea(run, kept):
-    kept.held = {("holdfast", name): "old" for name in ("openai", "gitea")}
-    assert secrets.get("openai") == "old"
-    assert {"name": "openai", "where": "keyring", "origin": OWN} in run("auth", "status", "--json").json["keys"]
-    with pytest.raises(secrets.KeyNotSent):
-        secrets.get("openai", origin="https://gateway.example.org")
-    for origin in ("https://git.example.org", ""):
-        with pytest.raises(secrets.KeyNotSent, match="without the address"):
-            secrets.get("gitea", origin=origin)
-    shown = run("auth", "status")
-    assert "it is not sent" in shown.out
-    assert "holdfast auth set gitea --origin" in shown.out
-    for words in (("openai",), ("gitea", "--origin", "https://git.example.org")):
-        assert run("auth", "set", *words, stdin="new").code == 0
-    assert secrets.get("openai") == "new"
-    assert secrets.get("gitea", origin="https://git.example.org") == "new"
-    assert not {("holdfast", "openai"), ("holdfast", "gitea")} & set(kept.held)  # nothing of the old kind is left
-    assert run("auth", "remove", "openai").code == 0
-    assert secrets.stored("openai") == {}
-
-
 def test_get__key_in_the_environment__for_any_address_but_one_that_only_the_project_names(project, run):
     env = {"OPENAI_API_KEY": "k"}
     setting, address = "plugins.openai.base_url", "https://gateway.example.org"
