@@ -153,11 +153,6 @@ def test_workflow__end_against_the_protocol__exits_1_and_writes_nothing(
     assert files(project) == before
 
 
-@pytest.mark.parametrize("words", [("start",), ("end",), ("status", "build"), ("start", "deploy"), ("begin", "build")])
-def test_workflow__bad_words__are_usage_errors(three: Run, words: tuple[str, ...]) -> None:
-    assert three("workflow", *words).code == 2
-
-
 @pytest.mark.req("R189", "R225", "R235", "R247")
 def test_update__flags_json_and_nothing__updates_and_tells(three: Run, project: Path) -> None:
     assert "update" in three("--help").out
@@ -285,21 +280,6 @@ def test_validate__fix__shows_the_difference_and_adds_only_anchors(three: Run, p
     assert path.read_bytes().startswith(before[f"{FOLDER}/patterns.md"] + b"\r\n## Gotchas\r\n")
     assert (fixed.code, [f["rule"] for f in fixed.json["findings"]]) == (0, ["anchors/case"])
     assert three("validate", "--fix", "--yes", "--json").json["fixed"] == []
-
-
-def test_validate__every_document_of_a_layout__is_judged_by_every_validator(run: Run, project: Path) -> None:
-    run("add", "user", "hello", "--session", "s")
-    assert run("flush", "--session", "s").code == 0
-    (project / ".holdfast" / "MEMORY.md").write_text("# Memory\n\n- Yesterday I fixed the login test\n")
-    result = run("validate", "--json")
-    assert "MEMORY.md" in result.json["checked"]
-    assert any(name.startswith("memory/") for name in result.json["checked"])
-    assert [f["file"] for f in result.json["findings"]] == [".holdfast/MEMORY.md"]
-
-
-@pytest.mark.parametrize("name", ["patterns.md", "context/01_memory/none.md", "../x", "/x"])
-def test_validate__unknown_name__exits_1(three: Run, name: str) -> None:
-    assert three("validate", name).code == 1
 
 
 @pytest.mark.parametrize("name", ["context/01_memory/patterns.md", f"{FOLDER}/patterns.md", f"./{FOLDER}/patterns.md"])
