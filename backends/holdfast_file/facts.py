@@ -17,7 +17,6 @@ from zlib import crc32
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, safeopen
-from holdfast.fs.torn import may_be_torn
 from holdfast.storage import FactOrder, Update, duplicate_of, id_taken, no_fact, storable, updated
 from holdfast_file import mark as marks
 from holdfast_file import repair
@@ -352,7 +351,7 @@ class FactFile:
         try:
             operation = decode(rest)
         except ValueError as error:
-            if not may_be_torn(rest, *BEGINNINGS):  # a person typed it
+            if not durable.may_be_torn(rest, *BEGINNINGS):  # a person typed it
                 raise self._corrupt(str(error)) from error
             now = self._identity()  # the mark may be that of a file that replaced this one meanwhile
             if self._size < mark.size and now is not None and now[:2] == key[:2]:

@@ -22,6 +22,7 @@ from holdfast.fs import safeopen
 from holdfast.fs.faults import unavailable
 from holdfast.fs.locks import FolderLock, Lock, lock
 from holdfast.fs.safeopen import Folder
+from holdfast.fs.torn import may_be_torn
 
 TYPE_CHECKING = False  # like typing's, without the import
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ __all__ = [
     "fsync_dir",
     "lock",
     "make_private_dir",
+    "may_be_torn",
     "remove",
     "replace",
     "retire",
