@@ -49,7 +49,7 @@ class FactFile:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._mutex = threading.RLock()
+        self._mutex, self._pid = threading.RLock(), os.getpid()
         self._path = ""
         self._mark = os.path.join(place.private, marks.FILE)
         self._short = 0  # acknowledged facts known to be missing
@@ -59,14 +59,6 @@ class FactFile:
         self._unflushed = True
         # Set after a failed flush. The kernel may take lost bytes for written, so only a new file is safe.
         self._suspect = False
-        durable.tell_of_forks(self)
-
-    def after_fork(self) -> None:
-        """Run first in a forked child. A thread that was inside a call does not exist here, and may
-        have left memory half changed."""
-        self._mutex = threading.RLock()
-        self._waiting = None
-        self._forget()
 
     # --- the calls
 
@@ -158,6 +150,9 @@ class FactFile:
     @contextlib.contextmanager
     def _call(self) -> Iterator[None]:
         """One call. An interrupt (Ctrl-C) may leave memory half changed, so the next call reads the file again."""
+        if self._pid != os.getpid():  # a thread that was inside of a call is not in this fork, and left it half done
+            self._mutex, self._pid, self._waiting = threading.RLock(), os.getpid(), None
+            self._forget()
         with self._mutex:
             try:
                 yield

@@ -162,7 +162,6 @@ def test_key__named_file_cannot_be_used__said_and_nothing_is_put_aside(
     monkeypatch.setenv("HOLDFAST_KEY_FILE", str(tmp_path / "key"))
     if content is not None:
         (tmp_path / "key").write_text(content)
-    private._checked.clear()
     with pytest.raises(ConfigError, match="HOLDFAST_KEY_FILE"):
         capture(str(project), "s", "user", "more")
     assert not asides(state)
@@ -172,7 +171,6 @@ def test_key__named_file_cannot_be_used__said_and_nothing_is_put_aside(
 def test_open__state_of_another_user__put_aside(project: Path, state: Path) -> None:
     capture(str(project), "s", "user", "hello")
     os.chown(state, 12345, 12345)
-    private._checked.clear()
     with Holdfast.open(project) as memory:
         assert memory.sessions() == []
     assert asides(state)
@@ -260,7 +258,6 @@ def test_check__mark_cannot_be_read_now__raises_and_puts_nothing_aside(
     project: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     capture(str(project), "s", "user", "hello")
-    private._checked.clear()
     real = os.open
 
     def failing(path: str, *args: object, **named: object) -> int:
@@ -284,7 +281,6 @@ def test_adopt__state_of_an_older_version__everything_is_there_again(project: Pa
         memory.session("s").add("user", "hello")
     safety.begin(str(state), safety.Marker(session="s", at="2026-11-21T14:30:00+00:00", reason="compaction"))
     (state / "owner").unlink()
-    private._checked.clear()
     capture(str(project), "s", "user", "said since")
     [aside] = asides(state)
     held = adoption.contents(str(aside))

@@ -20,7 +20,7 @@ from stat import S_IMODE, S_ISDIR, S_ISLNK
 
 from holdfast.fs import safeopen
 from holdfast.fs.faults import unavailable
-from holdfast.fs.locks import FolderLock, KeptLock, Lock, lock, tell_of_forks
+from holdfast.fs.locks import FolderLock, Lock, lock
 from holdfast.fs.safeopen import Folder
 
 TYPE_CHECKING = False  # like typing's, without the import
@@ -34,7 +34,6 @@ __all__ = [
     "TEMP_PREFIX",
     "TEMP_SUFFIX",
     "FolderLock",
-    "KeptLock",
     "Lock",
     "append",
     "fsync_dir",
@@ -44,7 +43,6 @@ __all__ = [
     "replace",
     "retire",
     "sync",
-    "tell_of_forks",
     "truncate",
     "unavailable",
 ]
