@@ -236,7 +236,7 @@ def test_validate__damaged_files__tells_file_line_rule_message_and_fix(three: Ru
 @pytest.mark.req("R190")
 def test_validate__document_over_the_limit__is_told_and_nothing_is_done(three: Run, project: Path) -> None:
     with (project / FOLDER / "patterns.md").open("ab") as file:
-        file.write(b"- an ordinary line of fifty characters, or nearly so\n" * 25_000)
+        file.write(b"- an ordinary line of fifty characters, or nearly so\n" * 100_000)
     result = three("validate", "--json")
     assert (result.code, [f["rule"] for f in result.json["findings"]]) == (1, ["document/size"])
     assert three("validate", "--fix", "--yes", "--json").json["fixed"] == []
