@@ -36,7 +36,7 @@ understood too.
 from __future__ import annotations
 
 from holdfast_agents import events
-from holdfast_agents.events import Answer, Event, Reply, text
+from holdfast_agents.events import Answer, Dialect, Event, Reply, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,11 +110,7 @@ def answer(kind: str, reply: Reply) -> Answer:
     """A block is exit 2 with the reason on stderr. Otherwise text for the model on stdout, for the user on stderr."""
     if kind == events.COMPACTING:
         return Answer(stderr=f"{reply.block}\n", code=2) if reply.block else Answer()
-    return Answer(stdout=_line(reply.context), stderr=_line(reply.notice))
-
-
-def _line(told: str) -> str:
-    return f"{told}\n" if told else ""
+    return Answer(stdout=reply.context and f"{reply.context}\n", stderr=reply.notice and f"{reply.notice}\n")
 
 
 def _number(value: object) -> int:
@@ -123,3 +119,6 @@ def _number(value: object) -> int:
 
 def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
+
+
+DIALECT = Dialect(CLIENT, LIMITS_S, GATED, parse, answer)

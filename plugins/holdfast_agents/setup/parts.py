@@ -17,6 +17,7 @@ from attrs import frozen
 
 from holdfast.errors import ConfigError
 from holdfast.text import untrusted
+from holdfast_agents.clientfiles import at, hooks_of, is_ours
 from holdfast_agents.setup import jsontext
 from holdfast_memory import DISTRIBUTION
 
@@ -103,18 +104,6 @@ class Hooks(Part):
         return _pruned(text, ("hooks", event), name)
 
 
-def is_ours(hook: object, client: str) -> bool:
-    """Whether a hook starts ``holdfast hook CLIENT``, by whatever path."""
-    command = hook.get("command") if isinstance(hook, dict) else None
-    return isinstance(command, str) and bool(re.search(rf"holdfast\S{{0,10}}\s+hook\s+{re.escape(client)}\b", command))
-
-
-def hooks_of(group: object) -> list[object]:
-    """The hooks in a group. Empty for a value of a wrong type."""
-    hooks = group.get("hooks") if isinstance(group, dict) else None
-    return hooks if isinstance(hooks, list) else []
-
-
 def _lists(settings: Mapping[str, object]) -> Iterator[tuple[str, list[object]]]:
     events = settings.get("hooks")
     for event, groups in events.items() if isinstance(events, dict) else ():
@@ -174,13 +163,6 @@ class Values(Part):
         for path, value in (*self.members.items(), *((path, [element]) for path, element in self.listed.items())):
             text = jsontext.put(text, path, value, "")
         return text
-
-
-def at(settings: object, path: tuple[str, ...]) -> object:
-    """The value at ``path``, or None."""
-    for key in path:
-        settings = settings.get(key) if isinstance(settings, dict) else None
-    return settings
 
 
 def _pruned(text: str, path: tuple[str, ...], name: str) -> str:

@@ -167,19 +167,3 @@ def test_prompt__context_is_rather_full__the_agent_is_asked_once_for_each_compac
     assert asked == {1: False, 4: True, 5: True, 8: False, 12: False, 14: False, 17: True}
     assert "holdfast: about 75 % of the context window is used" in pushed(told[4])
     assert "session `opencode-ses_1`" in pushed(told[4])
-
-
-def test_flush__stated_by_the_agent_when_asked__wins_over_what_is_derived(play: Play, opencode: Client) -> None:
-    full = [said(1, "Repair the login test"), answered(1, "Started.", 75_000)]
-    stated = ["--objective", "Login test green", "--fact", "The column is cust_ref", "--next-step", "Run the suite"]
-    flush = [sys.executable, "-m", "holdfast", "flush", "--session", opencode.session, *stated, "--curated", "none"]
-    done = [*full, said(2, "Go on"), answered(2, "I have saved it.", 80_000)]
-    told = play(
-        prompt(1, "Repair the login test"), ["messages", full], prompt(2, "Go on"), ["$", flush, ""],
-        ["messages", done], COMPACT, ["messages", [*done, *summary(3)]], COMPACTED, system(),
-    )  # fmt: skip
-    assert told[3]["output"]["status"] == 0, told[3]["output"]["stderr"]
-    assert "error" not in told[5]
-    assert "Login test green" in pushed(told[8])
-    assert "Run the suite" in pushed(told[8])
-    assert "The column is cust_ref" in opencode.notes()
