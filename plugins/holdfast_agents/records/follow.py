@@ -50,12 +50,11 @@ _NUMBERED = re.compile(r"^\s*\d+(?:→|\t)")
 
 
 class Followed(NamedTuple):
-    """``problem`` is the reason why no transcript could be read, or empty. ``said`` is its number of messages.
+    """``problem`` is the reason why no transcript could be read, or empty.
 
     ``unread`` is true when a non-empty transcript exists that could not be read."""
 
     problem: str
-    said: int = 0
     unread: bool = False
 
 
@@ -84,10 +83,10 @@ def follow(services: Services, session: Session, event: Event, *, patience_s: fl
 def _holds_something(path: str) -> bool:
     """Whether ``path`` exists and is not an empty file."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):
         return False
-    return not stat.S_ISREG(found.st_mode) or found.st_size > 0
+    return not stat.S_ISREG(status.st_mode) or status.st_size > 0
 
 
 def _take(services: Services, session: Session, memo: Memo, transcript: Transcript, event: Event) -> Followed:
@@ -111,8 +110,8 @@ def _take(services: Services, session: Session, memo: Memo, transcript: Transcri
         ),
     )
     if transcript.truncated and not transcript.next_offset:
-        return Followed("the transcript is damaged in its middle", len(transcript.messages), unread=True)
-    return Followed("", len(transcript.messages))
+        return Followed("the transcript is damaged in its middle", unread=True)
+    return Followed("")
 
 
 # reading

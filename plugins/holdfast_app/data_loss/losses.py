@@ -23,7 +23,7 @@ from holdfast.fs import durable, paths, private, safeopen
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
 from holdfast.text import untrusted
-from holdfast_app.data_loss import tally
+from holdfast_app.durable_queue import tally
 
 if TYPE_CHECKING:
     from holdfast.models import Receipt, Written

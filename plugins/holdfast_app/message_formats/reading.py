@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -232,12 +232,6 @@ def row_key(given: object, position: int, *content: str) -> str:
 def mapping(value: object) -> Mapping[str, object]:
     """``value`` if it is a JSON object, otherwise an empty one."""
     return value if isinstance(value, dict) else {}
-
-
-def objects(value: object) -> Iterator[Mapping[str, object]]:
-    """The JSON objects in ``value`` if it is an array; other elements are skipped."""
-    if isinstance(value, list):
-        yield from (item for item in value if isinstance(item, dict))
 
 
 def is_moment(stamp: object) -> bool:

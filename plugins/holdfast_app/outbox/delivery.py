@@ -47,15 +47,13 @@ class Deliveries:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._outbox = Outbox(services.state)
+        #: The waiting items as stored, oldest first. Raises: Unavailable.
+        self.waiting = self._outbox.items
 
     def items(self) -> list[Item]:
         """The waiting items, oldest first. An item that waits for another says so. Raises: Unavailable."""
         items = self._outbox.items()
         return [_queued(item, items) for item in items]
-
-    def waiting(self) -> list[Item]:
-        """The waiting items as stored, oldest first. Raises: Unavailable."""
-        return self._outbox.items()
 
     def retarget(self, old: str, new: str) -> list[Item]:
         """Let the items for a target, or for a whole repository, go to another one; returns them.
@@ -170,11 +168,8 @@ def _explained(item: Item, senders: Mapping[str, Send]) -> Item:
     """Give an item that no plugin can send its error."""
     if item.is_damaged or item.plugin in senders:
         return item
-    return evolve(
-        item,
-        error=f"The plugin {item.plugin!r} is not working.",
-        next_step=f"Enable it with a `[plugins.{item.plugin}]` table; `holdfast plugins` shows its status.",
-    )
+    step = f"Enable it with a `[plugins.{item.plugin}]` table; `holdfast plugins` shows its status."
+    return evolve(item, error=f"The plugin {item.plugin!r} is not working.", next_step=step)
 
 
 def _is_dropped(services: Services, item_id: str) -> bool:

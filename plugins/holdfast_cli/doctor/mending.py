@@ -17,7 +17,8 @@ from holdfast.errors import HoldfastError
 from holdfast.flush import curated, handoff, notes
 from holdfast.fs import durable, private
 from holdfast.journal.journal import Journal, file_stem
-from holdfast_app.data_loss import audit, tally
+from holdfast_app.data_loss import audit
+from holdfast_app.durable_queue import tally
 from holdfast_app.sessions import rewriting
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.plugins.agents.hooking import DATA, NOTHING, SESSION, Client
+from tests.plugins.agents.hooking import NOTHING, SESSION, Client
 
 from holdfast_agents import asking
-from holdfast_agents.events import PROMPT, Event
 
 
 def answered(tokens: int, **more: Any) -> dict[str, Any]:
@@ -143,15 +142,6 @@ def test_prompt__the_model_is_named_with_its_larger_window__it_counts(project: P
     assert "about 72 % of the context window is used" in client.send(payload, **env).stdout
 
 
-@pytest.mark.parametrize("text", ["{", '{"model": 5}', '{"model": "opus"}'])
-def test_prompt__settings_of_the_client_name_no_window__the_usual_one_counts(project: Path, text: str) -> None:
-    (project / ".claude").mkdir()
-    (project / ".claude" / "settings.json").write_text(text)
-    client = Client(project)
-    client.write(answered(150_000))
-    assert ask(client)
-
-
 def test_prompt__the_context_shrank_unseen__the_agent_is_asked_again(project: Path) -> None:
     """A client that rewinds, or whose compaction no hook saw."""
     client = Client(project)
@@ -165,33 +155,6 @@ def test_prompt__the_context_shrank_unseen__the_agent_is_asked_again(project: Pa
     assert ask(client) == ""
     client.write(answered(150_000))
     assert ask(client)
-
-
-@pytest.mark.parametrize(
-    ("name", "use"),
-    [
-        ("claude-code-blocked.auto", (9_040, 0)),
-        ("claude-code.midturn", (9_040, 0)),
-        ("claude-code.start", (5_040, 0)),
-        ("codex-blocked.auto", (60_040, 95_000)),
-        ("codex.midturn", (5_040, 95_000)),
-    ],
-)
-def test_use__transcript_that_a_real_client_wrote__is_that_of_its_last_answer(name: str, use: tuple[int, int]) -> None:
-    """The scripted model named these numbers."""
-    client = name.partition("-blocked")[0].partition(".")[0]
-    path = str(DATA / f"{name}.transcript.jsonl")
-    found = asking._use(Event(client, PROMPT, transcripts=(path,)))
-    assert found is not None
-    assert found[:2] == use
-
-
-def test_prompt__opencode_tells_its_tokens__agent_is_asked(project: Path) -> None:
-    client = Client(project, "opencode", "ses_1")
-    whole = {"event": "message", "sessionID": "ses_1", "directory": str(project), "parts": [{"id": "p", "text": "hi"}]}
-    assert client.send({**whole, "tokens": 50_000, "window": 100_000}) == NOTHING
-    assert client.send({**whole, "tokens": 180_000, "window": 0}) == NOTHING
-    assert client.send({**whole, "tokens": 80_000, "window": 100_000}).stdout.startswith("holdfast: about 80 %")
 
 
 def test_use__a_transcript_of_many_megabytes__only_its_end_is_read(project: Path, monkeypatch: Any) -> None:

@@ -171,12 +171,6 @@ def test_compacting__a_very_long_conversation__is_handed_over_in_a_private_file_
     assert not Path(played.started[0][1]["messages"]).exists()
 
 
-def test_compacting__events_before_it__are_told_first(play: Play) -> None:
-    tool = ["tool.execute.after", {"tool": "bash", "sessionID": ID, "callID": "c1", "args": {}}, {"output": "ok"}]
-    played = play(TURN, tool, tool, COMPACT, script=f'[ "$3" = tool ] && sleep 0.1; {DONE}')
-    assert played.events == ["start", "message", "tool", "tool", "compacting"]
-
-
 # the switch
 
 

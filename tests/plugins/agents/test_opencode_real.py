@@ -105,16 +105,6 @@ def pushed(result: dict[str, Any]) -> str:
     return "\n".join(result["output"]["system"])
 
 
-def test_turn__with_a_tool__is_in_the_journal_once_and_in_order(play: Play, opencode: Client) -> None:
-    talk = [said(1, "Repair the login test"), answered(1, "The column is called cust_ref.")]
-    play(prompt(1, "Repair the login test"), TOOL, ["messages", talk], IDLE, COMPACT, ["dispose", None, None])
-    roles = [(role, text.split("\n")[0][:30]) for role, text in opencode.said()]
-    assert [role for role, _ in roles] == ["user", "assistant", "tool", "assistant"]
-    assert roles[0] == ("user", "Repair the login test")
-    assert "1 failed: test_login" in opencode.said()[2][1]
-    assert roles[3] == ("assistant", "The column is called cust_ref.")
-
-
 @pytest.mark.req("R184")
 def test_compaction__store_broken_then_repaired__is_refused_with_the_reason_and_then_allowed(
     play: Play, opencode: Client
