@@ -1,12 +1,8 @@
 """The fact stores' speed as ratios to raw limits of the same run: ``python benchmarks/facts_store.py``.
 
 A durable add in SQLite is compared with an insert of one row into a bare table (write-ahead log, synchronous=FULL), in
-files with an append and an fsync of as many bytes; finding a duplicate in SQLite with a look-up in the index of a bare
-table of as many rows. The two are done in turns, so that a machine that slows down slows both, and compared by their
-lower quartiles, which other work on the disk disturbs least. Beside them stand the median of the ratios of each call to
-the raw one right before it, which a machine that changes its speed disturbs least (an add at the cap is compared with
-an add through the raw calls beside both), and the ratio of the means, which hold the calls that merge a log or fill an
-index. Flushes are counted by strace where there is one. Nothing here fails on a figure.
+files with an append and an fsync of as many bytes. The two are done in turns, and the median of the ratios of each call
+to the raw one right before it is printed. Nothing here fails on a figure.
 
     python benchmarks/facts_store.py --sizes 500,10000,100000 --rounds 400
 """
@@ -16,12 +12,8 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import re
-import shutil
 import sqlite3
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -29,8 +21,8 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from holdfast.models import AddOutcome, Fact
-from holdfast.storage import FactOrder, StorageBackend
+from holdfast.models import Fact
+from holdfast.storage import Add, StorageBackend
 
 AIMS = {
     ("sqlite", "add"): "<= 2 raw inserts; at 100,000 <= 1.3 of 500",
@@ -80,9 +72,7 @@ def filled(kind: str, folder: Path, size: int) -> StorageBackend:
             file.writelines(encode(Operation(fact=fact(number))) for number in range(size))
     else:
         store = open_store(kind, folder)
-        with store.batch():
-            for number in range(size):
-                store.add_fact(fact(number), size + 1)
+        store.commit([Add(fact(number), size + 1) for number in range(size)])
         store.close()
     return open_store(kind, folder)
 
@@ -100,23 +90,6 @@ def raw_insert(folder: Path) -> Iterator[Callable[[Fact], None]]:
             raw.execute("INSERT INTO facts VALUES (NULL, ?, ?, ?, ?, ?, ?)", row)
 
         yield insert
-
-
-@contextmanager
-def raw_look_up(folder: Path, size: int) -> Iterator[Callable[[int], None]]:
-    """One row of a bare table, by its index."""
-    with closing(sqlite3.connect(folder / "look.db", isolation_level=None)) as raw:
-        raw.execute("CREATE TABLE facts (seq INTEGER PRIMARY KEY, id TEXT UNIQUE, content TEXT)")
-        raw.execute("BEGIN")
-        raw.executemany(
-            "INSERT INTO facts VALUES (NULL, ?, ?)", ((f"fact_{n * 7919:08x}", "x" * 90) for n in range(size))
-        )
-        raw.execute("COMMIT")
-
-        def look_up(number: int) -> None:
-            raw.execute("SELECT * FROM facts WHERE id = ?", (f"fact_{number * 7919:08x}",)).fetchone()
-
-        yield look_up
 
 
 @contextmanager
@@ -155,9 +128,6 @@ class Figures:
         times = self.times[what]
         return statistics.quantiles(times, n=4)[0] if len(times) > 1 else times[0]
 
-    def mean(self, what: str) -> float:
-        return statistics.fmean(self.times[what])
-
     def by_pairs(self, what: str, base: str) -> float:
         """The median of the ratios of calls that were done in turns."""
         return statistics.median(a / b for a, b in zip(self.times[what], self.times[base], strict=True))
@@ -169,90 +139,42 @@ def measure(kind: str, size: int, rounds: int) -> Figures:
     with tempfile.TemporaryDirectory(prefix="facts-store-") as name:
         folder = Path(name)
         store = filled(kind, folder, size)
-        first = timed(lambda: store.add_fact(fact(size), size + 10))
-        figures.times["first add"] = [first]
+        store.add_fact(fact(size), size + 10)  # reads or opens the file
         raw_limit = raw_insert if kind == "sqlite" else raw_append
-        with raw_limit(folder) as raw, raw_look_up(folder, size) as look_up:
+        with raw_limit(folder) as raw:
             for number in range(size + 1, size + 1 + rounds):
                 new = fact(number)
                 figures.take("raw", lambda new=new: raw(new))
                 figures.take("add", lambda new=new: store.add_fact(new, 10 * size + rounds))
             for number in (n * 7919 % size for n in range(rounds)):
                 old = fact(number)
-                figures.take("look-up", lambda number=number: look_up(number))
                 figures.take("duplicate", lambda old=old: store.add_fact(old, 10 * size + rounds))
-            cap = store.count_facts()
+            cap = len(list(store.facts()))
             store.add_fact(fact(size + 1 + rounds), cap)  # the first eviction may have to rank them all
             for number in range(size + 2 + rounds, size + 2 + 2 * rounds):
                 new = fact(number)
                 figures.take("raw beside the cap", lambda new=new: raw(new))
                 figures.take("add at the cap", lambda new=new: store.add_fact(new, cap))
-        assert store.count_facts() == cap
-        for _ in range(20):
-            figures.take("strongest 50", lambda: list(store.facts(FactOrder.CONFIDENCE, 50)))
+        assert len(list(store.facts())) == cap
         store.close()
     return figures
 
 
-def flushes(kind: str, size: int, adds: int = 100) -> float | None:
-    """Flushes an add, by strace; None without it."""
-    strace = shutil.which("strace")
-    if not strace:
-        return None
-    with tempfile.TemporaryDirectory(prefix="facts-store-") as name:
-        filled(kind, Path(name), size).close()
-        command = [sys.executable, __file__, "--child", kind, name, str(size), str(adds)]
-        traced = subprocess.run(
-            [strace, "-f", "-e", "trace=fsync,fdatasync,sync_file_range,write", *command],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-    between = traced.stderr.split("begin-adds", 1)[1].split("end-adds", 1)[0]
-    return len(re.findall(r"\b(?:fsync|fdatasync)\(", between)) / adds
-
-
-def child(kind: str, folder: str, size: int, adds: int) -> None:
-    """Add facts between two marks that strace shows."""
-    store = open_store(kind, Path(folder))
-    store.add_fact(fact(size), size + adds + 10)
-    os.write(1, b"begin-adds\n")
-    for number in range(size + 1, size + 1 + adds):
-        assert store.add_fact(fact(number), size + adds + 10).outcome is AddOutcome.ADDED
-    os.write(1, b"end-adds\n")
-    store.close()
-
-
 def report(kind: str, sizes: list[int], rounds: int) -> None:
+    """Print the figures of one store at each size."""
     adds: list[float] = []
     for size in sizes:
         got = measure(kind, size, rounds)
-        adds.append(got.typical("add") / got.typical("raw"))
+        adds.append(got.by_pairs("add", "raw"))
+        at_the_cap = got.by_pairs("add at the cap", "raw beside the cap") / adds[-1]
         print(f"{kind}, {size:,} facts (raw limit {got.typical('raw') * 1e3:.3f} ms)")
-        own = got.by_pairs("add", "raw")
-        for what, base, pairs in (
-            ("add", "raw", own),
-            ("add at the cap", "add", got.by_pairs("add at the cap", "raw beside the cap") / own),
-        ):
-            print(
-                f"  {what:16} {got.typical(what) * 1e3:8.3f} ms   {got.typical(what) / got.typical(base):5.2f} x {base}"
-                f" (by pairs {pairs:.2f}, mean {got.mean(what) / got.mean(base):.2f})   aim {AIMS[kind, what]}"
-            )
-        look_up = f"{got.by_pairs('duplicate', 'look-up'):.2f} x one of {got.typical('look-up') * 1e3:.4f} ms"
-        print(
-            f"  {'duplicate':16} {got.typical('duplicate') * 1e3:8.4f} ms   aim {AIMS[kind, 'duplicate']}"
-            f" (beside a bare look-up by an index of SQLite: {look_up})"
-        )
-        print(f"  {'strongest 50':16} {got.typical('strongest 50') * 1e3:8.3f} ms")
-        print(f"  {'first add':16} {got.typical('first add') * 1e3:8.3f} ms")
-        count = flushes(kind, size)
-        print(f"  {'flushes an add':16} " + (f"{count:8.2f}" if count is not None else "no strace here"))
+        print(f"  add              {adds[-1]:7.2f} x raw        aim {AIMS[kind, 'add']}")
+        print(f"  add at the cap   {at_the_cap:7.2f} x an add     aim {AIMS[kind, 'add at the cap']}")
+        print(f"  duplicate        {got.typical('duplicate') * 1e3:7.4f} ms          aim {AIMS[kind, 'duplicate']}")
     print(f"{kind}: an add at {sizes[-1]:,} costs {adds[-1] / adds[0]:.2f} of one at {sizes[0]:,}, in raw limits\n")
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["--child"]:
-        kind, folder, size, adds = sys.argv[2:]
-        child(kind, folder, int(size), int(adds))
-        return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="500,10000,100000", help="numbers of facts, with commas between")
     parser.add_argument("--rounds", type=int, default=400, help="calls of each kind")

@@ -2,9 +2,8 @@
 
 Each event is a process with its payload on stdin, as a client starts it; its wall and processor time are compared with
 ``python -c pass`` in the same run, interleaved. Minima and medians are printed: on a machine with other work the minima
-of processor time are the steadier ones. With ``--against FOLDER``, an older source tree whose modules are where they
-are here, each process is started from both trees in turn. The conversation is made up: a transcript of the given size
-in which, as in real ones, most bytes are bookkeeping and tool output. ``PreCompact`` is timed with the hooks active all
+of processor time are the steadier ones. The conversation is made up: a transcript of the given size in which, as in
+real ones, most bytes are bookkeeping and tool output. ``PreCompact`` is timed with the hooks active all
 along (prompts, tool calls and answers are journalled already), for a conversation that was compacted in its middle, as
 a context of 200,000 tokens makes it, and for one that never was; and for one that was begun without hooks.
 """
@@ -26,20 +25,21 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+#: At most as many bare interpreters.
 AIMS = {
-    "UserPromptSubmit": "4.5",
-    "PostToolUse": "4.5",
-    "Stop": "4.5",
-    "SessionStart": "12",
-    "PreCompact": "30",
-    "PreCompact, repeated": "30",
-    "PreCompact, never compacted before": "30",
-    "PreCompact, nothing journalled before": "30",
-    "holdfast load": "12",
-    "holdfast status": "12",
-    "holdfast remember": "12",
-    "holdfast search": "8",
-    "holdfast flush": "16",
+    "UserPromptSubmit": 6,
+    "PostToolUse": 6,
+    "Stop": 6,
+    "SessionStart": 18,
+    "PreCompact": 40,
+    "PreCompact, repeated": 40,
+    "PreCompact, never compacted before": 40,
+    "PreCompact, nothing journalled before": 40,
+    "holdfast load": 18,
+    "holdfast status": 18,
+    "holdfast remember": 18,
+    "holdfast search": 18,
+    "holdfast flush": 20,
 }
 #: Commands of a person or an agent, in the project that the events before have filled; the flush has a turn to save.
 COMMANDS = {
@@ -141,11 +141,9 @@ def prepare(folder: Path, size: int, *, journalled: bool, compacted: bool = Fals
     return {name: json.dumps(payload).encode() for name, payload in told.items()}
 
 
-def timed(command: list[str], payload: bytes, cwd: Path, tree: str = "") -> tuple[float, float]:
-    """Wall and processor seconds of one process, with the modules of ``tree`` where it is not the empty string."""
+def timed(command: list[str], payload: bytes, cwd: Path) -> tuple[float, float]:
+    """Wall and processor seconds of one process."""
     env = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "CLAUDE_PROJECT_DIR")}
-    if tree:
-        env["PYTHONPATH"] = os.pathsep.join(os.path.join(tree, name) for name in ("core", "plugins", "backends"))
     began = time.perf_counter()
     with subprocess.Popen(
         command, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -165,9 +163,8 @@ def timed(command: list[str], payload: bytes, cwd: Path, tree: str = "") -> tupl
     return wall, used.ru_utime + used.ru_stime
 
 
-def measure(folder: Path, size: int, runs: int, trees: list[str]) -> dict[str, list[list[tuple[float, float]]]]:
-    """Times by name, a list for each tree. Each tree begins with a fresh copy of the projects in every round, and they
-    take turns at being first."""
+def measure(folder: Path, size: int, runs: int) -> dict[str, list[tuple[float, float]]]:
+    """Times by name. Each round begins with a fresh copy of the projects."""
     key = folder / "key"  # copies of a project are other folders; a shared key makes their private state ours
     key.write_text(os.urandom(32).hex())
     key.chmod(0o600)
@@ -177,19 +174,15 @@ def measure(folder: Path, size: int, runs: int, trees: list[str]) -> dict[str, l
         payloads = prepare(folder / name, size, journalled=journalled, compacted=compacted)
         shutil.copytree(folder / name / "project", folder / name / "fresh")
         prepared[name] = payloads
-    times: dict[str, list[list[tuple[float, float]]]] = {
-        name: [[] for _ in trees] for name in ("python -c pass", *AIMS)
-    }
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in ("python -c pass", *AIMS)}
     for round_ in range(runs + 1):
-        order = list(enumerate(trees))
-        for number, tree in order if round_ % 2 else reversed(order):
-            for name, pair in one_round(folder, prepared, tree).items():
-                if round_:  # the first round fills caches
-                    times[name][number].append(pair)
+        for name, pair in one_round(folder, prepared).items():
+            if round_:  # the first round fills caches
+                times[name].append(pair)
     return times
 
 
-def one_round(folder: Path, prepared: dict[str, dict[str, bytes]], tree: str) -> dict[str, tuple[float, float]]:
+def one_round(folder: Path, prepared: dict[str, dict[str, bytes]]) -> dict[str, tuple[float, float]]:
     """Times of one process of each kind. Each PreCompact except the repeated one has a fresh project."""
     program = os.path.join(sysconfig.get_path("scripts"), "holdfast")
     hook = [program, "hook", "claude-code"]
@@ -198,19 +191,19 @@ def one_round(folder: Path, prepared: dict[str, dict[str, bytes]], tree: str) ->
         project = folder / name / "project"
         shutil.rmtree(project)
         shutil.copytree(folder / name / "fresh", project)
-        first = timed(hook, payloads["PreCompact"], project, tree)
+        first = timed(hook, payloads["PreCompact"], project)
         if name != "with":
             got[f"PreCompact, {'never compacted' if name == 'long' else 'nothing journalled'} before"] = first
             continue
         got["PreCompact"] = first
-        got["PreCompact, repeated"] = timed(hook, payloads["PreCompact"], project, tree)
+        got["PreCompact, repeated"] = timed(hook, payloads["PreCompact"], project)
         for event in ("UserPromptSubmit", "PostToolUse", "Stop", "SessionStart"):
-            got[event] = timed(hook, payloads[event], project, tree)
-            got["python -c pass"] = timed([sys.executable, "-c", "pass"], b"", project, tree)
-        timed([program, "add", "user", "Save this by command.", "--session", "by-hand"], b"", project, tree)
-        timed([program, "search", "parser"], b"", project, tree)  # builds the index
+            got[event] = timed(hook, payloads[event], project)
+            got["python -c pass"] = timed([sys.executable, "-c", "pass"], b"", project)
+        timed([program, "add", "user", "Save this by command.", "--session", "by-hand"], b"", project)
+        timed([program, "search", "parser"], b"", project)  # builds the index
         for command, words in COMMANDS.items():
-            got[command] = timed([program, *words], b"", project, tree)
+            got[command] = timed([program, *words], b"", project)
     return got
 
 
@@ -218,22 +211,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--megabytes", type=float, default=5.0)
-    parser.add_argument("--against", metavar="FOLDER", help="an older source tree to compare with, in pairs")
     args = parser.parse_args()
-    trees = [os.path.abspath(args.against), str(Path(__file__).parents[1])] if args.against else [""]
     with tempfile.TemporaryDirectory() as folder:
-        times = measure(Path(folder), int(args.megabytes * 1_000_000), args.runs, trees)
-    bare = [pair for pairs in times["python -c pass"] for pair in pairs]
+        times = measure(Path(folder), int(args.megabytes * 1_000_000), args.runs)
     for index, kind in enumerate(("wall", "processor")):
-        least, middle = (pick(pair[index] for pair in bare) for pick in (min, statistics.median))
+        bare = [pair[index] for pair in times["python -c pass"]]
+        least, middle = min(bare), statistics.median(bare)
         print(f"\n{kind} time in bare interpreters of {least * 1e3:.1f} ms (least), {middle * 1e3:.1f} ms (median)")
-        print(f"{'':40}" + f"{'least':>9}{'median':>9}" * len(trees) + "   aim")
-        for name, by_tree in times.items():
-            figures = [
-                (min(pair[index] for pair in pairs) / least, statistics.median(pair[index] for pair in pairs) / middle)
-                for pairs in by_tree
-            ]
-            print(f"{name:40}" + "".join(f"{a:9.1f}{b:9.1f}" for a, b in figures) + f"   {AIMS.get(name, '')}")
+        print(f"{'':40}{'least':>9}{'median':>9}   aim")
+        for name, pairs in times.items():
+            taken = [pair[index] for pair in pairs]
+            figures = f"{min(taken) / least:9.1f}{statistics.median(taken) / middle:9.1f}"
+            print(f"{name:40}{figures}   {AIMS.get(name, '')}")
 
 
 if __name__ == "__main__":

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 #: The store reads nothing from ``[storage]`` but what core does.
 known_options = ()
-#: Writes only in the folder that the layout names.
-keeps_in_project = True
 
 
 @hookimpl

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager
 from typing import ClassVar
 
-from holdfast.storage import Capability, ComposedBackend, Damage
+from holdfast.storage import Capability, ComposedBackend, Condition
 from holdfast_file import repair
 from holdfast_file.documents import Documents
 from holdfast_file.facts import FactFile
@@ -33,17 +32,12 @@ class FileBackend(ComposedBackend[Documents, FactFile]):
         self._place = Place(root, path=path, facts=facts, timeout_s=lock_timeout_s)
         super().__init__(Documents(self._place), FactFile(self._place))
 
-    def batch(self) -> AbstractContextManager[None]:
-        return self._facts.batch()
-
-    def lost_facts(self) -> int:
-        return self._facts.lost()
-
-    def damage(self) -> Damage | None:
-        return repair.damage(self._place)
+    def check(self, *, thorough: bool = False) -> Condition:
+        damage = repair.damage(self._place) if thorough else None
+        return Condition(lost=0 if damage else self._facts.lost(), damage=damage)
 
     def repair(self) -> None:
-        with self._place.lock():
+        with self._place.lock:
             if repair.damage(self._place):
                 repair.repair(self._place)
         self._facts.accept()
@@ -52,8 +46,8 @@ class FileBackend(ComposedBackend[Documents, FactFile]):
         self._documents.settle()
         self._facts.compact()
 
-    def close(self) -> None:
-        self._place.close()
+    def where(self, name: str = "") -> str:
+        return self._place.shown(name)
 
-    def where(self, name: str) -> str:
-        return os.path.relpath(os.path.join(self._place.folder, name), self._place.root).replace(os.sep, "/")
+    def close(self) -> None:
+        self._place.lock.close()

@@ -5,9 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unavailable
+from holdfast.errors import Corrupt, Refused, Unavailable
 from holdfast.fs import durable
-from holdfast.storage import ABSENT, Document, block_ids, block_marker, check_text, sha256
+from holdfast.storage import (
+    ABSENT,
+    Document,
+    block_ids,
+    block_marker,
+    changed_between,
+    check_text,
+    no_document,
+    sha256,
+)
 from holdfast_file import intent as intents
 from holdfast_file.intent import Intent
 from holdfast_file.place import Place, is_shared, read_bytes
@@ -44,7 +53,7 @@ class Documents:
     def write(self, name: str, text: str, expected: str | None) -> str:
         path = self._place.document(name)
         data = check_text(text, name).encode()
-        with self._place.lock():
+        with self._place.lock:
             self._recover()
             stored = self.read(name)  # even when nothing is expected, because corrupt data is not overwritten
             revision = stored.revision if stored else ABSENT
@@ -52,7 +61,7 @@ class Documents:
                 if stored:
                     # The caller may have met its own earlier write, see append.
                     durable.sync(path, private=False)
-                raise Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
+                raise changed_between(name)
             self._replace(name, path, data, new=stored is None)
         return sha256(text)
 
@@ -61,7 +70,7 @@ class Documents:
         if block_id not in block_ids(block):
             raise ValueError(f"the block does not hold its marker line {block_marker(block_id)!r}")
         check_text(block, name)
-        with self._place.lock():
+        with self._place.lock:
             self._recover()
             stored = self.read(name)
             before = stored.text if stored else ""
@@ -81,12 +90,12 @@ class Documents:
 
     def delete(self, name: str) -> None:
         path = self._place.document(name)
-        with self._place.lock():
+        with self._place.lock:
             self._recover()
             if not os.path.lexists(path):
                 if os.path.isdir(os.path.dirname(path)):
                     durable.fsync_dir(os.path.dirname(path))  # so that "it is gone" is durable, too
-                raise NotFound(f"There is no document {name!r}.", next_step="List the documents with `holdfast show`.")
+                raise no_document(name)
             durable.remove(path)
             self._settled.pop(name, None)
 
@@ -103,7 +112,7 @@ class Documents:
     def settle(self) -> None:
         """Finish or undo an interrupted append, and clear its intent."""
         if os.path.isdir(self._place.private):
-            with self._place.lock():
+            with self._place.lock:
                 self._recover()
 
     def _walk(self, folder: str, real: str, above: frozenset[str]) -> Iterator[str]:

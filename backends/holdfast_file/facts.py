@@ -10,22 +10,19 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterator
-from datetime import UTC
+from collections.abc import Iterator
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
-from holdfast.errors import Conflict, Corrupt, NotFound, Unavailable
-from holdfast.facts import factrules
-from holdfast.facts.factrules import duplicate_key
+from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, safeopen
 from holdfast.fs.torn import may_be_torn
-from holdfast.storage import FactOrder
+from holdfast.storage import FactOrder, Update, duplicate_of, id_taken, no_fact, storable, updated
 from holdfast_file import mark as marks
 from holdfast_file import repair
 from holdfast_file.index import FactIndex
-from holdfast_file.lines import BEGINNINGS, Operation, decode, decode_all, encode, utc
+from holdfast_file.lines import BEGINNINGS, Operation, decode, encode
 from holdfast_file.mark import Mark
 from holdfast_file.place import SIZE, TIME, Identity, Place, identity_of, is_shared, may_be_shared, read_at, read_bytes
 
@@ -56,7 +53,7 @@ class FactFile:
         self._path = ""
         self._mark = os.path.join(place.private, marks.FILE)
         self._short = 0  # acknowledged facts known to be missing
-        self._batch: list[bytes] | None = None  # lines of the batch under way
+        self._waiting: list[bytes] | None = None  # lines of the batch under way
         self._forget()
         # Cleared when this process knows that all it has read would survive a power cut.
         self._unflushed = True
@@ -68,10 +65,95 @@ class FactFile:
         """Run first in a forked child. A thread that was inside a call does not exist here, and may
         have left memory half changed."""
         self._mutex = threading.RLock()
-        self._batch = None
+        self._waiting = None
         self._forget()
 
     # --- the calls
+
+    def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
+        with self._call():
+            self._follow()
+            return self._index.listed(order, limit)
+
+    def add(self, fact: Fact, limit: int) -> AddResult:
+        from holdfast.models import AddOutcome, AddResult
+
+        fact = storable(fact, limit)
+        with self.batch():
+            twin = self._index.find(fact.content)
+            if twin:
+                return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
+            if self._index.get(fact.id):
+                raise id_taken(fact.id)
+            evicted = self._index.weakest(len(self._index) + 1 - limit)
+            self._apply(Operation(fact=fact, leaves=evicted))
+            return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=evicted)
+
+    def update(self, change: Update) -> Fact:
+        with self.batch():
+            old = self._known(change.fact_id)
+            new = updated(old, change)
+            twin = self._index.find(new.content)
+            if twin and twin.id != new.id and change.content is not None:
+                raise duplicate_of(twin.id, new.id)
+            if new != old:
+                self._apply(Operation(fact=new, update=True))
+            return new
+
+    def delete(self, fact_id: str) -> Fact:
+        with self.batch():
+            fact = self._known(fact_id)
+            self._apply(Operation(leaves=(fact_id,)))
+            return fact
+
+    @contextlib.contextmanager
+    def batch(self) -> Iterator[None]:
+        """Write all changes of the block at its end, with one flush. Other writers wait meanwhile."""
+        with self._call():
+            if self._waiting is not None:
+                yield
+                return
+            with self._place.lock:
+                self._settle()
+                self._waiting = []
+                try:
+                    yield
+                    if self._waiting:
+                        self._append(self._waiting)
+                except BaseException:
+                    if self._waiting:  # memory holds changes that were never written
+                        self._forget()
+                    raise
+                finally:
+                    self._waiting = None
+                if self._lines > 3 * len(self._index) + SPARE_DEAD_LINES:
+                    self._shrink()
+
+    def lost(self) -> int:
+        """How many facts were acknowledged and are missing."""
+        mark, now = marks.read(self._mark), self._identity()
+        if marks.goes_on(mark, self._place) and (now is None or now[SIZE]):
+            return mark.short
+        with self._call(), self._place.lock:
+            self._follow()
+            self._short = self._missing()
+            return self._short
+
+    def accept(self) -> None:
+        """Take the facts as they are now: none is missing any more."""
+        with self._call(), self._place.lock:
+            marks.lower(self._mark, 0)
+            self._settle()
+            self._note()
+
+    def compact(self) -> None:
+        """Rewrite the file when it holds lines of changed or removed facts. Tombstones stay."""
+        if self._identity() is None:
+            return
+        with self._call(), self._place.lock:
+            self._settle()
+            if self._key is not None and self._lines > len(self._index) + self._kept:
+                self._rewrite()
 
     @contextlib.contextmanager
     def _call(self) -> Iterator[None]:
@@ -85,190 +167,47 @@ class FactFile:
                 self._forget()
                 raise
 
-    def add(self, fact: Fact, limit: int) -> AddResult:
-        from attrs import evolve
-
-        from holdfast.models import AddOutcome, AddResult
-
-        if limit < 1:
-            raise ValueError("limit must be at least 1")
-        if fact.created_at.tzinfo is not UTC:
-            fact = evolve(fact, created_at=utc(fact.created_at))
-        key = duplicate_key(fact.content)
-        with self._call():
-            twin = self._index.find(key)
-            if twin:  # a duplicate needs no lock, only a check that it still exists
-                self._follow()
-                twin = self._index.find(key)
-            if twin is None or self._unflushed:
-                with self._place.lock():
-                    self._settle()
-                    twin = self._index.find(key)
-                    if twin is None:
-                        evicted = self._insert(fact, key, limit)
-                        if evicted:  # otherwise there are no new dead lines
-                            self._shrink()
-                        return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=evicted)
-            return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
-
-    def get(self, fact_id: str) -> Fact:
-        with self._call():
-            self._follow()
-            return self._known(fact_id)
-
-    def update(
-        self,
-        fact_id: str,
-        content: str | None,
-        category: str | None,
-        confidence: float | None,
-        source: str | Callable[[str], str] | None,
-    ) -> Fact:
-        with self._call(), self._place.lock():
-            self._settle()
-            old = self._known(fact_id)
-            new = factrules.changed(old, content, category, confidence, source)
-            twin = self._index.find(duplicate_key(new.content))
-            if twin and twin.id != fact_id and content is not None:
-                raise factrules.duplicate_of(twin.id, fact_id)
-            if new != old:
-                self._append(Operation(fact=new, update=True))
-                self._shrink()
-            return new
-
-    def delete(self, fact_id: str) -> Fact:
-        with self._call(), self._place.lock():
-            self._settle()
-            fact = self._known(fact_id)
-            self._append(Operation(leaves=(fact_id,)))
-            self._shrink()
-            return fact
-
-    def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
-        with self._call():
-            self._follow()
-            return self._index.listed(order, limit)
-
-    def count(self) -> int:
-        with self._call():
-            self._follow()
-            return len(self._index)
-
-    def lost(self) -> int:
-        """How many facts were acknowledged and are missing."""
-        mark, now = marks.read(self._mark), self._identity()
-        if marks.goes_on(mark, self._place) and (now is None or now[SIZE]):
-            return mark.short
-        with self._call(), self._place.lock():
-            self._follow()
-            self._short = self._missing()
-            return self._short
-
-    def accept(self) -> None:
-        """Take the facts as they are now: none is missing any more."""
-        with self._call(), self._place.lock():
-            marks.lower(self._mark, 0)
-            self._settle()
-            self._note()
-
-    def compact(self) -> None:
-        """Rewrite the file when it holds lines of changed or removed facts. Tombstones stay."""
-        if self._identity() is None:
-            return
-        with self._call(), self._place.lock():
-            self._settle()
-            if self._key is not None and (self._batch or self._lines > len(self._index) + self._kept):
-                self._rewrite()
-
-    @contextlib.contextmanager
-    def batch(self) -> Iterator[None]:
-        """Write all changes of the block at its end by replacing the file once, or none after an error. Other writers
-        wait meanwhile."""
-        with self._call():
-            if self._batch is not None:
-                yield
-                return
-            with self._place.lock_for_all():
-                self._settle()
-                self._batch = []
-                try:
-                    yield
-                    self._finish(self._batch)
-                except BaseException:
-                    self._forget()  # memory holds changes that were never written, so the next call reads again
-                    raise
-                finally:
-                    self._batch = None
-
     # --- changing the file, with the lock held
 
-    def _insert(self, fact: Fact, key: str, limit: int) -> tuple[str, ...]:
-        """The ids that left."""
-        evicted = self._index.making_room(fact, limit)
-        self._append(Operation(fact=fact, leaves=evicted), key)
-        return evicted
-
-    def _append(self, operation: Operation, key: str | None = None) -> None:
+    def _apply(self, operation: Operation) -> None:
+        """Apply an operation in memory; the end of the batch writes its line."""
+        assert self._waiting is not None
         line = encode(operation)
-        if self._batch is not None:
-            self._batch.append(line)
-            self._index.apply(operation, key)
-            return
+        self._waiting.append(line)
+        self._index.apply(operation)
+
+    def _append(self, lines: list[bytes]) -> None:
         if self._key is None:  # an empty file never exists, not even after a crash, so a found one was truncated
             marks.lower(self._mark, self._short)
-            self._replace([line], 1)
-            self._index.apply(operation, key)
+            self._replace(lines)
             self._note()
             return
-        data = line if self._ended else b"\n" + line
+        data = b"".join(lines) if self._ended else b"\n" + b"".join(lines)
         try:
             durable.append(self._path, data, private=False)
         except Unavailable:
             self._suspect = True
             raise
-        self._index.apply(operation, key)
         self._size += len(data)
-        self._lines += 1
-        self._last, self._ended = line, True
+        self._lines += len(lines)
+        self._last, self._ended = lines[-1], True
         self._look()
         self._note()
 
     def _shrink(self) -> None:
-        """Rewrite the file when most of its lines are dead. A failure does not affect the change made before it."""
-        if self._batch is None and self._mostly_dead(self._lines):
-            try:
-                self._rewrite()
-            except Unavailable as error:
-                import logging
-
-                logging.getLogger(__name__).warning(
-                    "the facts file could not be made smaller, the change itself is stored: %s", error
-                )
-
-    def _mostly_dead(self, lines: int) -> bool:
-        return lines > 3 * len(self._index) + SPARE_DEAD_LINES
-
-    def _finish(self, batch: list[bytes]) -> None:
-        """Write a batch's lines as a new file, because a crash during one long append could keep only some of them."""
-        if not batch:
-            return
-        if self._identity() != self._key:
-            raise Conflict(
-                f"{self._place.facts!r} was edited manually while many facts were added. None of them was kept.",
-                next_step="Try again.",
-            )
-        if self._mostly_dead(self._lines + len(batch)):
+        """Rewrite the file. A failure does not affect the change made before it."""
+        try:
             self._rewrite()
-            return
-        there = [read_bytes(self._path, self._place.facts) or b"", b"" if self._ended else b"\n"]
-        self._replace([*there, *batch], self._lines + len(batch))
-        self._note()
+        except Unavailable as error:
+            import logging  # here, because a session's hooks import this module
+
+            logging.getLogger(__name__).warning(
+                "the facts file could not be made smaller, the change itself is stored: %s", error
+            )
 
     def _settle(self) -> None:
         """Bring memory and file to the same, durable state before a change or before saying "already there"."""
         self._follow()
-        if self._batch is not None:
-            return
         if self._key is not None and self._other_name and is_shared(self._path):
             self._suspect = True
         if self._short or self._unflushed:
@@ -301,30 +240,26 @@ class FactFile:
         lines += [encode(Operation(fact=fact)) for fact in self._index]
         marks.lower(self._mark, self._short)
         if lines:
-            self._replace(lines, len(lines))
+            self._replace(lines)
             self._kept = bool(gone)
             self._note()
             return
         durable.remove(self._path)
-        if self._batch:
-            self._batch.clear()
         self._forget()
         self._suspect = self._unflushed = False
 
-    def _replace(self, parts: list[bytes], lines: int) -> None:
+    def _replace(self, lines: list[bytes]) -> None:
         self._place.make_folder(os.path.dirname(self._path))
         try:
-            durable.replace(self._path, b"".join(parts))
+            durable.replace(self._path, b"".join(lines))
         except Unavailable:
             now, was = self._identity(), self._key
             # The new file may exist without a durable name, so lines added to it could vanish with it.
             self._suspect = self._suspect or (now and now[:2]) != (was and was[:2])
             raise
         self._suspect = self._unflushed = False
-        if self._batch:
-            self._batch.clear()
-        self._lines, self._size = lines, sum(map(len, parts))
-        self._last, self._ended = parts[-1] if parts else b"", True
+        self._lines, self._size = len(lines), sum(map(len, lines))
+        self._last, self._ended = lines[-1], True
         self._look()
 
     def _look(self) -> None:
@@ -355,8 +290,6 @@ class FactFile:
 
     def _follow(self) -> None:
         """Read the lines added since the last call, or all of them when the file was replaced."""
-        if self._batch is not None:
-            return
         key = self._identity()
         if key == self._key:
             return
@@ -408,8 +341,9 @@ class FactFile:
         if lines and b"\0" in lines[-1] and not rest.strip(b"\0"):
             rest = lines.pop() + b"\n"  # a power cut kept the line's length but not all of its bytes
         try:
-            for operation in decode_all(lines):
-                if operation:
+            for line in lines:
+                if line.strip():
+                    operation = decode(line)
                     self._index.apply(operation)
                     self._kept += bool(operation.gone)
                 self._lines += 1
@@ -465,5 +399,5 @@ class FactFile:
     def _known(self, fact_id: str) -> Fact:
         fact = self._index.get(fact_id)
         if fact is None:
-            raise NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts list`.")
+            raise no_fact(fact_id)
         return fact

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from holdfast.fs import gitrun
 from holdfast.storage import tombstone
 from holdfast_file.index import FactIndex
-from holdfast_file.lines import decode_all
+from holdfast_file.lines import decode
 from holdfast_file.place import Place
 
 _VERSIONS = 64  # the newest versions to check
@@ -34,9 +34,8 @@ def missing(place: Place, body: bytes, acknowledged: Callable[[bytes], bytes | N
 def _index(body: bytes) -> FactIndex:
     index = FactIndex()
     try:
-        for operation in decode_all(body.split(b"\n")):
-            if operation:
-                index.apply(operation)
+        for line in filter(bytes.strip, body.split(b"\n")):
+            index.apply(decode(line))
     except ValueError:
         pass  # a torn or damaged end, which the store reports
     return index

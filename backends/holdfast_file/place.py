@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
-import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from operator import attrgetter
 from typing import TypeAlias
 
@@ -57,8 +54,8 @@ class Place:
         inside = "state" if self.folder != self.root else os.path.join(".holdfast", "state")
         self.private = os.path.join(self.folder, inside)
         self.intent = os.path.join(self.private, "append.intent")
-        self._lock = _StoreLock(os.path.join(self.private, "store.lock"), timeout_s, self)
-        self._holder: tuple[int, int] | None = None  # process and thread of the batch that holds the lock
+        #: One writer at a time among all threads and processes. Its file stays open between changes.
+        self.lock = _StoreLock(os.path.join(self.private, "store.lock"), timeout_s, self)
         self.private_is_known = False  # whether the private folder was found, or made, where it has to be
         if os.path.commonpath((self.root, self.folder)) != self.root:
             raise Refused(
@@ -92,7 +89,7 @@ class Place:
         Opening it refuses a link, so a link created after this check has no effect.
         """
         folders, _, last = name.rpartition("/")
-        folder = _realpath(os.path.join(self.folder, *folders.split("/")) if folders else self.folder)
+        folder = os.path.realpath(os.path.join(self.folder, *folders.split("/")) if folders else self.folder)
         path = os.path.join(folder, last)
         if not self.holds(folder):
             raise Refused(
@@ -122,26 +119,6 @@ class Place:
         """Whether a path without symbolic links is the root or below it."""
         return real_path == self.root or real_path.startswith(os.path.join(self.root, ""))
 
-    @contextlib.contextmanager
-    def lock_for_all(self) -> Iterator[None]:
-        """Like :meth:`lock`, and each :meth:`lock` of this thread inside of the block is part of it."""
-        with self.lock():
-            outer, self._holder = self._holder, (os.getpid(), threading.get_ident())
-            try:
-                yield
-            finally:
-                self._holder = outer
-
-    def lock(self) -> contextlib.AbstractContextManager[object]:
-        """The store's lock, as a context manager for one writer at a time among all threads and processes."""
-        if self._holder and self._holder == (os.getpid(), threading.get_ident()):
-            return contextlib.nullcontext()
-        return self._lock
-
-    def close(self) -> None:
-        """Close the lock file, which stays open between changes."""
-        self._lock.close()
-
     def make_private(self) -> None:
         """Make the private folder if it is missing. Raises: Refused when a symbolic link takes it elsewhere."""
         if not self.holds(os.path.realpath(self.private)):
@@ -169,30 +146,10 @@ class Place:
             durable.fsync_dir(folder)
 
 
-if sys.platform == "win32":
-    _realpath = os.path.realpath
-
-    def read_at(fd: int, count: int, offset: int) -> bytes:
-        os.lseek(fd, offset, os.SEEK_SET)
-        return os.read(fd, count)
-
-else:
-    read_at = os.pread
-
-    def _realpath(path: str) -> str:
-        """``os.path.realpath`` of an absolute path without ``.`` and ``..``. Takes half the time when no part of it is
-        a symbolic link."""
-        end = path.find("/", 1)
-        try:
-            while end > 0:
-                if stat.S_ISLNK(os.lstat(path[:end]).st_mode):
-                    return os.path.realpath(path)
-                end = path.find("/", end + 1)
-            if stat.S_ISLNK(os.lstat(path).st_mode):
-                return os.path.realpath(path)
-        except OSError:  # missing, or not readable
-            return os.path.realpath(path)
-        return path
+def read_at(fd: int, count: int, offset: int) -> bytes:
+    """At most ``count`` bytes from ``offset``."""
+    os.lseek(fd, offset, os.SEEK_SET)
+    return os.read(fd, count)
 
 
 def may_be_shared(found: os.stat_result) -> bool:

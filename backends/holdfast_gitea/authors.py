@@ -236,24 +236,20 @@ class Authors:
 
 def text_of(members: Iterable[Member]) -> str:
     """The list as a record holds it, by id."""
-    return "\n".join(json.dumps(row_of(one), ensure_ascii=False) for one in sorted(members, key=lambda one: one.id))
+    rows = []
+    for one in sorted(members, key=lambda one: one.id):
+        spans = [[s.since, _text(s.since_at), s.until, _text(s.until_at)] for s in one.spans]
+        rows.append({"id": one.id, "login": one.login, "by": one.by, "state": one.state, "spans": spans})
+    return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
 
 
 def members_in(text: str, comment: int, at: datetime) -> tuple[Member, ...]:
     """The list in a record; ``comment`` is its comment and ``at`` the comment's time. Raises: ValueError, KeyError,
     TypeError or AttributeError for anything else."""
-    return tuple(member_of(untrusted.from_json(line), comment, at) for line in text.split("\n") if line)
+    return tuple(_member(untrusted.from_json(line), comment, at) for line in text.split("\n") if line)
 
 
-def row_of(one: Member) -> dict[str, Any]:
-    """A member as JSON data."""
-    spans = [[s.since, _text(s.since_at), s.until, _text(s.until_at)] for s in one.spans]
-    return {"id": one.id, "login": one.login, "by": one.by, "state": one.state, "spans": spans}
-
-
-def member_of(row: Mapping[str, Any], comment: int = 0, at: datetime = NEVER) -> Member:
-    """The inverse of :func:`row_of`. Raises: as :func:`members_in`."""
-
+def _member(row: Mapping[str, Any], comment: int, at: datetime) -> Member:
     def spot(number: object, moment: str) -> tuple[int, datetime | None]:
         if type(number) is not int or not isinstance(moment, str):
             raise TypeError("spans")

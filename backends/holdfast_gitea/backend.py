@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Final
+from typing import ClassVar
 
-from holdfast.config.no_secrets import check_table
+from attrs import asdict, fields_dict, frozen
+
+from holdfast.config import serde
 from holdfast.errors import ConfigError
-from holdfast.storage import Capability, ComposedBackend, check_name
+from holdfast.storage import Capability, ComposedBackend, Condition, check_name
 from holdfast_gitea import invitations
 from holdfast_gitea.authors import Authors, Member
 from holdfast_gitea.documents import Documents
@@ -19,15 +20,18 @@ from holdfast_gitea.log import Log
 from holdfast_gitea.place import Place
 from holdfast_gitea.wire.client import Gitea
 
-_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
-    "server": (str,),
-    "repository": (str,),
-    "timeout_s": (int, float),
-    "patience_s": (int, float),
-    "lock_timeout_s": (int, float),
-    "insecure_http": (bool,),
-    "authors": (list,),
-}
+
+@frozen(kw_only=True)
+class Options:
+    """The keys of ``[storage]`` for this backend."""
+
+    server: str
+    repository: str
+    timeout_s: float = 10.0
+    patience_s: float = 20.0
+    lock_timeout_s: float = 60.0
+    insecure_http: bool = False
+    authors: tuple[str, ...] = ()
 
 
 def from_options(
@@ -36,23 +40,13 @@ def from_options(
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
     from holdfast_gitea.wire.transport import check_server, find_token
 
-    check_table("storage", options, "gitea")
-    given: dict[str, Any] = {key: options[key] for key in _KINDS if key in options}
-    for key, value in given.items():
-        if not isinstance(value, _KINDS[key]) or isinstance(value, bool) is not (bool in _KINDS[key]):
-            kinds = " or ".join(kind.__name__ for kind in _KINDS[key])
-            raise ConfigError(f"storage.{key}: expected {kinds}, got {type(value).__name__}.")
-    for key in ("server", "repository"):
-        if key not in given:
-            raise ConfigError(f"storage.{key} is missing.", next_step=f"Add `{key}` to `[storage]`; see docs/gitea.md.")
-    if not all(isinstance(name, str) and name.strip() for name in given.get("authors", ())):
-        raise ConfigError(
-            "storage.authors: expected a list of user names.",
-            next_step='Write it like authors = ["ana", "memory-bot"].',
-        )
-    check_server(given["server"], insecure_http=given.get("insecure_http", False))
-    token = find_token(env, server=given["server"], setting="storage.server", root=root)
-    return GiteaBackend(root, token=token, path=path, **given)
+    given = {key: options[key] for key in fields_dict(Options) if key in options}
+    made = serde.structure(given, Options, what="`[storage]`", next_step="See docs/gitea.md.")
+    if not all(map(str.strip, made.authors)):
+        raise ConfigError("storage.authors holds an empty name.", next_step='Write authors = ["ana", "memory-bot"].')
+    check_server(made.server, insecure_http=made.insecure_http)
+    token = find_token(env, server=made.server, setting="storage.server", root=root)
+    return GiteaBackend(root, token=token, path=path, **asdict(made))
 
 
 class GiteaBackend(ComposedBackend[Documents, Facts]):
@@ -92,18 +86,12 @@ class GiteaBackend(ComposedBackend[Documents, Facts]):
     def __repr__(self) -> str:
         return f"GiteaBackend({self.log.repo.url!r})"
 
-    def batch(self) -> AbstractContextManager[None]:
-        return self._facts.batch()
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        return self.log.sharing()
-
-    def warnings(self) -> list[str]:
+    def check(self, *, thorough: bool = False) -> Condition:
         if not self.log.index.look() or not self.log.repo.is_public():
-            return []
+            return Condition()
         name = self.log.repo.name
         step = "Make the repository private in its settings there."
-        return [f"This project's memory is public. Everyone can read {name} on the server. {step}"]
+        return Condition(warnings=(f"This project's memory is public. Everyone can read {name} on the server. {step}",))
 
     def compact(self) -> None:
         from holdfast_gitea.compaction import compact
@@ -127,10 +115,8 @@ class GiteaBackend(ComposedBackend[Documents, Facts]):
     def close(self) -> None:
         self._gitea.close()
 
-    @property
-    def address(self) -> str:
-        return self.log.repo.url
-
-    def where(self, name: str) -> str:
+    def where(self, name: str = "") -> str:
+        if not name:
+            return self.log.repo.url
         number = self._documents.number(check_name(name))
         return f"{self.log.repo.url}/issues/{number}" if number else f"{self.log.repo.url}/issues"

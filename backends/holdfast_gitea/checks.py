@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from holdfast.api import Check, Outcome
 from holdfast.errors import HoldfastError
-from holdfast.plugin.checks import Check, Outcome
 from holdfast_gitea import invitations
 from holdfast_gitea.authors import NEXT_STEP
 from holdfast_gitea.backend import GiteaBackend
@@ -31,16 +31,14 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     if not isinstance(backend, GiteaBackend):
         return
     yield from access(backend.log)
-    count = 0
-    for check in inspect(backend.log):
-        count += 1
-        yield check
-    if not count:
-        yield Check(name=_NAME, outcome=Outcome.OK, message=f"no manual edits in {backend.log.repo.url}")
+    found = list(inspect(backend.log))
+    yield from found
+    if not found:
+        yield _ok(f"no manual edits in {backend.log.repo.url}")
 
 
 def access(log: Log) -> Iterator[Check]:
-    """Whether the token may write, and who else can read the store."""
+    """Whether the token may write, who else can read the store, and whose records count."""
     try:
         log.repo.check_write()
     except Closed as error:
@@ -51,11 +49,11 @@ def access(log: Log) -> Iterator[Check]:
         who = "everyone" if kind == "public" else "everyone with an account on the server"
         yield _warn(f"{who} can read this memory, in {name}.", "Make the repository private in its settings there.")
     elif logins:
-        yield Check(name=_NAME, outcome=Outcome.OK, message=f"{', '.join(logins)} can read {name}, too")
+        yield _ok(f"{', '.join(logins)} can read {name}, too")
     try:
         log.index.refresh()
         who = ", ".join(f"{login} ({why})" for login, why in invitations.writers(log))
-        yield Check(name=_NAME, outcome=Outcome.OK, message=f"records count from {who}")
+        yield _ok(f"records count from {who}")
     except HoldfastError as error:
         yield _fail(error)
 
@@ -104,31 +102,24 @@ def inspect(log: Log) -> Iterator[Check]:
 def _log(log: Log, title: str) -> Iterator[Check]:
     try:
         view = log.load(title)
-    except HoldfastError as error:
-        yield _fail(error)
-        return
-    yield from _of_others(log, title, view)
-    try:
+        yield from _of_others(log, title, view)
         view.check()
     except HoldfastError as error:
         yield _fail(error)
         return
-    for record in view.replay.accepted:
-        if record.intact and record.was_edited and not view.approves(record):
-            message = f"{shown(title)}: {record.url} was edited on the server, and its checksum fits the new text."
-            yield _warn(message, "The server shows the edit history. Users with write access can do this.")
+    for record in (one for one in view.replay.accepted if one.was_edited or not one.intact):
+        approved = view.approves(record)
+        where = f"{shown(title)}: {record.url} was edited"
         if not record.intact:
-            approved = view.approves(record)
-            message = f"{shown(title)}: {record.url} was edited manually" + (
-                ", and a user accepted that." if approved else "."
-            )
             step = "" if approved else "Restore the earlier version, or accept this one; see docs/gitea.md."
-            yield _warn(message, step)
+            yield _warn(f"{where} manually{', and a user accepted that.' if approved else '.'}", step)
+        elif not approved:
+            step = "The server shows the edit history. Users with write access can do this."
+            yield _warn(f"{where} on the server, and its checksum fits the new text.", step)
     late = [record.url for record in view.replay.late if record.kind == VERSION]
     if late:  # routine, because its writer was notified
         shown_late = ", ".join(late[:3]) + (", ..." if late[3:] else "")
-        message = f"{shown(title)}: {len(late)} versions came later than another and do not count ({shown_late})"
-        yield Check(name=_NAME, outcome=Outcome.OK, message=message)
+        yield _ok(f"{shown(title)}: {len(late)} versions came later than another and do not count ({shown_late})")
 
 
 def _of_others(log: Log, title: str, view: LogView) -> Iterator[Check]:
@@ -153,6 +144,10 @@ def _about(log: Log, one: Comment | Issue) -> str:
     """The next step for what a user made that does not count."""
     member = log.authors.members.get(one.author_id)
     return NEXT_STEP if member is None else "It is not from the time of the invitation. Delete it on the server."
+
+
+def _ok(message: str) -> Check:
+    return Check(name=_NAME, outcome=Outcome.OK, message=message)
 
 
 def _fail(error: HoldfastError) -> Check:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import attrs
 
 from holdfast.errors import Corrupt, StorageError, Unavailable
-from holdfast.facts import factrules
 from holdfast.models import AddOutcome, AddResult, Fact
-from holdfast.storage import FactOrder
+from holdfast.storage import FactOrder, Update, finite, storable
 from holdfast_gitea.documents import MOST_OF_BLOCK, check_text
 from holdfast_gitea.facttable import (
     Change,
@@ -44,29 +42,18 @@ class Facts:
         self._batch: _Batch | None = None
 
     def add(self, fact: Fact, limit: int) -> AddResult:
-        if limit < 1:
-            raise ValueError("limit must be at least 1")
-        outcome = self._do(Put(fact=_checked(fact), limit=limit))
+        outcome = self._do(Put(fact=storable(fact, limit), limit=limit))
         assert isinstance(outcome, AddResult)
         return outcome
 
-    def update(
-        self,
-        fact_id: str,
-        content: str | None,
-        category: str | None,
-        confidence: float | None,
-        source: str | Callable[[str], str] | None,
-    ) -> Fact:
-        if callable(source):
+    def update(self, change: Update) -> Fact:
+        if callable(change.source):
             with self._log.writing():
-                return self.update(fact_id, content, category, confidence, source(self.get(fact_id).source))
-        given = {
-            "content": content,
-            "category": category,
-            "confidence": None if confidence is None else factrules.finite(confidence),
-            "source": source,
-        }
+                return self.update(change._replace(source=change.source(self._table().get(change.fact_id).source)))
+        given = change._asdict()
+        if change.confidence is not None:
+            given["confidence"] = finite(change.confidence)
+        fact_id = given.pop("fact_id")
         outcome = self._do(Change(id=fact_id, fields={k: v for k, v in given.items() if v is not None}))
         assert isinstance(outcome, Fact)
         return outcome
@@ -76,14 +63,8 @@ class Facts:
         assert isinstance(outcome, Fact)
         return outcome
 
-    def get(self, fact_id: str) -> Fact:
-        return self._table().get(fact_id)
-
     def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
         return iter(self._table().listed(order, limit))
-
-    def count(self) -> int:
-        return len(self._table())
 
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
@@ -216,9 +197,3 @@ def _packed(lines: Sequence[str], most: int) -> list[str]:
         texts[-1].append(line)
         size += needed
     return ["\n".join(some) for some in texts]
-
-
-def _checked(fact: Fact) -> Fact:
-    at = fact.created_at
-    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
-    return attrs.evolve(fact, created_at=at, confidence=factrules.finite(fact.confidence))

@@ -5,19 +5,19 @@ from __future__ import annotations
 import heapq
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias, TypeVar
 
 import attrs
 from attrs import define, field, frozen
 
 from holdfast.config import serde
-from holdfast.errors import Conflict, Corrupt, NotFound, StorageError
-from holdfast.facts import factrules
-from holdfast.facts.factrules import duplicate_key
+from holdfast.errors import Corrupt, NotFound, StorageError
 from holdfast.models import AddOutcome, AddResult, Fact
-from holdfast.storage import FactOrder
+from holdfast.storage import FactOrder, duplicate_key, duplicate_of, id_taken
 from holdfast.text import untrusted
+
+T = TypeVar("T")
 
 #: A fact's fields that an update may change.
 CHANGEABLE: Final = ("content", "category", "confidence", "source")
@@ -98,7 +98,7 @@ class FactTable:
             twin = self._facts[self._ids[key]]
             return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
         if fact.id in self._facts:
-            raise Conflict(f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again.")
+            raise id_taken(fact.id)
         surplus = len(self._facts) - (limit - 1)
         # nsmallest keeps equals in order of insertion
         weakest = heapq.nsmallest(surplus, self._facts.values(), key=lambda f: (f.confidence, f.created_at))
@@ -114,7 +114,7 @@ class FactTable:
         key = duplicate_key(new.content)
         twin = self._ids.get(key, fact_id)
         if twin != fact_id:
-            raise factrules.duplicate_of(twin, fact_id)
+            raise duplicate_of(twin, fact_id)
         del self._ids[duplicate_key(old.content)]
         self._facts[fact_id], self._ids[key] = new, fact_id
         return new
@@ -146,18 +146,22 @@ def line_of_fact(fact: Fact) -> str:
 
 def operations_in(text: str, url: str) -> list[Operation]:
     """A record's operations. Raises: Corrupt, naming the comment."""
-    try:
-        return [_operation(untrusted.from_json(line)) for line in text.split("\n") if line]
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _unreadable(url) from error
+    return _read(text, url, _operation)
 
 
 def facts_in(text: str, url: str) -> list[Fact]:
     """A snapshot's facts. Raises: Corrupt, naming the comment."""
+    return _read(text, url, _fact)
+
+
+def _read(text: str, url: str, parse: Callable[[Mapping[str, Any]], T]) -> list[T]:
     try:
-        return [_fact(untrusted.from_json(line)) for line in text.split("\n") if line]
+        return [parse(untrusted.from_json(line)) for line in text.split("\n") if line]
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _unreadable(url) from error
+        raise Corrupt(
+            f"The facts in a comment cannot be read: {url}",
+            next_step="Restore the earlier version from the comment's edit history on the server.",
+        ) from error
 
 
 def _operation(table: Mapping[str, Any]) -> Operation:
@@ -192,10 +196,3 @@ def _of(kind: type, value: object) -> Any:
     if type(value) is not kind:
         raise TypeError(kind.__name__)
     return value
-
-
-def _unreadable(url: str) -> Corrupt:
-    return Corrupt(
-        f"The facts in a comment cannot be read: {url}",
-        next_step="Restore the earlier version from the comment's edit history on the server.",
-    )

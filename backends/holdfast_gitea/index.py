@@ -12,16 +12,17 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Final, NamedTuple
+from datetime import datetime, timedelta
+from typing import Final
 
-from attrs import astuple, fields, frozen
+from attrs import field, frozen
 
-from holdfast.errors import Corrupt, Unavailable, Unsupported
+from holdfast.config import serde
+from holdfast.errors import Corrupt, HoldfastError, Unavailable, Unsupported
 from holdfast.fs import durable, safeopen
 from holdfast.text import untrusted
 from holdfast_gitea import marker
-from holdfast_gitea.authors import Authors, Member, member_of, row_of, too_long
+from holdfast_gitea.authors import Authors, Member, too_long
 from holdfast_gitea.replay import new_id, number
 from holdfast_gitea.wire.client import MARGIN, Repo
 from holdfast_gitea.wire.faults import Closed
@@ -42,10 +43,11 @@ AUTHORS: Final = PREFIX + "authors"
 FRESH_S: Final = 15.0
 #: Delay before the whole list is read again, because deleted issues do not appear among the changed issues.
 WHOLE: Final = timedelta(days=1)
-_FORMAT: Final = 3
+_FORMAT: Final = 4
 
 
-class Tail(NamedTuple):
+@frozen
+class Tail:
     """The last record seen in a log: its id, its comment's id and its issue's number."""
 
     record: str
@@ -80,11 +82,34 @@ class Entry:
     author: int = 0
 
 
+@frozen(kw_only=True)
+class Copy:
+    """What this machine keeps of a store: ``at`` is the server's clock as the last list began, ``whole_at`` as the last
+    complete one did. ``listed`` is the state of the list of invited users at the last reading."""
+
+    format: int = _FORMAT
+    repository: str
+    authors: list[str]
+    token: str
+    own: str
+    own_id: int
+    ids: dict[str, int]
+    members: list[Member]
+    listed: str
+    repository_id: int
+    looked: bool
+    elder: int
+    at: datetime | None
+    whole_at: datetime | None
+    issues: list[Entry]
+    tails: dict[str, Tail] = field(factory=dict)
+
+
 class Index:
     """A store's issues by users whose records count. ``path`` locates the copy."""
 
     def __init__(self, repo: Repo, authors: Authors, path: str) -> None:
-        #: Whether the last response is fresh enough, see :meth:`holdfast.storage.StorageBackend.snapshot`.
+        #: Whether the last response is fresh enough, see :func:`holdfast.storage.snapshot`.
         self.held = False
         #: Whether this machine has checked who can read the store.
         self.looked = False
@@ -94,20 +119,19 @@ class Index:
         self.elder = 0
         #: Reads the list of invited users from its issue. Set by :func:`holdfast_gitea.invitations.attach`.
         self.read_members: Callable[[Entry], Sequence[Member]] = lambda entry: ()
-        self._listed: tuple[int, int, str] = (0, 0, "")  # that issue's state at the last reading
+        self._listed = ""
         self._trouble: Corrupt | None = None  # why the list cannot be relied on
-        self._ids: dict[str, int] = {}  # names and their ids, as in the copy
         self._repository = 0  # the repository's id, because another one can get its name
         self._repo = repo
         self._authors = authors
         self._path = path
         self._entries: dict[int, Entry] = {}
         self._tails: dict[str, Tail] = {}
-        self._at: datetime | None = None  # the server's clock as the last list began
-        self._whole_at: datetime | None = None  # the same for the last complete list
+        self._at: datetime | None = None
+        self._whole_at: datetime | None = None
         self._asked = 0.0  # monotonic
         self._loaded = False
-        self._changed = False
+        self._saved = ""
 
     # --- asking
 
@@ -145,7 +169,6 @@ class Index:
             _check_store(issue)
             entries[issue.number] = entry
         self.foreign = foreign
-        self._changed = self._changed or whole or entries != self._entries
         self._entries, self._at, self._asked = entries, at, asked
         if whole:
             self._whole_at = at
@@ -176,7 +199,6 @@ class Index:
         """Whether this is the first look at who can read the store on this machine. Remembered with the index."""
         self._load()
         first, self.looked = not self.looked, True
-        self._changed = self._changed or first
         return first
 
     def check_members(self) -> None:
@@ -217,7 +239,7 @@ class Index:
         if decided := {number: entry for number, entry in found.items() if self._authors.is_account(entry.author)}:
             self._authors.own_invites, found = False, decided
         first = self._entries[min(found)] = found[min(found)]
-        now = (first.number, first.comments, first.updated)
+        now = f"{first.number} {first.comments} {first.updated}"
         if now == self._listed:
             return False
         try:
@@ -227,7 +249,6 @@ class Index:
             return False
         changed = members != self._authors.members
         self._listed, self._trouble, self._authors.members = now, None, members
-        self._changed = True
         return changed and not whole
 
     def _check_repository(self, listed: Sequence[Issue]) -> None:
@@ -238,22 +259,19 @@ class Index:
                 f"Another repository is now at {self._repo.url}, unknown to this machine.",
                 next_step=f"If that is right, remove {self._path} and try again.",
             )
-        self._changed = self._changed or found != self._repository
         self._repository = found or self._repository
 
     # --- updates from callers
 
     def saw(self, issue: Issue) -> None:
         """Record that the issue was just created or edited."""
-        self._changed = True
         entry = entry_of(issue, self._entries.pop(issue.number, None))
         if entry is not None:
             self._entries[issue.number] = entry
 
     def gone(self, number: int) -> None:
         """Record that the issue no longer exists."""
-        if self._entries.pop(number, None):
-            self._changed = True
+        self._entries.pop(number, None)
 
     def tail(self, title: str) -> Tail | None:
         """The last record that this machine saw of that title."""
@@ -261,43 +279,42 @@ class Index:
 
     def set_tail(self, title: str, tail: Tail | None) -> None:
         """Remember it, or forget it."""
-        if self._tails.get(title) != tail:
-            self._changed = True
-            self._tails.pop(title, None)
-            if tail:
-                self._tails[title] = tail
+        self._tails.pop(title, None)
+        if tail:
+            self._tails[title] = tail
 
     # --- the copy on this machine
 
     def save(self) -> None:
-        """Keep the copy, if anything changed. It can be done without, so a full disk is only logged."""
-        if self._at is None or self._whole_at is None:
+        """Keep the copy, if more than the time changed. It can be done without, so a full disk is only logged."""
+        now = self._copy(None)
+        if self._at is None or now == self._saved:
             return
-        if not self._changed and self._authors.ids == self._ids:
-            return
-        data = {
-            "format": _FORMAT,
-            "repository": self._repo.url,
-            "authors": sorted(self._authors.named),
-            "token": self._repo.token_id,
-            "own": self._authors.own,
-            "own_id": self._authors.own_id,
-            "ids": self._authors.ids,
-            "members": [row_of(one) for one in self._authors.members.values()],
-            "listed": self._listed,
-            "repository_id": self._repository,
-            "looked": self.looked,
-            "elder": self.elder,
-            "at": self._at.isoformat(),
-            "whole_at": self._whole_at.isoformat(),
-            "issues": [astuple(entry) for entry in self._entries.values()],
-            "tails": self._tails,
-        }
         try:
-            durable.replace(self._path, json.dumps(data, ensure_ascii=False).encode())
-            self._changed, self._ids = False, dict(self._authors.ids)
+            durable.replace(self._path, self._copy(self._at).encode())
+            self._saved = now
         except Unavailable as error:
             logger.warning("the index of issues could not be kept: %s", error)
+
+    def _copy(self, at: datetime | None) -> str:
+        copy = Copy(
+            repository=self._repo.url,
+            authors=sorted(self._authors.named),
+            token=self._repo.token_id,
+            own=self._authors.own,
+            own_id=self._authors.own_id,
+            ids=self._authors.ids,
+            members=[*self._authors.members.values()],
+            listed=self._listed,
+            repository_id=self._repository,
+            looked=self.looked,
+            elder=self.elder,
+            at=at,
+            whole_at=self._whole_at,
+            issues=[*self._entries.values()],
+            tails=self._tails,
+        )
+        return serde.to_json(copy, indent=None)
 
     def _load(self) -> None:
         """Read the copy, once. An unusable copy is rebuilt from the server."""
@@ -305,34 +322,25 @@ class Index:
             return
         self._loaded = True
         try:
-            data = untrusted.from_json(safeopen.read(self._path))
-            if data["format"] != _FORMAT or data["repository"] != self._repo.url:
-                return
-            if data["authors"] != sorted(self._authors.named):
-                return  # other issues may count
-            is_own = data["token"] == self._repo.token_id
-            own, own_id = (str(data["own"]), int(data["own_id"])) if is_own else ("", 0)
-            ids = {str(login): int(user_id) for login, user_id in data["ids"].items()}
-            members = [member_of(row) for row in data["members"]]
-            number_, comments, updated = data["listed"]
-            listed = (int(number_), int(comments), str(updated))
-            repository, elder = int(data["repository_id"]), int(data["elder"])
-            entries = [_kept(row) for row in data["issues"]]
-            tails = {str(title): Tail(str(r), int(c), int(s)) for title, (r, c, s) in data["tails"].items()}
-            at, whole_at = (datetime.fromisoformat(data[key]).astimezone(UTC) for key in ("at", "whole_at"))
+            copy = serde.structure(untrusted.from_json(safeopen.read(self._path)), Copy, what="The copy")
         except FileNotFoundError:
             return
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        except (OSError, ValueError, HoldfastError) as error:
             logger.warning("the index of issues is unusable and is rebuilt (%s)", type(error).__name__)
             return
-        self._entries = {entry.number: entry for entry in entries}
-        self._tails, self._at, self._whole_at = tails, at, whole_at
-        self.looked = self.looked or data["looked"] is True
-        self._authors.remembered = self._authors.remembered or own
-        self._authors.remembered_id = self._authors.remembered_id or own_id
-        self._authors.ids, self._ids = {**ids, **self._authors.ids}, ids
-        self._authors.members = {one.id: one for one in members}
-        self._listed, self._repository, self.elder = listed, repository, elder
+        # With other named authors other issues may count.
+        if (copy.format, copy.repository, copy.authors) != (_FORMAT, self._repo.url, sorted(self._authors.named)):
+            return
+        self._entries = {entry.number: entry for entry in copy.issues}
+        self._tails, self._at, self._whole_at = copy.tails, copy.at, copy.whole_at
+        self.looked = self.looked or copy.looked
+        if copy.token == self._repo.token_id:
+            self._authors.remembered = self._authors.remembered or copy.own
+            self._authors.remembered_id = self._authors.remembered_id or copy.own_id
+        self._authors.ids = {**copy.ids, **self._authors.ids}
+        self._authors.members = {one.id: one for one in copy.members}
+        self._listed, self._repository, self.elder = copy.listed, copy.repository_id, copy.elder
+        self._saved = self._copy(None)
 
     def _of(self, title: str) -> tuple[Entry, ...]:
         return tuple(sorted((e for e in self._entries.values() if e.title == title), key=lambda e: e.number))
@@ -389,15 +397,6 @@ def entry_of(issue: Issue, before: Entry | None = None) -> Entry | None:
         authors=number(said.get("authors", "")),
         author=issue.author_id,
     )
-
-
-def _kept(row: Sequence[object]) -> Entry:
-    """An entry as the copy on this machine holds it. Raises: TypeError for a value of another type."""
-    kinds: dict[str, str] = {one.name: str(one.type) for one in fields(Entry)}
-    for given, kind in zip(row, kinds.values(), strict=True):
-        if ("None" if given is None else type(given).__name__) not in kind:
-            raise TypeError(kind)
-    return Entry(**dict(zip(kinds, row, strict=True)))  # type: ignore[arg-type]
 
 
 def encoded(text: str) -> str:

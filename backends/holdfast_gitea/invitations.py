@@ -17,7 +17,7 @@ from attrs import evolve
 from holdfast.errors import BadValue, Corrupt, NotFound, Refused, Unavailable
 from holdfast_gitea import index
 from holdfast_gitea.authors import NEVER, THIS, Member, Span, members_in, text_of
-from holdfast_gitea.index import AUTHORS, STORE, Entry
+from holdfast_gitea.index import AUTHORS, STORE
 from holdfast_gitea.log import TRIES, Log
 from holdfast_gitea.log_view import RESTORE, LogView
 from holdfast_gitea.replay import VERSION
@@ -31,11 +31,7 @@ _NOTE: Final = (
 
 def attach(log: Log) -> None:
     """Let the log's index know who was invited."""
-
-    def read(entry: Entry) -> Sequence[Member]:
-        return _invited(log.load_from(AUTHORS, [entry]))
-
-    log.index.read_members = read
+    log.index.read_members = lambda entry: _invited(log.load_from(AUTHORS, [entry]))
 
 
 def listed(log: Log) -> list[Member]:

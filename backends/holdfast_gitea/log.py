@@ -15,6 +15,7 @@ from typing import Any, Final
 from attrs import evolve
 
 from holdfast.errors import Conflict, Corrupt, NotFound, Refused, StorageError, Unavailable
+from holdfast.storage import current_snapshot
 from holdfast_gitea import index, marker, replay
 from holdfast_gitea.authors import Authors
 from holdfast_gitea.index import AUTHORS, FACTS, STORE, Entry, Index, Tail, encoded, entry_of, numbers
@@ -50,7 +51,10 @@ class Log:
         self._shared: dict[str, LogView] = {}  # logs read inside :meth:`sharing`
 
     def reading(self) -> AbstractContextManager[object]:
-        """Keeps the other threads of this process out."""
+        """Keeps the other threads of this process out. Takes part in this thread's snapshot."""
+        shared = current_snapshot()
+        if shared is not None and not self.index.held:
+            shared.enter_context(self.sharing())
         return self._place.reading()
 
     @contextmanager

@@ -8,10 +8,11 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 from holdfast.errors import ConfigError, Conflict
-from holdfast.storage import Add, Append, Capability, Change, Committed, ComposedBackend, Document, Hit, Write
-from holdfast_postgres.database import Database
-from holdfast_postgres.documents import Documents, is_there
-from holdfast_postgres.facts import Facts
+from holdfast.storage import Add, Append, Capability, Change, Committed, Condition, Remove, Update, Write, no_fact
+from holdfast_postgres.database import Database, Row, Statement, reading
+from holdfast_postgres.documents import Documents, found, is_there
+from holdfast_postgres.facts import Execute, Facts, fact_of
+from holdfast_postgres.schema import LATEST
 
 _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     "server": (str,),
@@ -26,9 +27,6 @@ def from_options(
     root: str | os.PathLike[str], path: str, options: Mapping[str, object], env: Mapping[str, str] | None = None
 ) -> PostgresBackend:
     """The backend as ``[storage]`` describes it; keys of other backends are left alone. Raises: ConfigError."""
-    from holdfast.config.no_secrets import check_table
-
-    check_table("storage", options, "postgres")
     given: dict[str, Any] = {key: options[key] for key in _KINDS if key in options}
     for key, value in given.items():
         if not isinstance(value, _KINDS[key]) or isinstance(value, bool):
@@ -62,7 +60,7 @@ def _password(env: Mapping[str, str], server: str, root: str | os.PathLike[str])
         return ""  # the stored passwords are for other servers
 
 
-class PostgresBackend(ComposedBackend[Documents, Facts]):
+class PostgresBackend(Documents, Facts):
     """Documents and facts of ``namespace`` in the database that ``server`` names.
 
     ``server`` is a URL without a password, which calling ``password`` supplies when connecting. ``timeout_s`` limits
@@ -98,7 +96,6 @@ class PostgresBackend(ComposedBackend[Documents, Facts]):
                 "storage.namespace is not a usable name.", next_step='Write it like "team/project", in one line.'
             )
         self._database = Database(server, namespace, password=password, timeout_s=timeout_s, connections=connections)
-        super().__init__(Documents(self._database), Facts(self._database))
 
     @property
     def database(self) -> Database:
@@ -109,45 +106,65 @@ class PostgresBackend(ComposedBackend[Documents, Facts]):
         return f"PostgresBackend({self._database.server!r}, {self._database.namespace!r})"
 
     def commit(self, changes: Sequence[Change] = (), *, names: Iterable[str] = (), listing: bool = False) -> Committed:
-        documents, facts = self._documents, self._facts
         if len({isinstance(one, Append | Write) for one in changes}) > 1:
             raise ValueError("the changes are of documents and of facts")
         wanted = list(dict.fromkeys([*(one.name for one in changes if isinstance(one, Append | Write)), *names]))
-        after = [documents.asked(wanted)] if wanted else []
-        after += [facts.listing()] if listing else []
-        made = [documents.change(one) if isinstance(one, Append | Write) else facts.change(one) for one in changes]
+        after = [self._asked(wanted)] if wanted else []
+        after += [self._listing()] if listing else []
+        if any(isinstance(one, Update) for one in changes):
+            made = reading(lambda: self._database.change(lambda execute: self._in_turn(changes, execute)))
+            if made is None:  # nothing was ever written, so the fact is missing
+                raise no_fact(next(one.fact_id for one in changes if isinstance(one, Update)))
+            read = self._database.commit([], after)
+        else:
+            made, read = self._at_once(changes, wanted, after)
+        pairs = list(zip(changes, made, strict=True))
+        return Committed(
+            documents=found(wanted, read[0]) if wanted else {},
+            facts=list(map(fact_of, read[-1])) if listing else [],
+            added=[self._result(one, rows[0]) for one, rows in pairs if isinstance(one, Add)],
+            updated=[fact_of(rows[0]) for one, rows in pairs if isinstance(one, Update)],
+            removed=[fact_of(rows[0]) if rows else None for one, rows in pairs if isinstance(one, Remove)],
+        )
+
+    def _at_once(
+        self, changes: Sequence[Change], wanted: Sequence[str], after: list[Statement]
+    ) -> tuple[list[list[Row]], list[list[Row]]]:
+        """Make the changes and read, in one round trip. The rows of both."""
+        statements = list(map(self._statement, changes))
         try:
-            rows = self._database.commit(made, after)
+            rows = self._database.commit(statements, after)
         except Conflict:  # was this the lost answer of the first try?
             if not self._database.was_repeated:
                 raise
-            rows = [[] for _ in made] + self._database.run(*after)
-            stored = documents.found(wanted, rows[len(made)])
+            rows = [[] for _ in statements] + self._database.run(*after)
+            stored = found(wanted, rows[len(statements)])
             if not all(is_there(one, stored[one.name]) for one in changes if isinstance(one, Append | Write)):
                 raise
-        done, read = rows[: len(made)], rows[len(made) :]
-        added = [facts.result(one, row[0]) for one, row in zip(changes, done, strict=True) if isinstance(one, Add)]
-        found = documents.found(wanted, read[0]) if wanted else {}
-        return Committed(found, facts.read(read[-1]) if listing else [], added)
+        return rows[: len(statements)], rows[len(statements) :]
 
-    def last(self, prefix: str) -> Document | None:
-        return self._documents.last(prefix)
+    def _statement(self, one: Change) -> Statement:
+        assert not isinstance(one, Update)
+        return self._document_statement(one) if isinstance(one, Append | Write) else self._fact_statement(one)
 
-    def search(self, words: Sequence[str], limit: int = 20) -> list[Hit]:
-        return self._facts.search(words, limit)
+    def _in_turn(self, changes: Sequence[Change], execute: Execute) -> list[list[Row]]:
+        """Make the changes one after another inside of a transaction. The rows of each."""
+        return [
+            self._update(one, execute) if isinstance(one, Update) else execute(*self._statement(one)) for one in changes
+        ]
 
-    def upgrade(self) -> tuple[int, int]:
-        return self._database.upgrade()
+    def check(self, *, thorough: bool = False) -> Condition:
+        return Condition(version=(self._database.version(), LATEST)) if thorough else Condition()
+
+    def repair(self) -> None:
+        self._database.upgrade()
 
     def compact(self) -> None:
         self._database.vacuum()
 
+    def where(self, name: str = "") -> str:
+        address = f"{self._database.server}#{self._database.namespace}"
+        return f"{address}/{name}" if name else address
+
     def close(self) -> None:
         self._database.close()
-
-    @property
-    def address(self) -> str:
-        return f"{self._database.server}#{self._database.namespace}"
-
-    def where(self, name: str) -> str:
-        return f"{self.address}/{name}"

@@ -91,19 +91,6 @@ class Database:
         """Like :meth:`run`, without a check of the namespace. Raises: as :meth:`run`."""
         return self._repeated(lambda connection: self._sent(connection, statements, ()))
 
-    def call(self, query: str, values: Sequence[object]) -> Row:
-        """The row from a function call that limits its own locks, through its last argument.
-
-        This is the cheapest query, because it needs no pipeline for the limits. Raises: as :meth:`run`.
-        """
-
-        def called(connection: Connection) -> Row:
-            row = connection.execute(query, (*values, self.patience())).fetchone()
-            assert row is not None
-            return row
-
-        return self._repeated(called)
-
     def change(self, work: Callable[[Callable[..., list[Row]]], T]) -> T:
         """Call ``work`` with a function that runs one statement, inside of a transaction that holds the namespace's
         lock. ``work`` may be called again after a lost connection. Raises: as :meth:`run`, and what ``work`` raises."""

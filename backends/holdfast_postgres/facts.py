@@ -7,19 +7,30 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-import attrs
-
-from holdfast.errors import Conflict, Corrupt, NotFound
-from holdfast.facts import factrules
-from holdfast.facts.factrules import CATEGORIES, duplicate_key
+from holdfast.errors import Corrupt, Refused
 from holdfast.models import AddOutcome, AddResult, Fact
-from holdfast.storage import Add, FactOrder, Hit, HitKind, Remove
-from holdfast_postgres import faults
-from holdfast_postgres.database import Database, Row, Statement, reading, writing
+from holdfast.storage import (
+    CATEGORIES,
+    Add,
+    FactOrder,
+    Hit,
+    HitKind,
+    Remove,
+    StorageBackend,
+    Update,
+    duplicate_key,
+    duplicate_of,
+    id_taken,
+    no_fact,
+    storable,
+    updated,
+)
+from holdfast_postgres.database import Database, Row, Statement, reading
 from holdfast_postgres.words import lexemes, pattern, split, tsquery
 
+Execute: TypeAlias = Callable[[str, Sequence[object]], list[Row]]
 #: The kinds of answer of ``holdfast.add_fact``.
 _TWIN, _TAKEN = 0, 1
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -34,116 +45,75 @@ _ORDERS: Final = {
 }
 _ADD: Final = """SELECT kind, id, content, category, confidence, created_us, source, gone
     FROM holdfast.add_fact(%s, %s, %s, %s, %s, %s, %s, %s, array_to_tsvector(%s::text[]), %s, %s)"""
+_UPDATE: Final = """UPDATE holdfast.facts SET content = %s, category = %s, confidence = %s, source = %s, duplicate = %s,
+    words = array_to_tsvector(%s::text[]) WHERE namespace = %s AND id = %s"""
+_REMOVE: Final = f"""WITH gone AS (DELETE FROM holdfast.facts WHERE namespace = %s AND id = %s RETURNING {_COLUMNS}),
+    counted AS (UPDATE holdfast.namespaces SET facts = facts - (SELECT count(*) FROM gone) WHERE namespace = %s)
+    SELECT * FROM gone"""  # noqa: S608 - nothing of it is given
 
-#: Runs after an addition in the same transaction, which holds the namespace's lock.
-_REMOVE: Final = """WITH gone AS (DELETE FROM holdfast.facts WHERE namespace = %s AND id = ANY(%s) RETURNING 1)
-    UPDATE holdfast.namespaces SET facts = facts - (SELECT count(*) FROM gone) WHERE namespace = %s"""
 
-
-class Facts:
+class Facts(StorageBackend):
     """A namespace's facts."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    _database: Database
 
-    def add(self, fact: Fact, limit: int) -> AddResult:
-        row = writing(self._database, lambda: self._database.call(_ADD, self._given(fact, limit)))
-        result = self._result(_checked(fact, limit), row)
+    def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
+        most = None if limit is None else min(max(limit, 0), sys.maxsize)
+        rows = reading(lambda: self._database.run(self._listing(order, most))[0]) or []
+        return map(fact_of, rows)
+
+    def add_fact(self, fact: Fact, limit: int) -> AddResult:
+        result = self.commit([Add(fact, limit)]).added[0]
         if result is None:
-            raise Conflict(f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again.")
+            raise id_taken(fact.id)
         return result
 
-    def change(self, one: Add | Remove) -> Statement:
-        """The statement that makes a change, and :meth:`result` the row of an addition."""
-        if isinstance(one, Add):
-            return _ADD, (*self._given(one.fact, one.limit), self._database.patience())
-        return _REMOVE, (self._database.namespace, [one.fact_id], self._database.namespace)
+    def _listing(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Statement:
+        return f"{_SELECT} ORDER BY {_ORDERS[order]} LIMIT %s", (self._database.namespace, limit)
 
-    def result(self, one: Add, row: Row) -> AddResult | None:
-        """None when the id is taken."""
-        return self._result(_checked(one.fact, one.limit), row)
-
-    def listing(self) -> Statement:
-        """The statement that reads all facts in order of insertion, and :meth:`read` its rows."""
-        return f"{_SELECT} ORDER BY seq", (self._database.namespace,)
-
-    @staticmethod
-    def read(rows: Sequence[Row]) -> list[Fact]:
-        return list(map(_fact, rows))
-
-    def _given(self, fact: Fact, limit: int) -> tuple[object, ...]:
-        fact = _checked(fact, limit)
+    def _fact_statement(self, one: Add | Remove) -> Statement:
+        """The statement that makes a change."""
+        space = self._database.namespace
+        if isinstance(one, Remove):
+            return _REMOVE, (space, one.fact_id if _is_storable(one.fact_id) else "", space)
+        fact = _checked(one)
         created_us = (fact.created_at - _EPOCH) // _MICROSECOND
-        return (self._database.namespace, fact.id, _digest(fact.content), fact.content, fact.category, fact.confidence,
-                created_us, fact.source, lexemes(fact.content), min(limit, sys.maxsize))  # fmt: skip
+        columns = (_digest(fact.content), fact.content, fact.category, fact.confidence, created_us, fact.source)
+        most = min(one.limit, sys.maxsize)
+        return _ADD, (space, fact.id, *columns, lexemes(fact.content), most, self._database.patience())
 
-    def _result(self, fact: Fact, row: Row) -> AddResult | None:
-        """None when the id is taken."""
+    def _result(self, one: Add, row: Row) -> AddResult | None:
+        """The result of an addition; None when the id is taken."""
+        fact = _checked(one)
         kind, *columns, gone = row
         if kind == _TAKEN:
             return None
         if kind == _TWIN:
-            twin = _fact(columns)
+            twin = fact_of(columns)
             if twin.id != fact.id or not self._database.was_repeated:  # otherwise the first response was lost
                 return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
         return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=tuple(gone or ()))
 
-    def get(self, fact_id: str) -> Fact:
-        rows = self._rows(f"{_SELECT} AND id = %s", fact_id) if _is_storable(fact_id) else []
-        return _fact(_known(rows, fact_id))
+    def _update(self, one: Update, execute: Execute) -> list[Row]:
+        """Make an update inside of a transaction. The new fact's row."""
+        space = self._database.namespace
+        rows = execute(f"{_SELECT} AND id = %s", (space, one.fact_id)) if _is_storable(one.fact_id) else []
+        if not rows:
+            raise no_fact(one.fact_id)
+        old = fact_of(rows[0])
+        new = updated(old, one)
+        if new == old:
+            return rows
+        digest = _digest(new.content)
+        twin = execute(f"{_SELECT} AND duplicate = %s", (space, digest))
+        if twin and twin[0][0] != new.id:
+            raise duplicate_of(twin[0][0], new.id)
+        _check(new.category, new.source)
+        words = lexemes(new.content)
+        execute(_UPDATE, (new.content, new.category, new.confidence, new.source, digest, words, space, new.id))
+        return execute(f"{_SELECT} AND id = %s", (space, new.id))
 
-    def update(
-        self,
-        fact_id: str,
-        content: str | None,
-        category: str | None,
-        confidence: float | None,
-        source: str | Callable[[str], str] | None,
-    ) -> Fact:
-        def changed(execute: Callable[..., list[Row]]) -> Fact:
-            old = _fact(_known(execute(f"{_SELECT} AND id = %s", (self._database.namespace, fact_id)), fact_id))
-            new = factrules.changed(old, content, category, confidence, source)
-            if new == old:
-                return new
-            digest, space = _digest(new.content), self._database.namespace
-            twin = execute(f"{_SELECT} AND duplicate = %s", (space, digest))
-            if twin and twin[0][0] != fact_id:
-                raise factrules.duplicate_of(twin[0][0], fact_id)
-            _storable(new.category, new.source)
-            execute(
-                "UPDATE holdfast.facts SET content = %s, category = %s, confidence = %s, source = %s, duplicate = %s,"
-                " words = array_to_tsvector(%s::text[]) WHERE namespace = %s AND id = %s",
-                (new.content, new.category, new.confidence, new.source, digest, lexemes(new.content), space, fact_id),
-            )
-            return new
-
-        return self._existing(fact_id, changed)
-
-    def delete(self, fact_id: str) -> Fact:
-        removed: list[Fact] = []  # by a try whose answer was lost
-
-        def deleted(execute: Callable[..., list[Row]]) -> Fact:
-            space = self._database.namespace
-            query = f"DELETE FROM holdfast.facts WHERE namespace = %s AND id = %s RETURNING {_COLUMNS}"  # noqa: S608
-            rows = execute(query, (space, fact_id))
-            if not rows and removed:
-                return removed[0]
-            fact = _fact(_known(rows, fact_id))
-            removed.append(fact)
-            execute("UPDATE holdfast.namespaces SET facts = facts - 1 WHERE namespace = %s", (space,))
-            return fact
-
-        return self._existing(fact_id, deleted)
-
-    def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
-        query = f"{_SELECT} ORDER BY {_ORDERS[order]} LIMIT %s"
-        return map(_fact, self._rows(query, _most(limit)))
-
-    def count(self) -> int:
-        rows = self._rows("SELECT count(content) FROM holdfast.facts WHERE namespace = %s")
-        return int(rows[0][0]) if rows else 0
-
-    def search(self, words: Sequence[str], limit: int) -> list[Hit]:
+    def search(self, words: Sequence[str], limit: int = 20) -> list[Hit]:
         """Facts and documents with any of ``words``, those with more of them first, then those with more occurrences.
         Of equals, facts come first."""
         wanted = [split(word) for word in dict.fromkeys(words) if _is_storable(word)]
@@ -159,15 +129,6 @@ class Facts:
         kinds = ((HitKind.FACT, found[0]), (HitKind.DOCUMENT, found[1]))
         hits = [_hit(kind, name, text, patterns) for kind, rows in kinds for name, text in rows]
         return [hit for _, hit in sorted(filter(None, hits), key=_rank)[:limit]]
-
-    def _existing(self, fact_id: str, work: Callable[[Callable[..., list[Row]]], Fact]) -> Fact:
-        if not _is_storable(fact_id):
-            _known([], fact_id)
-        found = reading(lambda: self._database.change(work))
-        return found if found is not None else _fact(_known([], fact_id))
-
-    def _rows(self, query: str, *values: object) -> list[Row]:
-        return reading(lambda: self._database.run((query, (self._database.namespace, *values)))[0]) or []
 
 
 def _hit(
@@ -192,29 +153,21 @@ def _rank(found: tuple[tuple[int, int], Hit]) -> tuple[int, int]:
     return -words, -occurrences
 
 
-def _most(limit: int | None) -> int | None:
-    return None if limit is None else min(max(limit, 0), sys.maxsize)
-
-
-def _checked(fact: Fact, limit: int) -> Fact:
-    if limit < 1:
-        raise ValueError("limit must be at least 1")
-    at = fact.created_at
-    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)  # reading A13
-    _storable(fact.id, fact.category, fact.source)
-    return attrs.evolve(fact, created_at=at, confidence=factrules.finite(fact.confidence))
+def _checked(one: Add) -> Fact:
+    fact = storable(one.fact, one.limit)
+    _check(fact.id, fact.category, fact.source)
+    return fact
 
 
 def _digest(content: str) -> bytes:
     """The unique index's key: as selective as the duplicate key, and short at any length of it."""
-    _storable(content)
+    _check(content)
     return hashlib.blake2b(duplicate_key(content).encode(), digest_size=20).digest()
 
 
-def _storable(*texts: str) -> None:
-    for text in texts:
-        if not _is_storable(text):
-            raise faults.bad_text("a fact", "a lone surrogate or a NUL character")
+def _check(*texts: str) -> None:
+    if not all(map(_is_storable, texts)):
+        raise Refused("The text for a fact holds a lone surrogate or a NUL character.", next_step="Remove it.")
 
 
 def _is_storable(text: object) -> bool:
@@ -224,13 +177,8 @@ def _is_storable(text: object) -> bool:
         return False
 
 
-def _known(rows: list[Row], fact_id: str) -> Row:
-    if not rows:
-        raise NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts list`.")
-    return rows[0]
-
-
-def _fact(row: Sequence[Any]) -> Fact:
+def fact_of(row: Sequence[Any]) -> Fact:
+    """The fact in a row. Raises: Corrupt."""
     fact_id, content, category, confidence, created_us, source = row
     if not 0.0 <= confidence <= 1.0 or category not in CATEGORIES:
         raise Corrupt(f"The fact {fact_id!r} is stored with invalid values.", next_step=_CORRECT)

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from holdfast.errors import Conflict, Corrupt, HoldfastError, Refused, Unavailable
+from holdfast.errors import Corrupt, HoldfastError, Refused, Unavailable
+from holdfast.storage import changed_between
 
 if TYPE_CHECKING:
     import psycopg
@@ -57,7 +58,7 @@ def translated(error: psycopg.Error, server: str) -> HoldfastError:
     if state in _DAMAGE:
         return damaged(server)
     if state == CHANGED:
-        return changed(error.diag.message_detail or "")
+        return changed_between(error.diag.message_detail or "")
     if state == SPOILED:
         return spoiled(error.diag.message_detail or "")
     if state == NOT_ALLOWED:
@@ -104,11 +105,6 @@ def _of_tls(text: str) -> tuple[str, str]:
     return "does not answer", "Check that it is up and that `storage.server` is right, then try again."
 
 
-def changed(name: str) -> Conflict:
-    """The error for a document whose expected revision is not stored."""
-    return Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
-
-
 def spoiled(name: str) -> Corrupt:
     """The error for a document whose stored text differs from its digest."""
     return Corrupt(f"The stored text of {name!r} differs from the written text.", next_step=_RESTORE)
@@ -128,11 +124,6 @@ def damaged(server: str) -> Corrupt:
         f"The tables of holdfast on {server} are not in the form that holdfast created.",
         next_step="Restore the schema `holdfast` from a backup. Until then holdfast writes nothing.",
     )
-
-
-def bad_text(name: str, what: str) -> Refused:
-    """The error for text that no store takes."""
-    return Refused(f"The text for {name} holds {what}.", next_step="Remove it.")
 
 
 def foreign(namespace: str, server: str) -> Refused:

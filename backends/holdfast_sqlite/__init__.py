@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 #: The keys of ``[storage]`` that this backend reads.
 known_options = ("file", "lock_timeout_s")
-#: Writes only in the folder that the layout names.
-keeps_in_project = True
 
 
 @hookimpl

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final
 
 from holdfast.errors import ConfigError
-from holdfast.storage import Capability, ComposedBackend
+from holdfast.storage import Capability, ComposedBackend, Condition
 from holdfast_sqlite.database import Database
 from holdfast_sqlite.documents import Documents
 from holdfast_sqlite.facts import Facts
@@ -47,14 +46,11 @@ class SqliteBackend(ComposedBackend[Documents, Facts]):
         self._database = Database(Place(root, path=path, file=file), timeout_s=lock_timeout_s)
         super().__init__(Documents(self._database), Facts(self._database))
 
-    def lost_facts(self) -> int:
-        return self._database.lost()
+    def check(self, *, thorough: bool = False) -> Condition:
+        return Condition(lost=self._database.lost())
 
     def repair(self) -> None:
         self._database.accept(self._facts.recount)
-
-    def batch(self) -> AbstractContextManager[None]:
-        return self._database.batch()
 
     def compact(self) -> None:
         if self._database.missing():
@@ -71,6 +67,5 @@ class SqliteBackend(ComposedBackend[Documents, Facts]):
     def close(self) -> None:
         self._database.close()
 
-    def where(self, name: str) -> str:
-        place = self._database.place
-        return f"{os.path.relpath(place.database, place.root).replace(os.sep, '/')}#{name}"
+    def where(self, name: str = "") -> str:
+        return f"{self._database.place.shown}#{name}" if name else self._database.place.shown

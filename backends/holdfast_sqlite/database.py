@@ -11,7 +11,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from attrs import define
 
@@ -41,7 +41,7 @@ class Database:
     _immutable: bool  # opened as a file without writers
     _schema: int  # the schema's stamp when it was last checked for writing, -1 when it was not
     _flushed: bool  # whether all that can be read is known to be durable
-    _change: Change | None  # of the batch that is under way
+    _change: Change | None  # the transaction under way
     _changes_before: int  # of the connection, as the transaction began
     _stored_state: tuple[int, int]  # gone and removed, as the table has them
     _before: mark.Mark | None  # the mark's surplus when this process first looked
@@ -53,8 +53,6 @@ class Database:
         self._mutex = threading.RLock()
         self._inherited: list[sqlite3.Connection] = []
         self._closed = False
-        self._batching = False
-        self._lost = False  # whether the batch under way was undone
         self._mark = mark.path_of(place.root, place.folder, place.file)
         self._before = None
         self._wrote = False
@@ -78,80 +76,30 @@ class Database:
             except Exception:
                 raise
             except BaseException:  # Ctrl-C, perhaps right after a transaction began
-                if self._connection is not None and not self._batching:
+                if self._connection is not None and self._change is None:
                     self._undo(self._connection)
                 raise
 
     @contextlib.contextmanager
-    def viewing(self) -> Iterator[sqlite3.Connection | None]:
-        """Like :meth:`reading`, with all looks at one moment of the store."""
-        with self.reading() as sql:
-            if sql is None or sql.in_transaction:
-                yield sql
-                return
-            sql.execute("BEGIN")
-            try:
-                yield sql
-            finally:
-                sql.execute("COMMIT")
-
-    @contextlib.contextmanager
     def changing(self) -> Iterator[Change]:
-        """A write transaction, durable when the block ends. An error in the block undoes all of it."""
+        """A write transaction, durable when the block ends; inside of another one a part of that. An error that leaves
+        the outer block undoes all of it. Other threads and other writers wait meanwhile."""
         with self.reading() as sql:
-            if self._batching:
-                with self._part_of_batch(sql) as change:
-                    yield change
+            if self._change is not None:
+                yield self._change
                 return
-            change = self._start(sql)
+            change = self._change = self._start(sql)
             try:
                 yield change
                 self._commit(change)
             except BaseException as error:
                 self._undo(change.sql)
+                self._change = None
                 if isinstance(error, Conflict | NotFound | DuplicateFact):
                     self.confirm()  # callers act on such an answer, so its data must be durable
                 raise
-
-    def first(self, statement: str, values: tuple[object, ...]) -> Any:
-        """The first row of a query, None without one or without a store."""
-        with self.reading() as sql:
-            # A new cursor, because a kept one would leave a read open when a signal interrupts it.
-            return None if sql is None else sql.execute(statement, values).fetchone()
-
-    @contextlib.contextmanager
-    def batch(self) -> Iterator[None]:
-        """One transaction for all changes inside; other threads wait for its end, and so do other writers."""
-        with self.reading():
-            if self._batching:
-                yield
-                return
-            self._batching = True
-            try:
-                yield
-                self._check_batch()
-                if self._change is not None:
-                    self._commit(self._change)
-            except BaseException:
-                if self._change is not None:
-                    self._undo(self._change.sql)
-                raise
             finally:
-                self._batching, self._change, self._lost = False, None, False
-            self.confirm()
-
-    def snapshot(self) -> sqlite3.Connection | None:
-        """A separate connection in a read transaction, whose view stays as of now. The caller closes it.
-
-        None when the store does not exist yet, or when the connection would not see the current batch.
-        """
-        with self.reading() as sql:
-            if sql is None or self._change is not None:
-                return None
-            connection, _ = opening.connect(self.place, self._timeout_s)
-            connection.execute("BEGIN")
-            connection.execute("SELECT 1 FROM state").fetchone()
-            return connection
+                self._change = None
 
     def compact(self) -> None:
         """Rewrite the file without free pages, and empty its log.
@@ -161,10 +109,6 @@ class Database:
         with self.reading() as sql:
             if sql is None:
                 return
-            if self._batching:
-                raise Unavailable(
-                    "The store cannot be compacted inside of a batch.", next_step="Compact it when the batch has ended."
-                )
             sql.execute("VACUUM")
             busy = sql.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             if busy:
@@ -194,7 +138,7 @@ class Database:
 
         Another process may have written it and been killed before flushing the log.
         """
-        if not self._flushed and not self._batching:
+        if not self._flushed and self._change is None:
             with self.reading():
                 if self.place.unmerged():
                     durable.sync(self.place.log)
@@ -284,7 +228,9 @@ class Database:
             raise
 
     def _commit(self, change: Change) -> None:
-        self._store_state(change)
+        state = (change.last - change.facts, change.removed)
+        if state != self._stored_state:
+            change.sql.execute("UPDATE state SET gone = ?, removed = ?", state)
         written = change.sql.total_changes > self._changes_before
         if not self._is_same_file():  # it can still be undone; in a file without a name nothing lasts
             raise Conflict(
@@ -308,48 +254,12 @@ class Database:
         self._identity = found
         return True
 
-    def _check_batch(self) -> None:
-        """Raises: Unavailable when an error that was caught inside of the batch, as of a full disk, has undone it."""
-        if self._lost or (self._change is not None and not self._change.sql.in_transaction):
-            raise Unavailable(
-                "An error inside the batch undid all of it.",
-                next_step="Fix the cause named in the error, then repeat all of the changes.",
-            )
-
-    def _store_state(self, change: Change) -> None:
-        state = (change.last - change.facts, change.removed)
-        if state != self._stored_state:
-            change.sql.execute("UPDATE state SET gone = ?, removed = ?", state)
-            self._stored_state = state
-
     def _undo(self, sql: sqlite3.Connection) -> None:
         try:
             if sql.in_transaction:
                 sql.execute("ROLLBACK")
         except sqlite3.Error:
             self._drop()  # which undoes it, too
-
-    @contextlib.contextmanager
-    def _part_of_batch(self, sql: sqlite3.Connection | None) -> Iterator[Change]:
-        self._check_batch()
-        if self._change is None:
-            self._change = self._start(sql)
-        change = self._change
-        before = change.facts, change.removed, change.last
-        stored = self._stored_state
-        change.sql.execute("SAVEPOINT part")
-        try:
-            yield change
-            self._store_state(change)
-        except BaseException:
-            change.facts, change.removed, change.last = before
-            self._stored_state = stored
-            if change.sql.in_transaction:  # a full disk, say, has ended it
-                change.sql.execute("ROLLBACK TO part")
-            raise
-        finally:
-            if change.sql.in_transaction:
-                change.sql.execute("RELEASE part")
 
     # --- the connection (the caller holds the mutex)
 
@@ -363,19 +273,16 @@ class Database:
         self._mutex = threading.RLock()
         if self._connection is not None:
             self._inherited.append(self._connection)
-        self._batching = self._lost = False
         self._forget()
 
     def _current(self) -> sqlite3.Connection | None:
         """The connection to the current file, opened again when the file was replaced or changed."""
         known = self._identity
-        if known is not None and self._change is None and not self._immutable and self.place.still(known):
-            return self._connection  # as mostly
-        if self._closed:
-            raise Unavailable("The store was closed.", next_step="Open it again.")
         if self._change is not None:
             return self._change.sql
-        if known is not None and self.place.still(known) and not self.place.unmerged():
+        if self._closed:
+            raise Unavailable("The store was closed.", next_step="Open it again.")
+        if known is not None and self.place.still(known) and not (self._immutable and self.place.unmerged()):
             return self._connection
         identity = self.place.look()
         if identity is None or known is None or not identity.same_file(known):
@@ -410,7 +317,6 @@ class Database:
 
     def _drop(self) -> None:
         connection = self._connection
-        self._lost = self._lost or self._change is not None
         self._forget()
         if connection is not None:
             with contextlib.suppress(sqlite3.Error):

@@ -5,8 +5,18 @@ from __future__ import annotations
 import sqlite3
 from typing import NamedTuple
 
-from holdfast.errors import Conflict, Corrupt, NotFound
-from holdfast.storage import ABSENT, Document, block_ids, block_marker, check_name, check_text, sha256
+from holdfast.errors import Corrupt
+from holdfast.storage import (
+    ABSENT,
+    Document,
+    block_ids,
+    block_marker,
+    changed_between,
+    check_name,
+    check_text,
+    no_document,
+    sha256,
+)
 from holdfast_sqlite.database import Change, Database
 from holdfast_sqlite.faults import RESTORE
 
@@ -33,11 +43,11 @@ class Documents:
         check_name(name)
         check_text(text, name)
         if expected not in (None, ABSENT) and self._database.missing():
-            raise _changed(name)
+            raise changed_between(name)
         with self._database.changing() as change:
             stored = load(change.sql, name)  # even if nothing is expected, because corrupt data is not overwritten
             if expected not in (None, stored.revision if stored else ABSENT):
-                raise _changed(name)
+                raise changed_between(name)
             if stored:
                 self._empty(change, stored.id)
             return self._extend(change, name, stored, "", text)
@@ -61,11 +71,11 @@ class Documents:
     def delete(self, name: str) -> None:
         check_name(name)
         if self._database.missing():
-            raise _not_found(name)
+            raise no_document(name)
         with self._database.changing() as change:
             row = change.sql.execute("SELECT id FROM documents WHERE name = ?", (name,)).fetchone()
             if row is None:
-                raise _not_found(name)
+                raise no_document(name)
             self._empty(change, row[0])
             change.sql.execute("DELETE FROM documents WHERE id = ?", row)
 
@@ -87,7 +97,7 @@ class Documents:
             change.sql.execute("UPDATE documents SET revision = ? WHERE id = ?", (revision, document))
         else:
             made = change.sql.execute("INSERT INTO documents (name, revision) VALUES (?, ?)", (name, revision))
-            document = _rowid(made)
+            document = int(made.lastrowid or 0)
             self._empty(change, document)  # pieces of a manually deleted row may remain
         if added:
             change.sql.execute("INSERT INTO pieces (document, text) VALUES (?, ?)", (document, added))
@@ -121,16 +131,3 @@ def load(sql: sqlite3.Connection, name: str) -> _Stored | None:
 def _has_block(sql: sqlite3.Connection, document: int, block_id: str) -> bool:
     found = sql.execute("SELECT 1 FROM blocks WHERE document = ? AND block_id = ?", (document, block_id))
     return found.fetchone() is not None
-
-
-def _rowid(cursor: sqlite3.Cursor) -> int:
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid
-
-
-def _changed(name: str) -> Conflict:
-    return Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
-
-
-def _not_found(name: str) -> NotFound:
-    return NotFound(f"There is no document {name!r}.", next_step="List the documents with `holdfast show`.")

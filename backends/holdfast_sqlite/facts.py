@@ -5,27 +5,31 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-import attrs
-
-from holdfast.errors import Conflict, Corrupt, NotFound
-from holdfast.facts import factrules
-from holdfast.facts.factrules import CATEGORIES, duplicate_key
+from holdfast.errors import Corrupt
 from holdfast.models import AddOutcome, AddResult, Fact
-from holdfast.storage import FactOrder
-from holdfast_sqlite import faults, schema
+from holdfast.storage import (
+    CATEGORIES,
+    FactOrder,
+    Update,
+    duplicate_key,
+    duplicate_of,
+    id_taken,
+    no_fact,
+    storable,
+    updated,
+)
+from holdfast_sqlite import faults
 from holdfast_sqlite.database import Change, Database
 
-#: A listing of at most this many facts is read at once. A longer one is read as it is used, from its own connection.
-AT_ONCE: Final = 500
 _CORRECT: Final = "Correct its row with a tool for SQLite while nothing else uses the file, or restore an older copy."
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 SELECT: Final = "SELECT id, content, category, confidence, created_us, source FROM facts"
-_SELECT_TWIN: Final = f"{SELECT} WHERE duplicate = ?"
 _INSERT: Final = """
     INSERT INTO facts (seq, id, duplicate, content, category, confidence, created_us, source)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -42,44 +46,34 @@ class Facts:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
+        wanted = -1 if limit is None else min(max(limit, 0), sys.maxsize)
+        with self._database.reading() as sql:
+            query = f"{SELECT} ORDER BY {_ORDERS[order]} LIMIT ?"
+            return map(from_row, [] if sql is None else sql.execute(query, (wanted,)).fetchall())
+
     def add(self, fact: Fact, limit: int) -> AddResult:
-        fact = _checked(fact, limit)
+        fact = storable(fact, limit)
         digest = _digest(fact.content)
-        # A duplicate needs no write lock; if another process is faster, the unique index decides.
-        twin = self._database.first(_SELECT_TWIN, (digest,))
-        if twin is None:
-            with self._database.changing() as change:
-                result = self._insert(change, fact, digest, limit)
-            if result.outcome is AddOutcome.ADDED:
-                return result
-        else:
-            result = _duplicate(from_row(twin))
-        self._database.confirm()
-        return result
-
-    def get(self, fact_id: str) -> Fact:
-        row = self._database.first(f"{SELECT} WHERE id = ?", (fact_id,)) if _is_text(fact_id) else None
-        return from_row(_known(row, fact_id))
-
-    def update(
-        self,
-        fact_id: str,
-        content: str | None,
-        category: str | None,
-        confidence: float | None,
-        source: str | Callable[[str], str] | None,
-    ) -> Fact:
-        if self._database.missing():
-            _known(None, fact_id)
         with self._database.changing() as change:
-            seq, old = _row(change.sql, fact_id)
-            new = factrules.changed(old, content, category, confidence, source)
+            twin = _twin(change.sql, digest)
+            if twin is None:
+                return self._insert(change, fact, digest, limit)
+        self._database.confirm()
+        return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
+
+    def update(self, change: Update) -> Fact:
+        if self._database.missing():
+            raise no_fact(change.fact_id)
+        with self._database.changing() as transaction:
+            seq, old = _row(transaction.sql, change.fact_id)
+            new = updated(old, change)
             if new != old:
                 digest = _digest(new.content)
-                twin = _twin(change.sql, digest)
-                if twin and twin.id != fact_id:
-                    raise factrules.duplicate_of(twin.id, fact_id)
-                change.sql.execute(
+                twin = _twin(transaction.sql, digest)
+                if twin and twin.id != new.id:
+                    raise duplicate_of(twin.id, new.id)
+                transaction.sql.execute(
                     "UPDATE facts SET content = ?, duplicate = ?, category = ?, confidence = ?, source = ?"
                     " WHERE seq = ?",
                     (new.content, digest, new.category, new.confidence, new.source, seq),
@@ -89,7 +83,7 @@ class Facts:
 
     def delete(self, fact_id: str) -> Fact:
         if self._database.missing():
-            _known(None, fact_id)
+            raise no_fact(fact_id)
         with self._database.changing() as change:
             seq, fact = _row(change.sql, fact_id)
             change.sql.execute("DELETE FROM facts WHERE seq = ?", (seq,))
@@ -98,54 +92,21 @@ class Facts:
             change.last = change.sql.execute("SELECT ifnull(max(seq), 0) FROM facts").fetchone()[0]
         return fact
 
-    def all(self, order: FactOrder, limit: int | None) -> Iterator[Fact]:
-        wanted = -1 if limit is None else min(max(limit, 0), sys.maxsize)
-        query = f"{SELECT} ORDER BY {_ORDERS[order]} LIMIT ?"
-        with self._database.reading() as sql:
-            if sql is None:
-                return iter(())
-            if 0 <= wanted <= AT_ONCE or schema.count_facts(sql) <= AT_ONCE:
-                return map(from_row, sql.execute(query, (wanted,)).fetchall())
-        return self._lazily(query, wanted)
-
-    def count(self) -> int:
-        with self._database.reading() as sql:
-            return 0 if sql is None else schema.count_facts(sql)
+    def batch(self) -> AbstractContextManager[object]:
+        return self._database.changing()
 
     def recount(self, change: Change) -> None:
         """Look at all facts for what ``state`` says of them. More said than there are would let facts leave."""
         change.facts = change.sql.execute("SELECT count(*) FROM facts").fetchone()[0]
 
-    def _lazily(self, query: str, wanted: int) -> Iterator[Fact]:
-        snapshot = self._database.snapshot()
-        if snapshot is None:
-            with self._database.reading() as sql:
-                return map(from_row, [] if sql is None else sql.execute(query, (wanted,)).fetchall())
-        rows = self._rows(snapshot, query, wanted)
-        next(rows)  # from here on its end closes the snapshot, even if no fact is taken from it
-        return (from_row(row) for row in rows if row is not None)
-
-    def _rows(self, snapshot: sqlite3.Connection, query: str, wanted: int) -> Iterator[Any]:
-        try:
-            yield None
-            yield from snapshot.execute(query, (wanted,))
-        except sqlite3.Error as error:
-            raise self._database.failed(error) from error
-        finally:
-            snapshot.close()
-
     def _insert(self, change: Change, fact: Fact, digest: bytes, limit: int) -> AddResult:
-        seq = change.last + 1
+        created_us = (fact.created_at - _EPOCH) // _MICROSECOND
+        row = (change.last + 1, fact.id, digest, fact.content, fact.category, fact.confidence, created_us, fact.source)
         try:
-            change.sql.execute(_INSERT, (seq, *_row_of(fact, digest)))
+            change.sql.execute(_INSERT, row)
         except sqlite3.IntegrityError as error:
-            twin = _twin(change.sql, digest)
-            if twin:
-                return _duplicate(twin)
-            raise Conflict(
-                f"The id {fact.id} is taken by another fact.", next_step="Draw a new id and try again."
-            ) from error
-        change.last = seq
+            raise id_taken(fact.id) from error
+        change.last += 1
         evicted = self._evict(change, change.facts - (limit - 1))
         change.facts += 1 - len(evicted)
         change.removed += len(evicted)
@@ -160,14 +121,6 @@ class Facts:
         return tuple(fact_id for _, fact_id in weakest)
 
 
-def _checked(fact: Fact, limit: int) -> Fact:
-    if limit < 1:
-        raise ValueError("limit must be at least 1")
-    at = fact.created_at
-    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)  # reading A13
-    return attrs.evolve(fact, created_at=at, confidence=factrules.finite(fact.confidence))
-
-
 def _digest(content: str) -> bytes:
     """The unique index's key: equivalent to the duplicate key, but of fixed length."""
     try:
@@ -177,41 +130,21 @@ def _digest(content: str) -> bytes:
     return hashlib.blake2b(key, digest_size=20).digest()
 
 
-def _row_of(fact: Fact, digest: bytes) -> tuple[Any, ...]:
-    """A row's values, without its seq."""
-    created_us = (fact.created_at - _EPOCH) // _MICROSECOND
-    return fact.id, digest, fact.content, fact.category, fact.confidence, created_us, fact.source
-
-
 def _twin(sql: sqlite3.Connection, digest: bytes) -> Fact | None:
-    row = sql.execute(_SELECT_TWIN, (digest,)).fetchone()
+    row = sql.execute(f"{SELECT} WHERE duplicate = ?", (digest,)).fetchone()
     return None if row is None else from_row(row)
 
 
-def _duplicate(twin: Fact) -> AddResult:
-    return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
-
-
 def _row(sql: sqlite3.Connection, fact_id: str) -> tuple[int, Fact]:
+    """The fact and its seq. Raises: NotFound, also for half of a character, which no stored id has."""
     query = f"{SELECT.replace('SELECT', 'SELECT seq,', 1)} WHERE id = ?"
-    row = sql.execute(query, (fact_id,)).fetchone() if _is_text(fact_id) else None
-    seq, *rest = _known(row, fact_id)
-    return seq, from_row(rest)
-
-
-def _is_text(fact_id: str) -> bool:
-    """Whether a stored id can be equal to it: half of a character is in none."""
     try:
-        fact_id.encode()
+        row = sql.execute(query, (fact_id,)).fetchone()
     except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _known(row: Any, fact_id: str) -> Any:
+        row = None
     if row is None:
-        raise NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts list`.")
-    return row
+        raise no_fact(fact_id)
+    return row[0], from_row(row[1:])
 
 
 def from_row(row: Sequence[Any]) -> Fact:

@@ -10,7 +10,7 @@ import sqlite3
 from typing import Final
 
 from holdfast.errors import Corrupt, Refused, Unsupported
-from holdfast.fs import statemark
+from holdfast.fs import ownership_mark
 from holdfast_sqlite.faults import RESTORE
 
 #: ``PRAGMA application_id``: "hold" in ASCII. It distinguishes a store from other SQLite files.
@@ -48,7 +48,7 @@ _INDEXES: Final = (("documents", 1), ("facts", 1), ("facts", 2))  # SQLite's own
 
 def create(connection: sqlite3.Connection) -> None:
     """Make all tables in an empty database, in one transaction. Raises: ConfigError; Unavailable."""
-    seal = statemark.seal()
+    seal = ownership_mark.seal()
     connection.execute("BEGIN IMMEDIATE")
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     for statement in STATEMENTS:
@@ -56,12 +56,6 @@ def create(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO state VALUES (1, 0, 0, ?)", (seal,))
     connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
-
-
-def count_facts(connection: sqlite3.Connection) -> int:
-    """How many facts there are."""
-    query = "SELECT (SELECT ifnull(max(seq), 0) FROM facts) - gone FROM state"
-    return int(connection.execute(query).fetchone()[0])
 
 
 def totals(connection: sqlite3.Connection) -> tuple[int, int, int]:
@@ -85,7 +79,7 @@ def check(connection: sqlite3.Connection, shown: str) -> None:
     """
     check_tables(connection, shown)
     seal = connection.execute("SELECT seal FROM state").fetchone()
-    if seal is None or not isinstance(seal[0], str) or not statemark.is_sealed(seal[0]):
+    if seal is None or not isinstance(seal[0], str) or not ownership_mark.is_sealed(seal[0]):
         raise Refused(
             f"{shown} was not made by this user on this machine, so it is data and not opened as a store.",
             next_step=_importing(shown),

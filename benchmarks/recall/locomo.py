@@ -34,7 +34,12 @@ def messages(conversation: dict[str, Any]) -> dict[str, list[Message]]:
         for turn in conversation[key]:
             shown = f" [shares {turn['blip_caption']}]" if turn.get("blip_caption") else ""
             rows.append(
-                Message(id=turn["dia_id"], at=at, role="user", text=f"{turn['speaker']}: {turn['text']}{shown}")
+                Message(
+                    id=turn["dia_id"],
+                    at=at,
+                    role="user" if turn["speaker"] == conversation["speaker_a"] else "assistant",
+                    text=f"{turn['speaker']}: {turn['text']}{shown}",
+                )
             )
         found[key] = rows
     return found

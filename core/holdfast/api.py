@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from holdfast.errors import TryLater as TryLater
     from holdfast.errors import Unavailable as Unavailable
     from holdfast.errors import Unsupported as Unsupported
-    from holdfast.facts.factrules import duplicate_key as duplicate_key
     from holdfast.hooks import LimitsItems as LimitsItems
     from holdfast.hooks import hookimpl as hookimpl
     from holdfast.models import AddOutcome as AddOutcome
@@ -64,9 +63,13 @@ if TYPE_CHECKING:
     from holdfast.plugin.checks import Outcome as Outcome
     from holdfast.plugin.discovery import PluginContext as PluginContext
     from holdfast.storage import ABSENT as ABSENT
+    from holdfast.storage import Add as Add
     from holdfast.storage import Append as Append
     from holdfast.storage import Capability as Capability
+    from holdfast.storage import Change as Change
+    from holdfast.storage import Committed as Committed
     from holdfast.storage import ComposedBackend as ComposedBackend
+    from holdfast.storage import Condition as Condition
     from holdfast.storage import Damage as Damage
     from holdfast.storage import Document as Document
     from holdfast.storage import DocumentPart as DocumentPart
@@ -74,13 +77,16 @@ if TYPE_CHECKING:
     from holdfast.storage import FactPart as FactPart
     from holdfast.storage import Hit as Hit
     from holdfast.storage import HitKind as HitKind
+    from holdfast.storage import Remove as Remove
     from holdfast.storage import StorageBackend as StorageBackend
+    from holdfast.storage import Update as Update
     from holdfast.storage import Write as Write
     from holdfast.storage import block_marker as block_marker
     from holdfast.storage import check_name as check_name
     from holdfast.storage import sha256 as sha256
     from holdfast.storage import sha256_of as sha256_of
     from holdfast.storage import tombstone as tombstone
+    from holdfast.text.factrules import duplicate_key as duplicate_key
     from holdfast.validation import CHUNK_CHARS as CHUNK_CHARS
     from holdfast.validation import MAX_DOCUMENT_CHARS as MAX_DOCUMENT_CHARS
     from holdfast.validation import Chunks as Chunks
@@ -119,7 +125,7 @@ _MODULES = {
         "Unavailable",
         "Unsupported",
     ),
-    "facts.factrules": ("duplicate_key",),
+    "text.factrules": ("duplicate_key",),
     "hooks": (
         "LimitsItems",
         "hookimpl",
@@ -159,9 +165,13 @@ _MODULES = {
     "plugin.discovery": ("PluginContext",),
     "storage": (
         "ABSENT",
+        "Add",
         "Append",
         "Capability",
+        "Committed",
+        "Change",
         "ComposedBackend",
+        "Condition",
         "Damage",
         "Document",
         "DocumentPart",
@@ -169,7 +179,9 @@ _MODULES = {
         "FactPart",
         "Hit",
         "HitKind",
+        "Remove",
         "StorageBackend",
+        "Update",
         "Write",
         "block_marker",
         "check_name",

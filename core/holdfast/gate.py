@@ -6,10 +6,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from holdfast.errors import Refused
-from holdfast.validation import CHUNK_CHARS, ValidationRequest
+from holdfast.text.plain import clean
+from holdfast.validation import CHUNK_CHARS, ValidationRequest, can_mask, mask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from holdfast.models import Finding
     from holdfast.plugin.manager import PluginManager
@@ -24,37 +25,6 @@ _PLAIN_CHARS = 40
 #: A separator line between joined strings. A string that contains it is checked alone. Printable, see `clean`.
 _BORDER_CHAR = "\ufffc"
 _BORDER = f"\n{_BORDER_CHAR}\n"
-#: Control characters that Markdown does not need and that break readers; newline and tab stay. Lone surrogates
-#: cannot be encoded as UTF-8.
-_CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), "�")
-_CONTROL_BYTES = bytes(_CONTROLS)
-#: Every character that :mod:`holdfast.text.invisible` may change is in this set or in the tag plane, from U+E0000.
-_SUSPECT = frozenset(map(chr, (
-    *range(0x80, 0xA0), 0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070),
-    *range(0xFE00, 0xFE10), 0xFEFF, *range(0xFFF9, 0xFFFC), 0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0,
-)))  # fmt: skip
-_TAGS = "\U000e0000"
-
-
-def clean(text: str) -> str:
-    """``text`` in storable form: line ends become ``\\n``, control characters and lone surrogates ``U+FFFD``, and
-    characters that hide or reorder text are removed or made visible, see :mod:`holdfast.text.invisible`."""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    try:
-        data = text.encode("utf-8")
-    except UnicodeEncodeError:
-        text = text.translate(_CONTROLS).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        data = text.encode("utf-8")
-    if not text.isascii():
-        characters = set(text)
-        if not _SUSPECT.isdisjoint(characters) or max(characters) >= _TAGS:
-            from holdfast.text import invisible
-
-            text = invisible.without(text)
-            data = text.encode("utf-8")
-    # In UTF-8 these bytes have no other meaning, and searching for them is ten times as fast as translating the text.
-    return text if len(data.translate(None, _CONTROL_BYTES)) == len(data) else text.translate(_CONTROLS)
 
 
 class Gate:
@@ -102,7 +72,7 @@ class Gate:
         """The text after one round of masking, None when there is nothing to mask. Raises: as :meth:`admit`."""
         surface, name, text = request[:3]
         found = self._plugins.on_validate(request)
-        refused = [f for f in found if f.severity == "error" and not _can_mask(f, text)]
+        refused = [f for f in found if f.severity == "error" and not can_mask(f, text)]
         if refused and previous:  # rare, so the previous text is checked only when the answer matters
             known = self._known(previous, surface, name)
             line = _lines_of(text, refused)
@@ -111,7 +81,7 @@ class Gate:
             raise _refusal(surface, name, refused)
         if notes is not None:
             notes += [f for f in found if f.replacement is None and f not in notes]
-        return mask(text, found) if any(_can_mask(f, text) for f in found) else None
+        return mask(text, found) if any(can_mask(f, text) for f in found) else None
 
     def outgoing(self, text: str, *, surface: str, name: str = "") -> str:
         """The only way out of a store: ``text`` as it may leave for a model, a terminal or another file.
@@ -122,7 +92,7 @@ class Gate:
         """
         for _ in range(_ROUNDS):
             found = self._plugins.on_validate(ValidationRequest(surface, name, text, stored=True), outgoing=True)
-            if not any(_can_mask(f, text) for f in found):
+            if not any(can_mask(f, text) for f in found):
                 return text
             text = mask(text, found)
         raise _restless(surface, name)
@@ -136,20 +106,15 @@ class Gate:
         if is_plain(given):
             return given
         found = self._plugins.on_validate(ValidationRequest("journal", "", given, stored=True), outgoing=True)
-        refused = [f for f in found if f.span is not None and f.severity == "error" and not _can_mask(f, given)]
+        refused = [f for f in found if f.span is not None and f.severity == "error" and not can_mask(f, given)]
         if refused:
             raise _refusal("journal", "an id", refused)
         return mask(given, found)
 
     def identifiers(self, given: Sequence[str]) -> list[str]:
-        """:meth:`identifier` for many ids, with few validator calls. Raises: as :meth:`identifier`."""
-        masked: dict[str, str] = {}
-        for chunk in _chunks([one for one in dict.fromkeys(given) if not is_plain(one)]):
-            whole = _joined(chunk)
-            if whole is None or self._plugins.on_validate(
-                ValidationRequest("journal", "", whole, stored=True), outgoing=True
-            ):
-                masked.update((one, self.identifier(one)) for one in chunk)
+        """:meth:`identifier` for many ids. Raises: as :meth:`identifier`."""
+        doubtful = [one for one in dict.fromkeys(given) if not is_plain(one)]
+        masked = dict(zip(doubtful, self._each(doubtful, "journal", self.identifier), strict=True))
         return [masked.get(one, one) for one in given]
 
     def label(self, given: str) -> str:
@@ -160,13 +125,8 @@ class Gate:
             return ""
 
     def outgoing_all(self, texts: Sequence[str], *, surface: str) -> list[str]:
-        """:meth:`outgoing` for many short strings, with few validator calls. Raises: as :meth:`outgoing`."""
-        shown: list[str] = []
-        for chunk in _chunks(texts):
-            whole = _joined(chunk)
-            together = _parted(self.outgoing(whole, surface=surface), chunk) if whole is not None else []
-            shown += together or [self.outgoing(text, surface=surface) for text in chunk]
-        return shown
+        """:meth:`outgoing` for many strings. Raises: as :meth:`outgoing`."""
+        return self._each(texts, surface, lambda text: self.outgoing(text, surface=surface))
 
     def sift(
         self,
@@ -190,7 +150,7 @@ class Gate:
         errors: list[Finding] = []
         for _ in range(_SIFTS):
             found = self._plugins.on_validate(ValidationRequest(surface, name, text, sources, entailed=entailed))
-            errors = [f for f in found if f.severity == "error" and not _can_mask(f, text)]
+            errors = [f for f in found if f.severity == "error" and not can_mask(f, text)]
             line = _lines_of(text, errors) if known else {}
             errors = [f for f in errors if (f.rule, line.get(f.line, "")) not in known]
             lines = text.splitlines()
@@ -200,60 +160,46 @@ class Gate:
                 said = {f.line: f for f in reversed(errors) if f.line}  # the first finding of each line
                 gone += [(lines[number - 1], said[number]) for number in sorted(said)]
                 text = "\n".join(line for number, line in enumerate(lines, 1) if number not in said) + "\n"
-            elif any(_can_mask(f, text) for f in found):
+            elif any(can_mask(f, text) for f in found):
                 text = mask(text, found)
             else:
                 return text, gone
         raise _refusal(surface, name, errors)
 
     def admit_all(self, texts: Sequence[str], *, surface: str, notes: list[Finding] | None = None) -> list[str]:
-        """:meth:`admit` for many short strings with few validator calls. When a mask crosses a border,
-        or something is refused, each string is checked separately, and a refusal lists the findings of all of them.
-        Raises: as :meth:`admit`."""
-        admitted: list[str] = []
+        """:meth:`admit` for many strings. A refusal lists the findings of all of them. Raises: as :meth:`admit`."""
+        warned: list[Finding] = [] if notes is None else notes
+        cleaned = [clean(text) for text in texts]  # before joining, because the border is not ASCII
+        return self._each(cleaned, surface, lambda text: self.admit(text, surface=surface, notes=warned), warned)
+
+    def _each(
+        self, texts: Sequence[str], surface: str, one: Callable[[str], str], notes: list[Finding] | None = None
+    ) -> list[str]:
+        """``one(text)`` for every text. Many texts are joined, so that validators are called less often; each is passed
+        alone when a mask crosses a border or something is refused. Raises: Refused with the findings of all texts."""
+        passed: list[str] = []
         refused: list[Finding] = []
-        for chunk in _chunks([clean(text) for text in texts]):  # before joining, because the border is not ASCII
-            found: list[Finding] = []
-            together: list[str] = []
-            with suppress(Refused):  # each string is checked separately then
-                together = self._admit_together(chunk, surface, found)
-            if together:
-                admitted += together
-                if notes is not None:
-                    notes += [f for f in found if f not in notes]
+        for chunk in _chunks(texts):
+            parts: list[str] = []
+            noted = len(notes or ())
+            if not any(_BORDER_CHAR in text for text in chunk):
+                with suppress(Refused):
+                    parts = one(_BORDER.join(chunk)).split(_BORDER)
+            if len(parts) == len(chunk):
+                passed += parts
                 continue
+            if notes is not None:
+                del notes[noted:]
             for text in chunk:
                 try:
-                    admitted.append(self.admit(text, surface=surface, notes=notes))
+                    passed.append(one(text))
                 except Refused as error:
                     if not error.findings:
                         raise
                     refused += error.findings
         if refused:
             raise _refusal(surface, "", refused)
-        return admitted
-
-    def _admit_together(self, texts: Sequence[str], surface: str, notes: list[Finding]) -> list[str]:
-        """:meth:`admit` for the strings joined. After a round, only the strings with a mask are checked again. Empty
-        when a mask crosses a border. Raises: as :meth:`admit`."""
-        admitted = list(texts)
-        left: Sequence[int] = range(len(texts))
-        for _ in range(_ROUNDS):
-            chunk = [admitted[number] for number in left]
-            whole = _joined(chunk)
-            if whole is None:
-                return []
-            masked = self._masked(ValidationRequest(surface, "", whole), notes)
-            if masked is None:
-                return admitted
-            parts = _parted(masked, chunk)
-            if not parts:
-                return []
-            changed = [(number, part) for number, part in zip(left, parts, strict=True) if part != admitted[number]]
-            for number, part in changed:
-                admitted[number] = part
-            left = [number for number, _ in changed]
-        raise _restless(surface, "")
+        return passed
 
     def _known(self, previous: str, surface: str, name: str) -> frozenset[tuple[str, str]]:
         found = self._plugins.on_validate(ValidationRequest(surface, name, previous))
@@ -286,26 +232,6 @@ def _chunks(texts: Sequence[str]) -> Iterator[Sequence[str]]:
         yield texts[start:]
 
 
-def _joined(texts: Sequence[str]) -> str | None:
-    """The strings joined by borders; None when a string contains a border itself."""
-    whole = _BORDER.join(texts)
-    return whole if whole.count(_BORDER_CHAR) == len(texts) - 1 else None
-
-
-def _parted(whole: str, texts: Sequence[str]) -> list[str]:
-    """The checked strings of a chunk; empty when a mask crossed a border."""
-    parts = whole.split(_BORDER)
-    return parts if len(parts) == len(texts) and whole.count(_BORDER_CHAR) == len(texts) - 1 else []
-
-
-def _can_mask(finding: Finding, text: str) -> bool:
-    """Whether the finding has a usable replacement. A span outside of the text, or of zero length, hides nothing."""
-    if finding.span is None or finding.replacement is None:
-        return False
-    start, end = finding.span
-    return 0 <= start < end and start < len(text)
-
-
 def _lines_of(text: str, findings: Sequence[Finding]) -> dict[int | None, str]:
     """The lines of ``text`` that findings name, by their numbers. Splits the text once, however many findings there
     are."""
@@ -315,29 +241,6 @@ def _lines_of(text: str, findings: Sequence[Finding]) -> dict[int | None, str]:
     if not wanted:
         return {}
     return {number: line for number, (_, line) in enumerate(lines(text), 1) if number in wanted}
-
-
-def mask(text: str, findings: list[Finding]) -> str:
-    """Replace each finding's span. Overlapping spans are all covered by the replacement for the first and then longest
-    span, so no part of any span stays."""
-    spans = sorted(
-        ((*f.span, f.replacement) for f in findings if f.span and f.replacement is not None and _can_mask(f, text)),
-        key=lambda s: (s[0], -s[1]),
-    )
-    out: list[str] = []
-    position = 0
-    merged: list[tuple[int, int, str]] = []
-    for start, end, replacement in spans:
-        end = min(len(text), end)
-        if merged and start < merged[-1][1]:
-            first, last, chosen = merged[-1]
-            merged[-1] = (first, max(last, end), chosen)
-        else:
-            merged.append((start, end, replacement))
-    for start, end, replacement in merged:
-        out += (text[position:start], replacement)
-        position = end
-    return "".join([*out, text[position:]])
 
 
 def _restless(surface: str, name: str) -> Refused:

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from holdfast.errors import BadValue, HoldfastError, PluginError, PluginNotFound, SettingsIgnored
 from holdfast.fs import private
-from holdfast.gate import clean
 from holdfast.journal import journal
 from holdfast.plugin import discovery
-from holdfast.session.collaborators import Collaborators
 from holdfast.session.opening import opened
+from holdfast.session.services import Services
 from holdfast.text.lazy import log
+from holdfast.text.plain import clean
 
 if TYPE_CHECKING:
     from holdfast.config.values import Config
     from holdfast.journal.safety import Marker
-    from holdfast.session.services import Services
     from holdfast.session.session import Session
     from holdfast.session.store import Store
 
@@ -35,8 +34,8 @@ class Project:
     gate.
     """
 
-    #: Answers the kernel's requests to the application.
-    collaborators: ClassVar[Collaborators] = Collaborators()
+    #: With the application's answers to what the kernel asks.
+    services_type: ClassVar[type[Services]] = Services
 
     def __init__(self, services: Services, found: Sequence[discovery.Found]) -> None:
         self.services = services
@@ -66,7 +65,7 @@ class Project:
         Warns: SettingsIgnored for settings of the project's file that are not in force.
         """
         services, found = opened(
-            root, config=config, clock=clock, plugins=plugins, lenient=lenient, collaborators=cls.collaborators
+            root, config=config, clock=clock, plugins=plugins, lenient=lenient, kind=cls.services_type
         )
         for notice in services.notices:
             warnings.warn(notice, SettingsIgnored, stacklevel=2)

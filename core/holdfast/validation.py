@@ -43,3 +43,34 @@ class Chunks(NamedTuple):
     """
 
     steps: Iterator[Sequence[Finding]]
+
+
+def can_mask(finding: Finding, text: str) -> bool:
+    """Whether the finding has a usable replacement. A span outside of the text, or of zero length, hides nothing."""
+    if finding.span is None or finding.replacement is None:
+        return False
+    start, end = finding.span
+    return 0 <= start < end and start < len(text)
+
+
+def mask(text: str, findings: list[Finding]) -> str:
+    """Replace each finding's span. Overlapping spans are all covered by the replacement for the first and then longest
+    span, so no part of any span stays."""
+    spans = sorted(
+        ((*f.span, f.replacement) for f in findings if f.span and f.replacement is not None and can_mask(f, text)),
+        key=lambda s: (s[0], -s[1]),
+    )
+    out: list[str] = []
+    position = 0
+    merged: list[tuple[int, int, str]] = []
+    for start, end, replacement in spans:
+        end = min(len(text), end)
+        if merged and start < merged[-1][1]:
+            first, last, chosen = merged[-1]
+            merged[-1] = (first, max(last, end), chosen)
+        else:
+            merged.append((start, end, replacement))
+    for start, end, replacement in merged:
+        out += (text[position:start], replacement)
+        position = end
+    return "".join([*out, text[position:]])

@@ -71,7 +71,7 @@ class Answer(NamedTuple):
     code: int = 0
 
 
-SILENCE = Reply()
+NO_REPLY = Reply()
 
 
 class Dialect(NamedTuple):

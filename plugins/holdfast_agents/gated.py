@@ -15,7 +15,7 @@ from holdfast.journal import safety
 from holdfast.journal.safety import Marker
 from holdfast.storage import block_marker
 from holdfast_agents import audit, bypass, turns
-from holdfast_agents.events import SILENCE, Event, Reply, refusal
+from holdfast_agents.events import NO_REPLY, Event, Reply, refusal
 from holdfast_agents.records.follow import Followed, follow
 from holdfast_agents.records.summaries import last_summary
 from holdfast_app.authorship import hostile
@@ -55,7 +55,7 @@ def compacting(memory: Holdfast, event: Event) -> Reply:
     if overridden or (failure is None and not blind) or session.use_override():
         if not failure and not blind:
             durable.remove(turns.gap(memory.services.state, session.id))
-        return SILENCE
+        return NO_REPLY
     failure = failure or _unknown(followed, journalled=bool(session.messages), missed=missed)
     _mark(memory.services, session.id, failure)
     return _blocked(failure, event, session.id)

@@ -10,7 +10,7 @@ import os
 
 from holdfast.text import untrusted
 from holdfast_agents import clientfiles
-from holdfast_agents.events import SILENCE, Event, Reply
+from holdfast_agents.events import NO_REPLY, Event, Reply
 
 _PROJECT = (".claude/settings.json", ".claude/settings.local.json")
 _USER = "settings.json"
@@ -25,12 +25,12 @@ def changed(event: Event, known: tuple[str, ...]) -> Reply:
     """Refuses a change that removes the hook from the last of the ``known`` files, or that switches hooks off."""
     settings = _settings(event.path) if event.path else {}
     if settings is None:
-        return _refused(event, "cannot be read as JSON") if event.path in known else SILENCE
+        return _refused(event, "cannot be read as JSON") if event.path in known else NO_REPLY
     if settings.get("disableAllHooks") is True:
         return _refused(event, "switches all hooks off")
     if event.path in known and not _holds_hook(settings) and not guards(event.cwd):
         return _refused(event, "no longer has holdfast's PreCompact hook")
-    return SILENCE
+    return NO_REPLY
 
 
 def _refused(event: Event, why: str) -> Reply:

@@ -14,7 +14,7 @@ from holdfast.errors import HoldfastError
 from holdfast.plugin import nested
 from holdfast.text import untrusted
 from holdfast_agents import events
-from holdfast_agents.events import SILENCE, Event, Reply
+from holdfast_agents.events import NO_REPLY, Event, Reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ class _Call:
 
     def _reply(self, event: Event) -> Reply:
         if event.kind == events.OTHER or (event.agent and event.kind not in (events.COMPACTING, events.COMPACTED)):
-            return SILENCE  # a sub-agent's work returns to its parent as a tool result
+            return NO_REPLY  # a sub-agent's work returns to its parent as a tool result
         root = _root(event, self.root)
         from holdfast.gate import is_plain
 
@@ -235,7 +235,7 @@ class _Call:
 
         self.state, broken = turns.journal(event, root)
         if event.kind == events.TOOL:
-            return SILENCE
+            return NO_REPLY
         self._beat(event)
         if broken is not None:
             return self._failure(broken)
@@ -279,7 +279,7 @@ class _Call:
                     self.past = bypass.at_start(memory.services, event)
                 # The brief is for the parent. A sub-agent has its own task.
                 again = event.agent or restore.has_just_started(memory, event)
-                reply = SILENCE if again else restore.start(memory, event)
+                reply = NO_REPLY if again else restore.start(memory, event)
                 self._beat(event)
                 return reply
             self._beat(event)
@@ -290,7 +290,7 @@ class _Call:
 
                 # The context's owner may be unknown. Then everything that may be dropped must be durable.
                 replies = (gated.compacting(memory, one) for one in (event, *subagents.running(event)))
-                return next((reply for reply in replies if reply.block), SILENCE)
+                return next((reply for reply in replies if reply.block), NO_REPLY)
             if event.kind == events.STOP:
                 from holdfast.journal import background
 
@@ -305,7 +305,7 @@ class _Call:
             else:
                 gated.ending(memory, event)
                 return Reply(notice=self._unfinished(memory))
-        return SILENCE
+        return NO_REPLY
 
     def _unfinished(self, memory: Holdfast) -> str:
         """A sentence that names the open workflows at a session's end. Unreadable records are logged, because the
@@ -343,7 +343,7 @@ class _Call:
 
     def _unforeseen(self, why: str) -> Reply:
         block = f"holdfast keeps the context: {why} Run `holdfast doctor`, then compact again."
-        return Reply(block=block) if self.kind == events.COMPACTING else SILENCE
+        return Reply(block=block) if self.kind == events.COMPACTING else NO_REPLY
 
     def _failure(self, error: HoldfastError) -> Reply:
         self._log(f"{type(error).__name__}: {error.message}")
@@ -355,7 +355,7 @@ class _Call:
             notice = f"holdfast: {error.message} {error.next_step} Until then compaction is blocked."
             context = f"holdfast cannot read this project's memory now: {error.message} Do not assume that it is empty."
             return Reply(notice=notice, context=context if self.kind == events.START else "")
-        return SILENCE
+        return NO_REPLY
 
     def _beat(self, event: Event) -> None:
         from holdfast_agents.records import heartbeat
@@ -376,7 +376,7 @@ def _cleaned(reply: Reply) -> Reply:
     """``reply`` without invisible characters, which files written by others can hold and a model reads."""
     if all(part.isascii() and part.isprintable() for part in reply):
         return reply
-    from holdfast.gate import clean
+    from holdfast.text.plain import clean
 
     return Reply(*map(clean, reply))
 

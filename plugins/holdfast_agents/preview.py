@@ -82,7 +82,7 @@ def start(project: Project) -> Start:
         elif line == recall.OPEN:
             groups.append(("", _RESUME, []))
         groups[-1][2].append(line)
-    origins = project.origins()
+    origins = Origins(project)
     count, layout = project.services.count_tokens, project.services.layout
     parts = [_part(project, origins, name, why, lines) for name, why, lines in groups]
     left_out = _left_out(project, [layout.name(Surface.HANDOFF), *names]) if brief.withheld else ()

@@ -13,7 +13,7 @@ from holdfast import Session
 from holdfast.config.layout import Surface
 from holdfast.errors import HoldfastError, Unavailable
 from holdfast.journal import journal, safety
-from holdfast.storage import deadline
+from holdfast.storage import deadline, snapshot
 from holdfast.text import recall
 from holdfast.text.plain import in_one_line
 from holdfast_agents import audit, guard
@@ -72,11 +72,11 @@ def _started(memory: Holdfast, event: Event) -> Reply:
     if not memory.services.is_remote:
         reply = opening(memory, event)
     else:
-        with backend.snapshot(), memory.spool.keeping_brief() as keep:
+        with snapshot(), memory.spool.keeping_brief() as keep:
             reply = opening(memory, event)
             room = "-" * _HEAD_CHARS
             keep(_fitted(memory, room, "", in_bytes=True).removeprefix(room).strip())
-            warnings = [f"holdfast: {one}" for one in backend.warnings()]
+            warnings = [f"holdfast: {one}" for one in backend.check().warnings]
             reply = reply._replace(notice="\n".join(filter(None, (reply.notice, *warnings))))
     audit.forget(services.state, event.session)
     return reply

@@ -10,18 +10,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 from holdfast import project
-from holdfast_app.collaborators import Application
+from holdfast_app.services import Services
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from datetime import date, datetime
     from types import EllipsisType
-    from typing import TypeAlias
 
-    from holdfast.models import Message, Profile, Turn, Written
+    from holdfast.models import Profile, Written
     from holdfast_app.brief.brief import Brief
     from holdfast_app.dream.dreamlog import DreamResult
+    from holdfast_app.facts.extraction.conversation import Said
     from holdfast_app.facts.extraction.extract import ExtractResult
     from holdfast_app.facts.extraction.queue import GivenUp
     from holdfast_app.facts.store.lifecycle import Facts
@@ -42,10 +42,6 @@ if TYPE_CHECKING:
     from holdfast_app.workflow.update import Updated
     from holdfast_app.workflow.workflow import Workflow
 
-    #: A part of a conversation: a holdfast value, or a row of the Chat Completions or Messages interface.
-    Said: TypeAlias = Turn | Message | Mapping[str, object]
-
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -57,7 +53,8 @@ class Holdfast(project.Project):
     gate.
     """
 
-    collaborators = Application()
+    services: Services
+    services_type = Services
 
     # sessions
 
@@ -184,20 +181,16 @@ class Holdfast(project.Project):
         session: str = "",
         since: datetime | str | None = None,
         until: datetime | str | None = None,
-        progress: Callable[[int, int], object] | None = None,
     ) -> Hits:
         """Search turns, notes, memory and facts for answers to ``question``, best first; see docs/search.md.
 
         ``kinds`` are turn, note, decision, memory, fact and document (none: all). ``since`` and ``until`` are aware
-        times, spans like ``3d``, or dates; undated results are then left out. ``progress`` gets the number of sources
-        read and the total. The list's ``unread`` names damaged sources, and
-        ``warning`` is a sentence or empty. Raises: BadValue; Unavailable.
+        times, spans like ``3d``, or dates; undated results are then left out. The list's ``unread`` names damaged
+        sources, and ``warning`` is a sentence or empty. Raises: BadValue; Unavailable.
         """
         from holdfast_app.search.searching import search
 
-        return search(
-            self, question, limit=limit, kinds=kinds, session=session, since=since, until=until, progress=progress
-        )
+        return search(self, question, limit=limit, kinds=kinds, session=session, since=since, until=until)
 
     # the dream
 
@@ -291,15 +284,15 @@ class Holdfast(project.Project):
 
     def repairs(self, names: Iterable[str] = ()) -> list[Repair]:
         """Safe repairs for the files ``names``, by default for all three. Writes nothing."""
-        from holdfast_app.workflow.repairs import repairs
+        from holdfast_app.workflow.update import repairs
 
         return repairs(self.services, names)
 
     def apply_repair(self, repair: Repair) -> None:
         """Write a repair. Raises: Refused; Corrupt; Conflict; Unavailable."""
-        from holdfast_app.workflow.repairs import apply
+        from holdfast_app.workflow.update import apply_repair
 
-        apply(self.services, repair)
+        apply_repair(self.services, repair)
 
     # reports
 

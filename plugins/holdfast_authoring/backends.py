@@ -9,7 +9,7 @@ from holdfast.config.values import StorageConfig
 from holdfast.errors import BadValue, Conflict, HoldfastError, NotFound, PluginLoadFailed, Unsupported
 from holdfast.plugin.discovery import Found
 from holdfast.plugin.manager import PluginManager
-from holdfast.storage import ABSENT, Capability, StorageBackend
+from holdfast.storage import ABSENT, Capability, StorageBackend, update_fact
 
 Row = tuple[str, str, str]
 
@@ -63,7 +63,7 @@ def _capabilities(store: StorageBackend) -> Iterator[Row]:
 def _failures(store: StorageBackend) -> Iterator[Row]:
     """The errors that core relies on, each provoked once."""
     cases: tuple[tuple[str, Callable[[], object], tuple[type[Exception], ...]], ...] = (
-        ("a missing fact", lambda: store.get_fact("fact_00000000"), (NotFound,)),
+        ("a missing fact", lambda: update_fact(store, "fact_00000000"), (NotFound,)),
         ("deleting a missing document", lambda: store.delete("missing.md"), (NotFound,)),
         ("a name outside the store", lambda: store.read("../outside.md"), (BadValue, ValueError, HoldfastError)),
         ("a stale revision", lambda: _stale(store), (Conflict,)),

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
@@ -18,7 +19,6 @@ from typing import Any, Final, NamedTuple
 from holdfast.errors import ConfigError, PluginNotFound
 from holdfast.plugin import discovery
 from holdfast.plugin.discovery import Found
-from holdfast_cli import table
 
 _COMMAND = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
@@ -41,10 +41,6 @@ class Row(NamedTuple):
     check: str
     outcome: Outcome
     message: str
-
-    def as_json(self) -> dict[str, str]:
-        """The row as plain data."""
-        return {"entry": self.entry, "check": self.check, "outcome": str(self.outcome), "message": self.message}
 
 
 def inspect(distribution: str, *, settings_file: str = "") -> list[Row]:
@@ -110,14 +106,15 @@ def _settings(path: str) -> dict[str, Any]:
         ) from error
 
 
-def _names(entry: Found, every: list[Found]) -> list[Row]:
+def _names(entry: Found, every: Sequence[Found]) -> list[Row]:
     """Whether the entry point is in force: its name is free, and its group counts for this distribution."""
     if entry.group == discovery.DEFAULTS and entry.distribution != discovery.OWN:
         return [Row(label(entry), "group", Outcome.NOTE, "ignored, because only holdfast enables plugins by default")]
     if entry.group == discovery.COMMANDS and entry.distribution != discovery.OWN:
         if not _COMMAND.fullmatch(entry.name):
             return [Row(label(entry), "name", Outcome.FAIL, "never runs: use lower-case letters, digits and hyphens")]
-        if entry.name in {"help", *(name for group in table.GROUPS.values() for name in group)}:
+        own = {f.name for f in every if (f.group, f.distribution) == (discovery.COMMANDS, discovery.OWN)}
+        if entry.name in {"help", *own}:
             return [Row(label(entry), "name", Outcome.FAIL, "never runs, because holdfast has a command of this name")]
     others = {f.distribution for f in every if (f.group, f.name) == (entry.group, entry.name)} - {entry.distribution}
     if others:

@@ -15,7 +15,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from holdfast import Holdfast, hooks, models
+from holdfast import Holdfast, models
 from holdfast.errors import ConfigError, HoldfastError, PluginError
 from holdfast.plugin import discovery
 from holdfast.plugin.discovery import Found, PluginContext
@@ -76,7 +76,6 @@ def _plugin(entry: Found, found: object, settings: Mapping[str, object]) -> Iter
                 yield "settings", "fail", str(error)
                 return
             yield "settings", "note", f"needs settings; pass them with --settings. {error.message}"
-            yield from _signatures(found)
             return
         except Exception as error:  # noqa: BLE001 - anything may be raised by other people's code
             yield "settings", "fail", f"raised {type(error).__name__} instead of ConfigError: {error}"
@@ -92,7 +91,8 @@ def _hooks(entry: Found, plugin: object, manager: PluginManager) -> Iterator[Row
     except PluginError as error:
         yield "hooks", "fail", str(error)
         return
-    yield from _signatures(plugin)
+    for hook in implemented:
+        yield hook, "ok", _MEANINGS[hook]
     if "on_validate" in implemented:
         yield from _validates(manager)
     if "on_extract" in implemented:
@@ -100,27 +100,6 @@ def _hooks(entry: Found, plugin: object, manager: PluginManager) -> Iterator[Row
     for hook in ("on_flush", "on_dream"):
         if hook in implemented:
             yield hook, "note", "not called, because it may publish or ask a model; its own tests have to"
-
-
-def _signatures(plugin: object) -> Iterator[Row]:
-    """Compare each implemented hook's parameters with its specification."""
-    specs = {name: spec for name, spec in vars(hooks).items() if hasattr(spec, "holdfast_spec")}
-    for name in dir(plugin):
-        implementation = getattr(plugin, name, None)
-        options = getattr(implementation, "holdfast_impl", None)
-        if options is None or implementation is None:
-            continue
-        name = options.get("specname") or name
-        if name not in specs:
-            yield name, "fail", f"is not a hook; hooks are: {', '.join(sorted(specs))}"
-            continue
-        known = inspect.signature(specs[name]).parameters
-        given = inspect.signature(implementation).parameters
-        given = {key: value for key, value in given.items() if key != "self"}  # type: ignore[assignment]
-        problems = [f"{key!r} is not an argument of the hook" for key in given if key not in known]
-        problems += [f"{key!r} has a default" for key, value in given.items() if value.default is not value.empty]
-        text = "; ".join(problems) or f"({', '.join(given)}): {_MEANINGS[name]}"
-        yield name, "fail" if problems else "ok", text
 
 
 def _validates(manager: PluginManager) -> Iterator[Row]:

@@ -6,8 +6,8 @@ interrupted, 141 when the output's reader has closed it. Errors are reported on 
 is
 ``{"ok": false, "error": {"kind", "message", "next_step", "exit_code"}}``.
 
-Agents start ``holdfast add`` and ``holdfast hook`` at every event, so these are answered before anything else is
-imported (docs/decisions/0002-hot-path.md).
+Clients start ``holdfast hook`` at every event, so it is answered before anything else is imported
+(docs/decisions/0002-hot-path.md).
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Commands whose module also has ``quick(words, root)``. It returns the exit code, or None to leave it to argparse.
-_HOT = ("add", "hook")
+#: The command that a client runs at every event. ``quick(words, root)`` of its module returns the exit code, or None to
+#: leave it to argparse.
+_HOT = "hook"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -96,10 +97,10 @@ def _dispatch(words: list[str]) -> int:
     root, debug, rest = _leading(words)
     if rest and debug and not rest[0].startswith("-") and rest[0] != "help":
         rest = [rest[0], "--debug", *rest[1:]]
-    if rest and rest[0] in _HOT:
+    if rest and rest[0] == _HOT:
         from holdfast_cli.table import load
 
-        code = load(rest[0]).quick(rest[1:], root)
+        code = load(_HOT).quick(rest[1:], root)
         if code is not None:
             return code
     if not rest:
@@ -110,11 +111,15 @@ def _dispatch(words: list[str]) -> int:
     if command in ("-h", "--help", "help"):
         from holdfast_cli import usage
 
-        return usage.command_help(arguments[0]) if arguments and command == "help" else usage.overall_help()
+        if arguments and command == "help":
+            return usage.run_command(arguments[0], ["--help"], None)
+        return usage.overall_help()
     if command in ("-V", "--version"):
-        from holdfast_cli.usage import say_version
+        from holdfast import __version__
+        from holdfast_cli.terminal import Term
 
-        return say_version()
+        Term().say(f"holdfast {__version__}")
+        return 0
     from holdfast_cli.usage import run_command
 
     return run_command(command, arguments, root)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 
+from holdfast_cli.command import DEFAULT_SESSION, argument
 from holdfast_cli.problem import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Callable
 
-DEFAULT_SESSION = "default"
 _MAX_ID = 200
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else text[:40] + "..."
 
 
 def in_utf8(words: list[str]) -> list[str]:
@@ -29,9 +32,8 @@ def _word_in_utf8(word: str) -> str:
     try:
         return os.fsencode(word).decode("utf-8")
     except UnicodeError:
-        shown = word if len(word) <= 40 else word[:40] + "..."
         raise UsageError(
-            f"The argument {shown!a} is not UTF-8; nothing was done.",
+            f"The argument {_shortened(word)!a} is not UTF-8; nothing was done.",
             next_step="Convert it to UTF-8; `locale` shows your terminal's encoding.",
         ) from None
 
@@ -49,41 +51,23 @@ def session_id(text: str) -> str:
     """A session id from the command line. Raises: UsageError for an id that is blank, over 200 characters long or has
     characters that cannot be shown (control characters, bytes that are not UTF-8)."""
     if not text.strip() or len(text) > _MAX_ID or not text.isprintable():
-        shown = text if len(text) <= 40 else text[:40] + "..."
         raise UsageError(
-            f"{shown!a} is not a session id.",
+            f"{_shortened(text)!a} is not a session id.",
             next_step=f"Use 1 to {_MAX_ID} printable characters, like `fix-login`.",
         )
     return text
 
 
-def positive(name: str) -> Callable[[str], int]:
-    """A parser for whole numbers of at least 1."""
+def positive(text: str) -> int:
+    """A whole number of at least 1. Raises: ArgumentTypeError."""
+    from argparse import ArgumentTypeError
 
-    def parse(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = 0
-        if number < 1:
-            raise UsageError(
-                f"--{name} takes a whole number from 1 up, not {text!a}.", next_step=f"Write it like `--{name} 7`."
-            )
-        return number
-
-    return parse
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"takes a whole number from 1 up, like 7, not {text!a}")
+    return int(text)
 
 
-def add_session(parser: ArgumentParser, *, required: bool = False) -> None:
-    """``--session ID``."""
-    parser.add_argument(
-        "--session",
-        metavar="ID",
-        required=required,
-        default=None,
-        type=session_id,
-        help="session id" + ("" if required else f" (default: {DEFAULT_SESSION})"),
-    )
+SESSION = argument("--session", metavar="ID", type=session_id, help=f"session id (default: {DEFAULT_SESSION})")
 
 
 def add_json(parser: ArgumentParser) -> None:

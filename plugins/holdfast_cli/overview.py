@@ -102,7 +102,7 @@ def _known(memory: Holdfast, now: Status) -> Iterator[tuple[str, str]]:
             new = f", {count(len(changed[-1].added), 'new line')}" if changed[-1].added else ", nothing new"
             yield "dreamed", f"{ago(changed[-1].at, now.at)}{new}"
     with suppress(HoldfastError):
-        yield "facts", f"{memory.store.backend.count_facts() - len(memory.store.withheld_facts()):,}"
+        yield "facts", f"{memory.facts.count() - len(memory.store.withheld_facts()):,}"
 
 
 def _due(memory: Holdfast, now: Status, brief: Brief | None) -> Iterator[tuple[str, str]]:

@@ -6,13 +6,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import ConfigError
-from holdfast.text import untrusted
 from holdfast_cli.args import file_name
+from holdfast_cli.command import argument, one_of
 from holdfast_cli.problem import UsageError
-from holdfast_cli.stdin import decode, read_if_any, read_text
+from holdfast_cli.stdin import parse_json, read_file, read_if_any
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
 
     from holdfast.models import Payload
 
@@ -31,35 +31,38 @@ HANDOFF = {
     "next_action": ("next_action", "--next-action", "the first action"),
 }
 _MUTATION = re.compile(r"(?P<kind>[^:]*):(?P<target>https?://[^\s:]+(?::\d+)?[^\s:]*|[^:]*):(?P<summary>.*)", re.DOTALL)
+_FILE = "payload from a file"
+_FLAGS = "payload by flags, which win; repeat them, or pass `none` once"
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """A flag for each field."""
-    source = parser.add_argument_group("payload from a file")
-    source.add_argument(
-        "--payload", metavar="FILE", type=file_name, help="JSON with the fields below; `-` waits for stdin"
-    )
-    fields = parser.add_argument_group(
-        "payload by flags", "They override the file. For lists, repeat the flag, or pass `none` once."
-    )
-    fields.add_argument("--objective", metavar="TEXT", help="the session's subject")
-    for flag, (_, text) in LISTS.items():
-        fields.add_argument(f"--{flag.replace('_', '-')}", metavar="TEXT", action="append", help=text)
-    fields.add_argument("--next-step", metavar="TEXT", help="the next step")
-    fields.add_argument(
+def _option(name: str, text: str, **options: Any) -> Any:
+    return argument(name, metavar="TEXT", help=text, group=_FLAGS, **options)
+
+
+#: A flag for each field.
+ARGUMENTS = (
+    argument(
+        "--payload", metavar="FILE", type=file_name, help="JSON with the fields below; `-` waits for stdin", group=_FILE
+    ),
+    _option("--objective", "the session's subject"),
+    *(_option(f"--{name.replace('_', '-')}", text, action="append") for name, (_, text) in LISTS.items()),
+    _option("--next-step", "the next step"),
+    argument(
         "--mutation",
         metavar="KIND:TARGET:SUMMARY",
         action="append",
         help="changed state; KIND is status, review, assignment, merge or decision",
-    )
-    state = fields.add_mutually_exclusive_group()
-    state.add_argument("--open", dest="work_open", action="store_true", default=None, help="work goes on")
-    state.add_argument("--closed", dest="work_open", action="store_false", help="work is done")
-    for dest, (_, flag, text) in HANDOFF.items():
-        fields.add_argument(flag, dest=dest, metavar="TEXT", help=f"handoff: {text}")
-    fields.add_argument("--curated", choices=("none",), help="decide to change nothing in curated memory")
-    fields.add_argument("--memory", metavar="LINE", action="append", help="a standing line for MEMORY.md")
-    fields.add_argument("--user", metavar="LINE", action="append", help="a standing line for USER.md")
+        group=_FLAGS,
+    ),
+    one_of(
+        argument("--open", dest="work_open", action="store_true", default=None, help="work goes on", group=_FLAGS),
+        argument("--closed", dest="work_open", action="store_false", default=None, help="work is done", group=_FLAGS),
+    ),
+    *(_option(name, f"handoff: {text}", dest=dest) for dest, (_, name, text) in HANDOFF.items()),
+    argument("--curated", choices=("none",), help="decide to change nothing in curated memory", group=_FLAGS),
+    _option("--memory", "a standing line for MEMORY.md", action="append"),
+    _option("--user", "a standing line for USER.md", action="append"),
+)
 
 
 def payload(args: Namespace, *, ask_stdin: bool) -> Payload | None:
@@ -72,16 +75,15 @@ def payload(args: Namespace, *, ask_stdin: bool) -> Payload | None:
 
     flags = _flags(args)
     text, source = None, "The payload on stdin"
-    if args.payload == "-":
-        text = read_text()
-    elif args.payload is not None:
-        text, source = _read_file(args.payload), f"The payload {args.payload}"
+    if args.payload is not None:
+        text = read_file(args.payload, "The payload")
+        source = source if args.payload == "-" else f"The payload {args.payload}"
     elif ask_stdin and not flags:
         text = read_if_any()
         text = text if text and text.strip() else None
     if text is None and not flags:
         return None
-    data = _parse(text, source) if text is not None else {}
+    data = parse_json(text, source, '{"objective": "..."}') if text is not None else {}
     if not isinstance(data, dict):
         return payload_from(data, source)  # reports the error
     try:
@@ -93,19 +95,15 @@ def payload(args: Namespace, *, ask_stdin: bool) -> Payload | None:
 
 
 def _flags(args: Namespace) -> dict[str, Any]:
-    data: dict[str, Any] = {}
-    for name in ("objective", "next_step", "work_open"):
-        if getattr(args, name) is not None:
-            data[name] = getattr(args, name)
-    for flag, (name, _) in LISTS.items():
-        if getattr(args, flag) is not None:
-            data[name] = _list(getattr(args, flag))
-    if args.mutation is not None:
-        data["state_mutations"] = [_mutation(text) for text in _list(args.mutation)]
-    handoff = {key: getattr(args, dest) for dest, (key, _, _) in HANDOFF.items() if getattr(args, dest) is not None}
+    given = {name: value for name, value in vars(args).items() if value is not None}
+    data: dict[str, Any] = {name: given[name] for name in ("objective", "next_step", "work_open") if name in given}
+    data |= {name: _list(given[option]) for option, (name, _) in LISTS.items() if option in given}
+    if "mutation" in given:
+        data["state_mutations"] = [_mutation(text) for text in _list(given["mutation"])]
+    handoff = {key: given[dest] for dest, (key, _, _) in HANDOFF.items() if dest in given}
     if handoff:
         data["handoff"] = handoff
-    lines = {name: _list(getattr(args, name)) for name in ("memory", "user") if getattr(args, name) is not None}
+    lines = {name: _list(given[name]) for name in ("memory", "user") if name in given}
     if args.curated and lines:
         raise UsageError("--curated none and --memory or --user contradict each other.", next_step="Leave one out.")
     if args.curated or lines:
@@ -131,10 +129,8 @@ def _mutation(text: str) -> dict[str, str]:
 def _merged(data: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
     """Merge field by field. Missing handoff fields are derived from the other fields."""
     merged = {**data, **flags}
-    handoff = flags.get("handoff")
-    if handoff:
-        stated = data.get("handoff")
-        blockers = merged.get("blockers")
+    if handoff := flags.get("handoff"):
+        stated, blockers = data.get("handoff"), merged.get("blockers")
         merged["handoff"] = {
             "active_task": merged.get("objective") or "",
             "branch": "none",
@@ -144,24 +140,3 @@ def _merged(data: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
             **handoff,
         }
     return merged
-
-
-def _parse(text: str, source: str) -> Any:
-    try:
-        return untrusted.from_json(text)
-    except ValueError as error:
-        raise UsageError(
-            f"{source} is not valid JSON: {error}.", next_step='It should begin like {"objective": "..."}.'
-        ) from error
-
-
-def _read_file(path: str) -> str:
-    try:
-        with open(path, "rb") as file:
-            return decode(file.read(), f"The payload {path}")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(
-            f"The payload {path!r} cannot be read: {reason}.",
-            next_step="Pass a JSON file's path, or `-` for stdin.",
-        ) from error

@@ -41,6 +41,7 @@ class Bar:
         """Take the line away."""
         if self._shown is not None:
             self._out.progress("")
+            self._shown = None
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from holdfast.journal.safety import State
@@ -11,8 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from holdfast.flush.interfaces.delivery import Copy, KeptFlush, Waiting
+    from holdfast.flush.interfaces import KeptFlush, Waiting
     from holdfast.session.status import SessionStatus, Status
+    from holdfast_app.spool.lastbrief import Kept
     from holdfast_cli.terminal import Cell, Term
 
 _SHOWN = {
@@ -20,14 +22,6 @@ _SHOWN = {
     State.DIRTY: ("dirty", "dirty", "yellow"),
     State.UNSAFE: ("fail", "UNSAFE", "red"),
 }
-
-
-def session_table(one: SessionStatus) -> dict[str, Any]:
-    """One session for programs."""
-    from holdfast.config.serde import unstructure
-
-    table: dict[str, Any] = unstructure(one)
-    return table
 
 
 def cells(out: Term, one: SessionStatus) -> tuple[Cell, Cell, Cell]:
@@ -38,11 +32,10 @@ def cells(out: Term, one: SessionStatus) -> tuple[Cell, Cell, Cell]:
 
 def counts(status: Status) -> str:
     """``1 UNSAFE, 2 dirty, 3 safe``."""
-    parts = []
-    for state in (State.UNSAFE, State.DIRTY, State.SAFE):
-        number = sum(s.state is state for s in status.sessions)
-        if number:
-            parts.append(f"{number} {_SHOWN[state][1]}")
+    numbers = Counter(one.state for one in status.sessions)
+    parts = [
+        f"{numbers[state]} {_SHOWN[state][1]}" for state in (State.UNSAFE, State.DIRTY, State.SAFE) if numbers[state]
+    ]
     return ", ".join(parts) or "none yet"
 
 
@@ -58,12 +51,8 @@ def say_unsafe(out: Term, status: Status) -> None:
     for one in status.unsafe:
         out.say()
         out.say(f"{out.mark('fail')} {out.red('session ' + out.plain(one.id) + ' is UNSAFE', bold=True)}")
-        out.say(out.wrapped(one.error or "A flush has begun and has not succeeded.", first="  "))
-        out.say(
-            out.wrapped(
-                one.next_step or f"holdfast flush --session {one.id}", first=f"  {out.dim('next:')} ", rest="        "
-            )
-        )
+        out.fill(one.error or "A flush has begun and has not succeeded.")
+        out.next_step(one.next_step or f"holdfast flush --session {one.id}")
 
 
 def say_lost(out: Term, status: Status) -> None:
@@ -73,9 +62,9 @@ def say_lost(out: Term, status: Status) -> None:
     for number, one in enumerate(lost):
         if not number:
             out.say()
-        out.say(out.wrapped(one.message, first=f"{out.mark('fail')} ", rest="  "))
+        out.note("fail", one.message)
         if one.next_step and (number + 1 == len(lost) or lost[number + 1].next_step != one.next_step):
-            out.say(out.wrapped(one.next_step, first=f"  {out.dim('next:')} ", rest="        "))
+            out.next_step(one.next_step)
 
 
 def flushed(one: SessionStatus, status: Status) -> str:
@@ -92,8 +81,8 @@ def say_pending(out: Term, items: Sequence[Waiting], now: datetime) -> None:
     verb = "waits" if len(items) == 1 else "wait"
     out.say(f"{out.mark('warn')} {count(len(items), 'item')} {verb} to be published{oldest}: `holdfast outbox`")
     for error, step in dict.fromkeys((item.error, item.next_step) for item in items if item.error):
-        out.say(out.wrapped(error, first="  "))
-        out.say(out.wrapped(step, first=f"  {out.dim('next:')} ", rest="        "))
+        out.fill(error)
+        out.next_step(step)
 
 
 def kept_table(items: Sequence[KeptFlush]) -> list[dict[str, Any]]:
@@ -115,11 +104,11 @@ def kept_table(items: Sequence[KeptFlush]) -> list[dict[str, Any]]:
 def say_kept(out: Term, sentence: str) -> None:
     """Print the sentence about kept flushes and the next step, or nothing if none waits."""
     if sentence:
-        out.say(out.wrapped(sentence, first=f"\n{out.mark('warn')} ", rest="  "))
-        out.say(f"  {out.dim('next:')} Run `holdfast spool send`. The next flush and start also write there.")
+        out.fill(sentence, f"\n{out.mark('warn')} ", "  ")
+        out.next_step("Run `holdfast spool send`. The next flush and start also write there.")
 
 
-def copy_age(kept: Copy | None, now: datetime) -> str:
+def copy_age(kept: Kept | None, now: datetime) -> str:
     """The last brief's age, in one sentence."""
     if kept is None:
         return "No earlier brief is kept on this machine."

@@ -1,4 +1,4 @@
-"""Reading standard input without hanging on it."""
+"""Reading standard input, without hanging on it, and files that the user names."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from contextlib import contextmanager
 
 from holdfast_cli.problem import UsageError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _FIRST_BYTE_S = 5.0
 
 
@@ -17,6 +21,42 @@ def read_text() -> str:
     with _nothing_done():
         data = b"" if sys.stdin is None else sys.stdin.buffer.read()
     return decode(data, "Standard input")
+
+
+def text_of(word: str) -> str:
+    """The word itself; ``-`` is all of stdin. Raises: UsageError."""
+    return read_text() if word == "-" else word
+
+
+def read_file(name: str, what: str = "") -> str:
+    """The text of the file ``name``, or of stdin for ``-``. ``what`` it is, for errors. Raises: UsageError."""
+    if name == "-":
+        return read_text()
+    named = f"{what} {name!r}".strip()
+    try:
+        with open(name, "rb") as file:
+            return decode(file.read(), named)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"{named} cannot be read: {getattr(error, 'strerror', None) or error}.",
+            next_step="Pass a file's path, or `-` for stdin.",
+        ) from error
+
+
+def read_json(name: str, what: str, begins: str) -> Any:
+    """The JSON value in a file or on stdin, which is like ``begins``. Raises: UsageError."""
+    return parse_json(read_file(name, what), f"{what} on stdin" if name == "-" else f"{what} {name}", begins)
+
+
+def parse_json(text: str, source: str, begins: str) -> Any:
+    """The JSON value of ``text``. Raises: UsageError."""
+    from holdfast.text import untrusted
+
+    try:
+        return untrusted.from_json(text)
+    except ValueError as error:
+        step = f"It should begin like {begins}."
+        raise UsageError(f"{source} is not valid JSON: {error}.", next_step=step) from error
 
 
 def read_if_any() -> str | None:

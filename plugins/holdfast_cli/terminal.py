@@ -18,9 +18,10 @@ from holdfast.text.plain import JOINERS, in_one_line, json_safe, printable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import TextIO, TypeAlias
+    from typing import TextIO
 
-    Cell: TypeAlias = str | tuple[str, str]  # a string, or a string with its style's name
+#: A string, or a string with its style's name.
+Cell = str | tuple[str, str]
 
 #: Longest line in cells, even in a wider window, because longer lines are hard to read.
 MAX_WIDTH, MIN_WIDTH, DEFAULT_WIDTH = 120, 40, 80
@@ -49,6 +50,23 @@ class Term:
     def say(self, text: str = "") -> None:
         """Print a line. Characters outside the encoding are shown as ``?``."""
         self._write(_shown(text) + "\n")
+
+    def note(self, kind: str, text: str, *, indent: str = "") -> None:
+        """Print ``text``, filled to the width, after the mark for ``kind``."""
+        self.fill(text, f"{indent}{self.mark(kind)} ", f"{indent}  ")
+
+    def next_step(self, step: str, *, indent: str = "  ") -> None:
+        """Print a next step, filled to the width."""
+        self.fill(step, f"{indent}{self.dim('next:')} ", f"{indent}      ")
+
+    def fill(self, text: str, first: str = "  ", rest: str | None = None) -> None:
+        """Print ``text`` as :meth:`wrapped` shapes it."""
+        self.say(self.wrapped(text, first=first, rest=rest))
+
+    def diff(self, text: str, *, indent: str = "") -> None:
+        """Print a unified diff in colours."""
+        for line in text.splitlines():
+            self.say(indent + self.style(self.plain(line), {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")))
 
     def exact(self, text: str) -> None:
         """Print ``text`` as UTF-8 and without translating line ends, unless a person is looking; control characters

@@ -25,6 +25,7 @@ _AFTER_HELP = (
 _CHOICE = Lazy(r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)")
 #: A line break of the source inside a sentence.
 _CONTINUES = Lazy(r"(?<=[^.:!?\s])[ ]*\n(?=\S)")
+_VALUE = Lazy(r"argument (--[\w-]+): takes ")
 _MISSING = "the following arguments are required: "
 #: Words that are not commands -> the command they belong to.
 _PART_OF = {
@@ -72,9 +73,11 @@ class Parser(argparse.ArgumentParser):
                 f"{subject} {_either(choices)}, not {value!a}.", next_step=f"Did you mean `{near}`?" if near else step
             )
         if message.startswith(_MISSING):
-            shown = {one.dest: "|".join(map(str, one.choices)) for one in self._actions if one.choices}
+            shown = {one.metavar or one.dest: "|".join(one.choices) for one in self._actions if one.choices}
             names = [shown.get(name, name) for name in message.removeprefix(_MISSING).split(", ")]
             message = f"`holdfast {self._command}` needs {' and '.join(names)}"
+        if value_of := _VALUE.match(message):
+            message = message[value_of.start(1) :].replace(": ", " ", 1)  # `argument --days: takes ...`
         raise UsageError(f"{message[:1].upper()}{message[1:].rstrip('.')}.", next_step=step)
 
 
@@ -136,14 +139,6 @@ def _parsed(parser: argparse.ArgumentParser, arguments: list[str]) -> argparse.N
         raise UsageError(f"The option {unknown!r} is not known.", next_step=step) from None
 
 
-def command_help(command: str) -> int:
-    """``holdfast help COMMAND``. Raises: UsageError."""
-    if command not in known():
-        raise _unknown(command)
-    parser_for(command).print_help()
-    return 0
-
-
 def overall_help() -> int:
     """``holdfast --help``."""
     out = Term()
@@ -164,14 +159,6 @@ def overall_help() -> int:
 def _sentence(text: str) -> str:
     """With a capital at its beginning; names within it (MEMORY.md) stay as they are."""
     return text[:1].upper() + text[1:]
-
-
-def say_version() -> int:
-    """``holdfast --version``."""
-    from holdfast import __version__
-
-    Term().say(f"holdfast {__version__}")
-    return 0
 
 
 def _unknown(command: str) -> UsageError:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from holdfast.errors import BadValue
-from holdfast.facts.factrules import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast.flush.contract import HANDOFF_FIELDS, REQUIRED
 from holdfast.models import MutationKind
+from holdfast.text.factrules import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 
 Schema = Mapping[str, Any]
 

@@ -23,7 +23,7 @@ from mcp.shared.exceptions import MCPError
 from holdfast import __version__
 from holdfast.config import resolved, statefolder
 from holdfast.errors import HoldfastError, NotFound
-from holdfast.gate import clean
+from holdfast.text.plain import clean
 from holdfast_mcp import documents, notice, tools
 
 logger = logging.getLogger(__name__)
@@ -34,8 +34,6 @@ Context = ServerRequestContext[dict[str, Any], Any]
 
 #: Maximum calls that wait for a slow store at once. The threads that read and write the streams do not count.
 _CALLS: Final = 16
-#: Documents per page of the list.
-_PAGE: Final = 200
 
 INSTRUCTIONS: Final = """\
 This is the project's memory. It outlives compaction and the session.
@@ -78,7 +76,6 @@ class Desk:
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_resources=self._list_resources,
-            on_list_resource_templates=self._list_templates,
             on_read_resource=self._read_resource,
         )
 
@@ -103,10 +100,15 @@ class Desk:
         try:
             text, failed = tools.call(self._root, name, arguments, caller), False
         except HoldfastError as error:
-            text, failed = _explained(error), True
+            step = error.next_step or "Ask the user to run `holdfast doctor`."
+            text, failed = f"{type(error).__name__}: {error.message}\nnext: {step}", True
         except Exception as error:  # one failed call must not end the server
             logger.exception("the tool %s failed", name)
-            text, failed = _unforeseen(error), True
+            text = (
+                f"Something unforeseen happened: {type(error).__name__}. Nothing was dropped.\n"
+                "next: Try again. If it fails again, ask the user to run `holdfast doctor` and check this server's log."
+            )
+            failed = True
         if not self._guarded(caller):
             text += f"\n\n{notice.unguarded(caller.client)}"
         return clean(text), failed  # a lone surrogate, for example from a folder's name, would end the connection
@@ -124,25 +126,10 @@ class Desk:
     async def _list_resources(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        after = (params.cursor if params else None) or ""
-        names = [name for name in await self._resource(documents.names, self._root) if name > after]
-        page = names[:_PAGE]
+        names = await self._resource(documents.names, self._root)
         return types.ListResourcesResult(
-            resources=[types.Resource(uri=documents.uri_of(n), name=n, mime_type=documents.MIME_TYPE) for n in page],
-            next_cursor=page[-1] if len(names) > _PAGE else None,
+            resources=[types.Resource(uri=documents.uri_of(n), name=n, mime_type=documents.MIME_TYPE) for n in names]
         )
-
-    async def _list_templates(
-        self, context: Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
-        one = types.ResourceTemplate(
-            uri_template=documents.PREFIX + "{+name}",
-            name="document",
-            title="A stored document",
-            description="One document of the memory as stored, fenced as data.",
-            mime_type=documents.MIME_TYPE,
-        )
-        return types.ListResourceTemplatesResult(resource_templates=[one])
 
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
@@ -172,7 +159,7 @@ def _described(tool: tools.Tool) -> types.Tool:
             title=tool.title,
             read_only_hint=tool.read_only,
             destructive_hint=tool.destructive,
-            idempotent_hint=tool.idempotent,
+            idempotent_hint=not tool.destructive,
             open_world_hint=False,
         ),
     )
@@ -182,15 +169,3 @@ def _client(context: Context) -> str:
     """The client's name for itself, or an empty string."""
     told = context.session.client_params
     return told.client_info.name if told else ""
-
-
-def _explained(error: HoldfastError) -> str:
-    step = error.next_step or "Ask the user to run `holdfast doctor`."
-    return f"{type(error).__name__}: {error.message}\nnext: {step}"
-
-
-def _unforeseen(error: Exception) -> str:
-    return (
-        f"Something unforeseen happened: {type(error).__name__}. Nothing was dropped.\n"
-        "next: Try again. If it fails again, ask the user to run `holdfast doctor` and check this server's log."
-    )

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import BadValue
-from holdfast.gate import clean
+from holdfast.text.plain import clean
 from holdfast.text.recall import defuse
 from holdfast_cli.session_lookup import has_begun
 

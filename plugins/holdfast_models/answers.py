@@ -59,16 +59,7 @@ def extraction(content: object) -> Extraction:
     The last of several objects with ``facts`` counts, because examples and drafts come first. Values are not checked
     here; core does that. Raises: AnswerUnusable without such an object, or when another one was started and cut off.
     """
-    text = text_of(content)
-    if len(text) > MAX_CHARS:
-        raise AnswerUnusable(f"The model's answer is longer than {MAX_CHARS:,} characters.")
-    kept, endless = _without_thoughts(text)
-    if not text.strip() or not (kept.strip() or endless):
-        raise AnswerUnusable("The model's answer is empty.")
-    found = _at_end(text) if endless else None
-    found = _found(kept) if found is None else found
-    if found is None:
-        raise AnswerUnusable("The model's answer holds no list of facts.")
+    found = last_object(content, "facts")
     from holdfast.models import Extraction
 
     summary = found.get("summary")
@@ -81,56 +72,43 @@ def extraction(content: object) -> Extraction:
 
 
 def last_object(content: object, key: str, *, max_chars: int = MAX_CHARS) -> Mapping[str, Any]:
-    """The last JSON object in an answer with a list ``key``; prose, fences and thoughts around it are skipped.
+    """The last JSON object in an answer with a list ``key``; prose, fences and thoughts around it are skipped. After a
+    thought without an end, only an object at the very end counts, because others are drafts.
 
     Raises: AnswerUnusable without such an object, when another one was cut off, or the answer is too long.
     """
     text = text_of(content)
     if len(text) > max_chars:
         raise AnswerUnusable(f"The model's answer is longer than {max_chars:,} characters.")
+    kept, endless = _without_thoughts(text)
+    if not text.strip() or not (kept.strip() or endless):
+        raise AnswerUnusable("The model's answer is empty.")
     found: Mapping[str, Any] | None = None
-    for value, _ in _values(without_thoughts(text), key):
-        if value is _CUT_OFF:
-            raise AnswerUnusable("The model's answer was cut off.")
-        if isinstance(value, Mapping) and isinstance(value.get(key), list):
-            found = value
+    if endless:
+        end = len(text.rstrip("` \t\r\n"))
+        for value, position in _values(text, key):
+            found = _answer(value, key) if position == end else None
+    if found is None:
+        for value, _ in _values(kept, key):
+            if value is _CUT_OFF:
+                raise AnswerUnusable("The model's answer was cut off.")
+            found = _answer(value, key) or found
     if found is None:
         raise AnswerUnusable(f"The model's answer holds no list `{key}`.")
-    return found
-
-
-def _found(text: str) -> Mapping[str, Any] | None:
-    """The last answer in ``text``. Raises: AnswerUnusable when another one was started and cut off."""
-    found: Mapping[str, Any] | None = None
-    for value, _ in _values(text):
-        answer = _answer(value)
-        if value is _CUT_OFF:
-            raise AnswerUnusable("The model's answer was cut off.")
-        found = answer if answer is not None else found
-    return found
-
-
-def _at_end(text: str) -> Mapping[str, Any] | None:
-    """The answer at the end of ``text``, ignoring fences. None when there is none, or when more text follows, because
-    then it is a draft."""
-    found: Mapping[str, Any] | None = None
-    end = len(text.rstrip("` \t\r\n"))
-    for value, position in _values(text):
-        found = _answer(value) if position == end else None
     return found
 
 
 _CUT_OFF: Final = object()
 
 
-def _values(text: str, key: str = "facts") -> Iterator[tuple[object, int]]:
+def _values(text: str, key: str) -> Iterator[tuple[object, int]]:
     """Every outermost JSON object and list in ``text`` with its end offset; :data:`_CUT_OFF` in place of an unclosed
     object with ``key``.
 
     Takes time linear in the length: unclosed brackets, and too many useless ones, are not searched.
     """
     decoder = json.JSONDecoder()
-    last_facts, last_brace = text.rfind(f'"{key}"'), text.rfind("}")
+    last_key, last_brace = text.rfind(f'"{key}"'), text.rfind("}")
     position = failures = 0
     while match := _START.search(text, position):
         try:
@@ -138,7 +116,7 @@ def _values(text: str, key: str = "facts") -> Iterator[tuple[object, int]]:
         except json.JSONDecodeError as error:
             position = match.end()
             endless = error.msg.startswith("Unterminated string") or error.pos > last_brace
-            if endless and last_facts >= match.start():
+            if endless and last_key >= match.start():
                 yield _CUT_OFF, position
             failures += 1
             if failures > _MAX_FAILURES:
@@ -149,26 +127,17 @@ def _values(text: str, key: str = "facts") -> Iterator[tuple[object, int]]:
             yield value, position
 
 
-def _answer(value: object) -> Mapping[str, Any] | None:
-    """``value`` as an object with a list ``facts``, if it is such an object, a list of facts, or a list of blocks with
+def _answer(value: object, key: str) -> Mapping[str, Any] | None:
+    """``value`` as an object with a list ``key``, if it is such an object, a list of facts, or a list of blocks with
     one."""
-    if isinstance(value, Mapping):
-        if isinstance(value.get("facts"), list):
-            return value
-        if value.get("type") == "text" and isinstance(value.get("text"), str):
-            return _last_answer(value["text"])
-    if isinstance(value, list) and value:
-        if all(isinstance(row, Mapping) and "content" in row for row in value):
-            return {"facts": value}
-        if all(isinstance(row, Mapping) and isinstance(row.get("text"), str) for row in value):
-            return _last_answer(text_of(value))
-    return None
-
-
-def _last_answer(text: str) -> Mapping[str, Any] | None:
-    values = [value for value, _ in _values(text)]
-    answers = [value for value in values if isinstance(value, Mapping) and isinstance(value.get("facts"), list)]
-    return answers[-1] if answers else None
+    if isinstance(value, Mapping) and isinstance(value.get(key), list):
+        return value
+    if not isinstance(value, list) or not all(isinstance(row, Mapping) for row in value):
+        return None
+    if value and all("content" in row for row in value):
+        return {key: value}
+    found = [_answer(one, key) for one, _ in _values(text_of(value), key)]
+    return next((one for one in reversed(found) if one), None)
 
 
 def _candidate(row: Any) -> FactCandidate:

@@ -24,8 +24,6 @@ class AnthropicModel(ModelPlugin):
 
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """One message, not streamed. Raises: ModelFailed."""
-        import json
-
         from holdfast_models import retry
         from holdfast_models.answers import text_of
 
@@ -33,32 +31,16 @@ class AnthropicModel(ModelPlugin):
             import anthropic
         except ImportError as error:
             raise retry.not_installed(self.provider) from error
-        key = self.key()
-        http = self.http_client(anthropic.DefaultHttpxClient, key)
-        try:
-            with anthropic.Anthropic(
-                api_key=key, base_url=self.url(), timeout=timeout_s, max_retries=0, http_client=http
-            ) as client:
-                answer = client.messages.create(
-                    model=self.settings.model,
-                    system=system,
-                    messages=[{"role": "user", "content": user}],
-                    max_tokens=max_tokens,
-                )
-        except anthropic.APIStatusError as error:
-            wait = error.response.headers.get("retry-after")
-            raise retry.refused(self.provider, error.status_code, wait, origin=self.origin) from None
-        except anthropic.APIConnectionError as error:
-            timed_out = isinstance(error, anthropic.APITimeoutError)
-            raise retry.unreachable(self.provider, timed_out=timed_out) from None
-        except (json.JSONDecodeError, UnicodeDecodeError):
-            raise self.foreign() from None
-        try:  # the SDK accepts any JSON as an answer, and returns other content as a string
+        with self.sdk_client(anthropic, anthropic.Anthropic, timeout_s) as client:
+            answer = client.messages.create(
+                model=self.settings.model,
+                system=system,
+                messages=[{"role": "user", "content": user}],
+                max_tokens=max_tokens,
+            )
             return retry.Completion(
                 text=text_of([block.model_dump() for block in answer.content]),
                 input_tokens=answer.usage.input_tokens,
                 output_tokens=answer.usage.output_tokens,
                 stop=answer.stop_reason or "",
             )
-        except (AttributeError, TypeError):
-            raise self.foreign() from None

@@ -22,16 +22,18 @@ from __future__ import annotations
 import logging
 import time
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.errors import AnswerUnusable, ConfigError, HoldfastError, ModelFailed
-from holdfast.hooks import hookimpl
+from holdfast.api import hookimpl
+from holdfast.errors import AnswerUnusable, ConfigError, ModelFailed
 
 # Plugins are loaded at every agent event and rarely used, so expensive imports wait for the first request.
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any, ClassVar, Final, Protocol
 
+    from holdfast.errors import HoldfastError
     from holdfast.models import DreamDraft, DreamSources, Extraction, Fact, Turn
     from holdfast_models.retry import Completion
 
@@ -137,41 +139,22 @@ class Settings(NamedTuple):
     dream_timeout_s: float = 180.0
     dream_budget_s: float = 400.0
     dream_max_tokens: int = 16_000
+    #: The path of a program that runs the model, for plugins that have one.
+    program: str = ""
 
 
-_LEAST = {
-    "timeout_s": 0.001,
-    "max_retries": 0,
-    "budget_s": 0.001,
-    "max_tokens": 1,
-    "dream_timeout_s": 0.001,
-    "dream_budget_s": 0.001,
-    "dream_max_tokens": 1,
-}
-
-
-def read_settings(name: str, table: Mapping[str, object], provider: str = "") -> Settings:
-    """Settings from the table ``[plugins.NAME]``. Raises: ConfigError naming the key.
-
-    ``provider`` names the API key (by default the plugin's name).
-    """
-    from holdfast.config.no_secrets import check_table
-
-    check_table(f"plugins.{name}", table, provider or name)
+def read_settings(name: str, table: Mapping[str, object], known: Sequence[str] = Settings._fields[:-1]) -> Settings:
+    """Settings from the table ``[plugins.NAME]``; ``known`` are those that the plugin has. Raises: ConfigError naming
+    the key."""
     for key, value in table.items():
-        if key not in Settings._fields:
-            raise ConfigError(
-                f"plugins.{name}.{key} is not known.", next_step=f"Settings are: {', '.join(Settings._fields)}."
-            )
-        least = _LEAST.get(key)
-        if key == "insecure_http":
-            good = isinstance(value, bool)
-        elif least is None:
-            good = isinstance(value, str) and (bool(value.strip()) or key != "model")
-        else:
-            kinds = (int, float) if isinstance(least, float) else (int,)
-            good = isinstance(value, kinds) and not isinstance(value, bool) and value >= least
-        if not good:
+        if key not in known:
+            raise ConfigError(f"plugins.{name}.{key} is not known.", next_step=f"Settings are: {', '.join(known)}.")
+        default = Settings._field_defaults.get(key, "")
+        kinds = (int, float) if isinstance(default, float) else type(default)
+        good = isinstance(value, kinds) and isinstance(value, bool) is isinstance(default, bool)
+        if good and isinstance(value, int | float) and not isinstance(value, bool):
+            good = value >= 0 if key == "max_retries" else value > 0
+        if not good or (key == "model" and not str(value).strip()):
             raise ConfigError(f"plugins.{name}.{key} cannot be {value!r}.", next_step="See docs/facts.md.")
     if "model" not in table:
         raise ConfigError(
@@ -188,13 +171,16 @@ class ModelPlugin(ABC):
     #: The provider's own address, used without ``base_url``. If empty, the SDK's default.
     address: ClassVar[str] = ""
     #: Settings that only the user may set, because they decide which server reads the conversations and at what cost.
-    known_settings: ClassVar[tuple[str, ...]] = Settings._fields
+    known_settings: ClassVar[tuple[str, ...]] = Settings._fields[:-1]
+    #: Defaults that differ from those of :class:`Settings`.
+    defaults: ClassVar[Mapping[str, object]] = {}
 
     def __init__(self, *, context: _Context) -> None:
         self._name = context.name
         self._state = context.state
         self._root = getattr(context, "root", "")
-        self.settings = read_settings(context.name, context.settings, self.provider)
+        table = {**self.defaults, **context.settings}
+        self.settings = read_settings(context.name, table, self.known_settings)
 
     @abstractmethod
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
@@ -262,6 +248,33 @@ class ModelPlugin(ABC):
         insecure = self.settings.insecure_http
         return retry.http_client(sdk_client, self.url(), key, insecure_http=insecure, drop=drop)
 
+    @contextmanager
+    def sdk_client(self, sdk: Any, client: type, timeout_s: float) -> Iterator[Any]:
+        """The ``client`` of the module ``sdk``, either of OpenAI's or Anthropic's, for one request without retries.
+
+        Raises: ModelFailed for the SDK's errors, and for an answer that does not follow the API: the SDKs accept any
+        JSON, and return other content as a string.
+        """
+        from json import JSONDecodeError
+
+        from holdfast_models import retry
+
+        key = self.key()
+        http = self.http_client(sdk.DefaultHttpxClient, key)
+        try:
+            with client(
+                api_key=key, base_url=self.url(), timeout=timeout_s, max_retries=0, http_client=http
+            ) as connected:
+                yield connected
+        except sdk.APIStatusError as error:
+            wait = error.response.headers.get("retry-after")
+            raise retry.refused(self.provider, error.status_code, wait, origin=self.origin) from None
+        except sdk.APIConnectionError as error:
+            timed_out = isinstance(error, sdk.APITimeoutError)
+            raise retry.unreachable(self.provider, timed_out=timed_out) from None
+        except (JSONDecodeError, UnicodeDecodeError, AttributeError, TypeError):
+            raise self.foreign() from None
+
     @property
     def _url_variable(self) -> str:
         return f"{self.provider.upper()}_BASE_URL"
@@ -278,7 +291,7 @@ class ModelPlugin(ABC):
     def ask(self, system: str, user: str, *, dream: bool = False) -> Completion:
         """:meth:`complete` with retries (a dream's limits for a dream), recording the token usage.
 
-        Raises: ModelFailed.
+        Raises: ModelFailed; AnswerUnusable when the answer was cut off.
         """
         from holdfast_models import retry
 
@@ -295,27 +308,29 @@ class ModelPlugin(ABC):
                 lambda timeout_s: self.complete(system, user, max_tokens=max_tokens, timeout_s=timeout_s), patience
             )
         except ModelFailed as error:
-            self._record_failure(error, start)
+            self._record(error, start)
             raise
-        retry.record_usage(
-            self._state,
-            plugin=self._name,
-            model=settings.model,
-            completion=completion,
-            took_s=time.monotonic() - start,
-        )
+        self._record(completion, start)
+        if completion.stop in CUT_OFF:
+            key = "dream_max_tokens" if dream else "max_tokens"
+            raise AnswerUnusable("The model's answer was cut off.", next_step=f"Raise `[plugins.{self._name}] {key}`.")
         return completion
 
-    def _record_failure(self, error: HoldfastError, start: float) -> None:
+    def _record(self, outcome: Completion | HoldfastError, start: float) -> None:
         from holdfast_models import retry
 
-        retry.record_failure(
-            self._state,
-            plugin=self._name,
-            model=self.settings.model,
-            error=error,
-            took_s=time.monotonic() - start,
-        )
+        took_s = time.monotonic() - start
+        retry.record(self._state, plugin=self._name, model=self.settings.model, took_s=took_s, outcome=outcome)
+
+    @contextmanager
+    def _recording_unusable(self) -> Iterator[None]:
+        """Records an answer that turns out to be unusable."""
+        start = time.monotonic()
+        try:
+            yield
+        except AnswerUnusable as error:
+            self._record(error, start)
+            raise
 
     @hookimpl
     def on_extract(self, turns: Sequence[Turn], known: Sequence[Fact]) -> Extraction:
@@ -328,39 +343,18 @@ class ModelPlugin(ABC):
             return Empty()
         from holdfast_models import answers
 
-        start = time.monotonic()
-        answer = self.ask(SYSTEM, stored(known) + text)
-        try:
-            return answers.extraction(answer.text)
-        except AnswerUnusable as error:
-            self._record_failure(error, start)
-            raise
+        with self._recording_unusable():
+            return answers.extraction(self.ask(SYSTEM, stored(known) + text).text)
 
     @hookimpl
     def on_dream(self, sources: DreamSources) -> DreamDraft:
         """Send one request with all sources. Raises: ModelFailed; AnswerUnusable. On an error nothing changes."""
         from holdfast_models import dreaming
 
-        start = time.monotonic()
-        answer = self.ask(dreaming.SYSTEM, dreaming.question(sources), dream=True)
-        if answer.stop in CUT_OFF:
-            raise AnswerUnusable(
-                "The model's answer was cut off.", next_step=f"Raise `[plugins.{self._name}] dream_max_tokens`."
-            )
-        try:
-            return dreaming.parse(answer.text)
-        except AnswerUnusable as error:
-            self._record_failure(error, start)
-            raise
+        with self._recording_unusable():
+            return dreaming.parse(self.ask(dreaming.SYSTEM, dreaming.question(sources), dream=True).text)
 
     def judge(self, system: str, question: str) -> str:
         """The model's answer to a judge request. Raises: ModelFailed; AnswerUnusable."""
-        start = time.monotonic()
-        answer = self.ask(system, question)
-        if answer.stop in CUT_OFF:
-            error = AnswerUnusable(
-                "The judge's answer was cut off.", next_step=f"Raise `[plugins.{self._name}] max_tokens`."
-            )
-            self._record_failure(error, start)
-            raise error
-        return answer.text
+        with self._recording_unusable():
+            return self.ask(system, question).text

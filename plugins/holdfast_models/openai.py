@@ -25,41 +25,22 @@ class OpenAIModel(ModelPlugin):
 
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """One Chat Completion, not streamed. Raises: ModelFailed."""
-        import json
-
         from holdfast_models import retry
 
         try:
             import openai
         except ImportError as error:
             raise retry.not_installed(self.provider) from error
-        key = self.key()
-        http = self.http_client(openai.DefaultHttpxClient, key)
-        try:
-            with openai.OpenAI(
-                api_key=key, base_url=self.url(), timeout=timeout_s, max_retries=0, http_client=http
-            ) as client:
-                answer = client.chat.completions.create(
-                    model=self.settings.model,
-                    messages=[{"role": "system", "content": system}, {"role": "user", "content": user}],
-                    max_completion_tokens=max_tokens,
-                )
-        except openai.APIStatusError as error:
-            wait = error.response.headers.get("retry-after")
-            raise retry.refused(self.provider, error.status_code, wait, origin=self.origin) from None
-        except openai.APIConnectionError as error:
-            timed_out = isinstance(error, openai.APITimeoutError)
-            raise retry.unreachable(self.provider, timed_out=timed_out) from None
-        except (json.JSONDecodeError, UnicodeDecodeError):
-            raise self.foreign() from None
-        try:  # the SDK accepts any JSON as an answer, and returns other content as a string
-            choices = list(answer.choices)
-            choice = choices[0] if choices else None
+        with self.sdk_client(openai, openai.OpenAI, timeout_s) as client:
+            answer = client.chat.completions.create(
+                model=self.settings.model,
+                messages=[{"role": "system", "content": system}, {"role": "user", "content": user}],
+                max_completion_tokens=max_tokens,
+            )
+            choice = next(iter(answer.choices), None)
             return retry.Completion(
                 text=(choice.message.content or "") if choice else "",
                 input_tokens=answer.usage.prompt_tokens if answer.usage else 0,
                 output_tokens=answer.usage.completion_tokens if answer.usage else 0,
                 stop=(choice.finish_reason or "") if choice else "",
             )
-        except (AttributeError, TypeError):
-            raise self.foreign() from None

@@ -146,34 +146,19 @@ def persist(
     raise AssertionError("the loop returns or raises")
 
 
-def record_usage(state: str, *, plugin: str, model: str, completion: Completion, took_s: float) -> None:
-    """Add a line to ``state/usage.jsonl``. A write failure is only logged, because the answer matters more."""
-    row = {
-        "plugin": plugin,
-        "model": model,
-        "input_tokens": completion.input_tokens,
-        "output_tokens": completion.output_tokens,
-        "took_s": round(took_s, 3),
-        "stop": completion.stop,
-    }
-    _record(state, row)
-
-
-def record_failure(state: str, *, plugin: str, model: str, error: HoldfastError, took_s: float) -> None:
-    """Add a line for a failed call, or for an unusable answer, whose call already has a line. A write failure is only
-    logged."""
-    row = {
+def record(state: str, *, plugin: str, model: str, took_s: float, outcome: Completion | HoldfastError) -> None:
+    """Add a line to ``state/usage.jsonl`` for a call that was answered or failed, or for an unusable answer, whose call
+    already has a line. A write failure is only logged, because the answer matters more."""
+    row: dict[str, object] = {
+        "at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         "plugin": plugin,
         "model": model,
         "took_s": round(took_s, 3),
-        "failed": error.message,
-        "answered": not isinstance(error, ModelFailed),
     }
-    _record(state, row)
-
-
-def _record(state: str, fields: dict[str, object]) -> None:
-    row = {"at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"), **fields}
+    if isinstance(outcome, Completion):
+        row |= {"input_tokens": outcome.input_tokens, "output_tokens": outcome.output_tokens, "stop": outcome.stop}
+    else:
+        row |= {"failed": outcome.message, "answered": not isinstance(outcome, ModelFailed)}
     try:
         private.make(state)
         path = os.path.join(state, USAGE_FILE)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 
+from holdfast.api import hookimpl
 from holdfast.errors import ConfigError
-from holdfast.hooks import hookimpl
 from holdfast_redaction.budget import SECONDS
 from holdfast_redaction.engine import CHUNK_CHARS, Scanner
 from holdfast_redaction.mark import Marker
@@ -16,9 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from holdfast.api import Chunks, PluginContext, ValidationRequest
     from holdfast.models import Finding
-    from holdfast.plugin.discovery import PluginContext
-    from holdfast.validation import Chunks, ValidationRequest
 
 MASK, REFUSE, ALLOW = "mask", "refuse", "allow"
 _KEYS = ("policy", "surfaces", "rules", "disable", "allow", "budget_s")
@@ -77,7 +76,7 @@ class Redaction:
         replacement where the policy refuses it. A rule that fails or takes too long raises, which core counts as a
         refusal."""
         if len(request.text) > CHUNK_CHARS:
-            from holdfast.validation import Chunks
+            from holdfast.api import Chunks
 
             return Chunks(self._findings(request, hits) for hits in self._scanner.in_chunks(request.text))
         hits = self._scanner.find(request.text)

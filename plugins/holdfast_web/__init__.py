@@ -7,7 +7,6 @@
 - ``rendering``: Jinja2 with escaping, visible control characters, dates and numbers
 - ``markdown``: Markdown to a safe subset of HTML
 - ``timeline``: days and their events as an SVG
-- ``searching``: searches that run next to the pages
 - ``paging``: one page of a long list
 - ``pages``: one module per view; ``templates`` and ``static`` hold the HTML, the stylesheet and the script
 

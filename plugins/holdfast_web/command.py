@@ -22,12 +22,12 @@ _HIGHEST_PORT: Final = 65_535
 def configure(parser: ArgumentParser) -> None:
     from holdfast_cli.args import examples, positive
 
-    parser.add_argument("--port", metavar="N", type=positive("port"), default=0, help="port (default: any free port)")
+    parser.add_argument("--port", metavar="N", type=positive, default=0, help="port (default: any free port)")
     parser.add_argument("--no-open", action="store_true", help="only print the link; do not start a browser")
     parser.add_argument(
         "--idle",
         metavar="MINUTES",
-        type=positive("idle"),
+        type=positive,
         default=_IDLE_MINUTES,
         help=f"stop after this time without a request (default: {_IDLE_MINUTES})",
     )
@@ -41,7 +41,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Serve until Ctrl-C or until idle. Raises: PluginLoadFailed when a package is missing; UsageError; Unavailable."""
     from holdfast import Holdfast
-    from holdfast_cli.problem import UsageError
+    from holdfast_cli.problem import UsageError, not_installed
     from holdfast_cli.terminal import Term, home_short
 
     if args.port > _HIGHEST_PORT:
@@ -50,11 +50,10 @@ def run(args: Namespace) -> int:
         from holdfast_web.server import Server
         from holdfast_web.site import Site
     except ImportError as error:
-        raise _not_installed(error) from error
+        raise not_installed(error, "web") from error
     out = Term()
     with Holdfast.open(args.root) as memory, Server("127.0.0.1", args.port, idle_s=args.idle * 60) as server:
         server.site = Site(memory, port=server.server_port)
-        server.site.warm_up()
         link = server.site.access.link(server.host)
         out.say(f"The memory of {out.plain(home_short(memory.services.root))}, read-only, on this machine:\n")
         out.say(f"  {link}\n")
@@ -98,20 +97,3 @@ def _open(link: str) -> None:
             webbrowser.open(link)
 
     threading.Thread(target=start, daemon=True).start()
-
-
-def _not_installed(error: ImportError) -> Exception:
-    """The error for a missing package; ``error`` itself for a holdfast module."""
-    import shlex
-    import sys
-
-    from holdfast.errors import PluginLoadFailed
-
-    missing = (error.name or "").partition(".")[0]
-    if missing.startswith("holdfast"):
-        return error
-    python = shlex.quote(sys.executable) if sys.platform != "win32" else f'"{sys.executable}"'
-    return PluginLoadFailed(
-        f"`holdfast web` needs the missing package {missing or 'jinja2'}.",
-        next_step=f"Install it for the Python that runs holdfast: `{python} -m {extra('web')}`.",
-    )

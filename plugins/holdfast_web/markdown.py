@@ -31,11 +31,10 @@ _NUMBERED: Final = frozenset({"p", "li", "blockquote", "table", "tr", "h2", "h3"
 _DEPTH: Final = 40
 
 
-def to_html(text: str, *, first_line: int = 1, after: Mapping[int, str] | None = None) -> str:
-    """``text`` as HTML. ``first_line`` numbers its first line, for ids. ``after`` maps a heading's line
-    number to HTML that follows the heading."""
+def to_html(text: str, *, after: Mapping[int, str] | None = None) -> str:
+    """``text`` as HTML. ``after`` maps a heading's line number to HTML that follows the heading."""
     tokens = _parser().parse(printable(text))
-    return "".join(_blocks(tokens, first_line, after or {}))
+    return "".join(_blocks(tokens, after or {}))
 
 
 @cache
@@ -47,7 +46,7 @@ def _parser() -> MarkdownIt:
     return made.disable(["html_block", "html_inline"])
 
 
-def _blocks(tokens: Sequence[Token], first_line: int, after: Mapping[int, str]) -> Iterator[str]:
+def _blocks(tokens: Sequence[Token], after: Mapping[int, str]) -> Iterator[str]:
     seen: set[int] = set()
     hidden: list[bool] = []
     following = ""
@@ -55,7 +54,7 @@ def _blocks(tokens: Sequence[Token], first_line: int, after: Mapping[int, str]) 
         if token.type == "inline":
             yield from _inline(token.children or ())
         elif token.type in ("fence", "code_block"):
-            yield f"<pre{_id(token, first_line, seen)} tabindex=0><code>{escape(token.content)}</code></pre>\n"
+            yield f"<pre{_id(token, seen)} tabindex=0><code>{escape(token.content)}</code></pre>\n"
         elif token.type == "hr":
             yield "<hr>\n"
         elif token.nesting == 1:
@@ -63,9 +62,9 @@ def _blocks(tokens: Sequence[Token], first_line: int, after: Mapping[int, str]) 
             shown = token.tag in _PAIRS and not token.hidden
             hidden.append(not shown)
             if shown:
-                yield f"<{tag}{_id(token, first_line, seen) if tag in _NUMBERED else ''}>"
+                yield f"<{tag}{_id(token, seen) if tag in _NUMBERED else ''}>"
             if tag != token.tag and token.map:
-                following = after.get(first_line + token.map[0], "")
+                following = after.get(token.map[0] + 1, "")
         elif token.nesting == -1:
             if not hidden.pop():
                 yield f"</{_HEADINGS.get(token.tag, token.tag)}>\n{following}"
@@ -76,11 +75,11 @@ def _blocks(tokens: Sequence[Token], first_line: int, after: Mapping[int, str]) 
             yield escape(token.content)
 
 
-def _id(token: Token, first_line: int, seen: set[int]) -> str:
+def _id(token: Token, seen: set[int]) -> str:
     if token.map is None or token.map[0] in seen:
         return ""
     seen.add(token.map[0])
-    return f" id=L{first_line + token.map[0]}"
+    return f" id=L{token.map[0] + 1}"
 
 
 def _inline(tokens: Sequence[Token]) -> Iterator[str]:

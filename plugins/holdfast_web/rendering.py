@@ -62,8 +62,6 @@ class Renderer:
             "when": self._when,
         }
         self._environment.globals |= {"menu": MENU, "url": self.url, "address": self.document, "query": _fields}
-        for name in self._environment.list_templates():  # compiled now, so that the first page does not wait
-            self._environment.get_template(name)
 
     def page(self, template: str, *, here: str, title: str, **values: Any) -> str:
         """A page. ``here`` is the path in its menu entry."""
@@ -98,10 +96,10 @@ class Renderer:
         name, colon, line = pointer.rpartition(":")
         if not (colon and line.isascii() and line.isdigit()):
             return self._prefix + "documents/" + quote(pointer)
-        return f"{self._prefix}documents/{quote(name)}?line={line}#L{line}"
+        return f"{self._prefix}documents/{quote(name)}#L{line}"
 
-    def _markdown(self, text: str, first_line: int = 1, notes: Mapping[int, Markup] | None = None) -> Markup:
-        return Markup(to_html(text, first_line=first_line, after=notes or {}))  # noqa: S704 - escapes everything itself
+    def _markdown(self, text: str, notes: Mapping[int, Markup] | None = None) -> Markup:
+        return Markup(to_html(text, after=notes or {}))  # noqa: S704 - escapes everything itself
 
     def _local(self, at: datetime) -> datetime:
         return at.astimezone(self._project.zone)

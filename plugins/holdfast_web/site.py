@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from http import HTTPStatus
 from importlib import resources
 from typing import TYPE_CHECKING, Final
@@ -18,7 +17,6 @@ from holdfast_app.view.project import Project
 from holdfast_web import pages
 from holdfast_web.access import Access
 from holdfast_web.rendering import Renderer
-from holdfast_web.searching import Searches
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
@@ -60,16 +58,9 @@ class Site:
     def __init__(self, memory: Holdfast, *, port: int) -> None:
         self.access = Access(port)
         self._project = Project(memory)
-        self._searches = Searches()
         self._renderer = Renderer(self._project, self.access.prefix)
         self._static = _static_files()
         self._lock = threading.Lock()
-
-    def warm_up(self) -> None:
-        """Make the overview once, so that the first request finds validators and notes loaded. An error is shown when
-        the page is requested."""
-        with self._lock, suppress(HoldfastError):
-            pages.LISTS[""](self._project, self._renderer, pages.Request())
 
     def answer(self, target: str, *, host: str | None, cookie: str) -> Response:
         """The response to ``GET target``. Never raises."""
@@ -111,7 +102,7 @@ class Site:
         if view is None:
             return self.refusal(HTTPStatus.NOT_FOUND, home=prefix)
         with self._lock:
-            request = pages.Request(argument=argument, query=query, searches=self._searches)
+            request = pages.Request(argument=argument, query=query)
             text = view(self._project, self._renderer, request)
         return _response(HTTPStatus.OK, _HTML, text.encode("utf-8", "replace"))
 

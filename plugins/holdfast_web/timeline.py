@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import sqrt
-from typing import TYPE_CHECKING, Final
-
-from attrs import frozen
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from holdfast_app.view.events import Day
@@ -19,20 +17,20 @@ LANES: Final = (
     ("sessions", "Sessions"),
     ("dreams", "Dreams"),
 )
+_WIDTH: Final = 960
 _LANE_H: Final = 34
 _BAR_H: Final = 26
-_TOP: Final = 6
 _FOOT: Final = 22
 #: The smallest bar that can be seen, as a share of the lane.
 _LEAST: Final = 0.3
-#: Width of the labels left of the picture.
+#: Width of the labels left of the picture, and of a label below it.
 _GUTTER: Final = 88
-#: Minimum number of days to show.
-_FEWEST: Final = 21
+_LABEL: Final = 70
 
 
-@frozen(kw_only=True)
-class Bar:
+class Bar(NamedTuple):
+    """One day's number in one lane."""
+
     x: float
     y: float
     width: float
@@ -41,64 +39,38 @@ class Bar:
     label: str
 
 
-@frozen(kw_only=True)
-class Tick:
-    x: float
-    label: str
-
-
-@frozen(kw_only=True)
-class Picture:
-    """Geometry for the template, in units of the view box. ``lanes`` are labels with their base line's height."""
+class Picture(NamedTuple):
+    """Geometry for the template, in units of the view box. ``ticks`` are labels below with their place, ``lanes``
+    labels with their base line's height."""
 
     width: int
     height: int
     bars: Sequence[Bar]
-    ticks: Sequence[Tick]
-    lanes: Sequence[tuple[str, float]]
+    ticks: Sequence[tuple[float, str]]
+    lanes: Sequence[tuple[str, int]]
 
 
-def picture(shown: Sequence[Day], *, width: int, label_every: int) -> Picture:
+def picture(shown: Sequence[Day]) -> Picture:
     """Bars for each lane. Heights grow with the square root, so that a busy day does not flatten the others."""
-    step = (width - _GUTTER) / max(1, len(shown))
+    step = (_WIDTH - _GUTTER) / max(1, len(shown))
     bars: list[Bar] = []
-    for row, (name, label) in enumerate(LANES):
+    for row, (name, label) in enumerate(LANES, 1):
         most = max((getattr(day, name) for day in shown), default=0)
-        floor = _floor(row)
         for number, day in enumerate(shown):
-            value = getattr(day, name)
-            if value:
-                height = _BAR_H * max(_LEAST, sqrt(value / most))
+            if value := getattr(day, name):
+                height = round(_BAR_H * max(_LEAST, sqrt(value / most)), 2)
+                text = f"{day.day:%Y-%m-%d}: {label.lower()} {value}"
                 bars.append(
-                    Bar(
-                        x=round(_GUTTER + number * step + step * 0.14, 2),
-                        y=round(floor - height, 2),
-                        width=round(step * 0.72, 2),
-                        height=round(height, 2),
-                        lane=name,
-                        label=f"{day.day:%Y-%m-%d}: {label.lower()} {value}",
-                    )
+                    Bar(round(_GUTTER + number * step, 2), row * _LANE_H - height, step * 0.7, height, name, text)
                 )
+    every = max(1, round(_LABEL / step))
     return Picture(
-        width=width,
-        height=_TOP + _LANE_H * len(LANES) + _FOOT,
+        width=_WIDTH,
+        height=_LANE_H * len(LANES) + _FOOT,
         bars=bars,
-        ticks=list(_ticks(shown, step, label_every)),
-        lanes=[(label, _floor(row)) for row, (_, label) in enumerate(LANES)],
+        ticks=[
+            (round(_GUTTER + (number + 0.5) * step, 2), f"{shown[number].day:%d %b}")
+            for number in range(len(shown) - 1, -1, -every)
+        ],
+        lanes=[(label, row * _LANE_H) for row, (_, label) in enumerate(LANES, 1)],
     )
-
-
-def _floor(row: int) -> float:
-    return _TOP + (row + 1) * _LANE_H - (_LANE_H - _BAR_H) / 2
-
-
-def without_quiet_start(shown: Sequence[Day]) -> list[Day]:
-    """The days since the first event, at least three weeks."""
-    first = next((number for number, day in enumerate(shown) if not day.is_quiet), len(shown))
-    return list(shown[max(0, min(first - 1, len(shown) - _FEWEST)) :])
-
-
-def _ticks(shown: Sequence[Day], step: float, every: int) -> Iterable[Tick]:
-    """A label every ``every`` days, counted back from the last day."""
-    for number in range(len(shown) - 1, -1, -every):
-        yield Tick(x=round(_GUTTER + (number + 0.5) * step, 2), label=f"{shown[number].day:%d %b}")

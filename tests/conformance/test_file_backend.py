@@ -15,7 +15,6 @@ from holdfast.testing import (
     FactContract,
     OptionalContract,
     ProcessContract,
-    SearchContract,
     fact_machine,
 )
 
@@ -75,11 +74,7 @@ class TestFacts(InMemory, FactContract):
 
 
 class TestOptional(InMemory, OptionalContract):
-    """D10, F15-F17, T1-T4, H1, H2."""
-
-
-class TestSearch(InMemory, SearchContract):
-    """S1, S2."""
+    """D10, F13-F17, T1-T4, S1, S2."""
 
 
 @pytest.mark.req("R015", "R016", "R045", "R047", "R051", "R052", "R058", "R096")

@@ -14,7 +14,6 @@ from holdfast.testing import (
     FactContract,
     OptionalContract,
     ProcessContract,
-    SearchContract,
     fact_machine,
 )
 
@@ -69,11 +68,7 @@ class TestFacts(OnPostgres, FactContract):
 
 
 class TestOptional(OnPostgres, OptionalContract):
-    """D10, F15-F17, T1-T4, H1, H2."""
-
-
-class TestSearch(OnPostgres, SearchContract):
-    """S1, S2."""
+    """D10, F13-F17, T1-T4, S1, S2."""
 
 
 @pytest.mark.req("R015", "R016", "R045", "R047", "R051", "R052", "R058", "R096")

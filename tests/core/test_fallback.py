@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from holdfast import Payload
-from holdfast.flush.contract import before, complete
-from holdfast.flush.fallback import digest
+from holdfast.flush.contract import before, complete, digest
 from holdfast.flush.handoff import Work
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, HandoffFields, Message

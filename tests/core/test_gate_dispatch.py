@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from holdfast import Holdfast
 from holdfast.config.values import Config, PluginConfig
 from holdfast.errors import FlushRefused, HookFailed, PluginError, PluginLoadFailed, PluginNotFound, Refused
-from holdfast.gate import Gate, clean, mask
+from holdfast.gate import Gate
 from holdfast.hooks import hookimpl
 from holdfast.models import Extraction, Finding, Turn
-from holdfast.plugin import discovery
 from holdfast.plugin.discovery import Found
 from holdfast.plugin.manager import PluginManager, PluginSettings
 from holdfast.storage import Document
-from holdfast.validation import Chunks, ValidationRequest
+from holdfast.text.plain import clean
+from holdfast.validation import Chunks, ValidationRequest, mask
 
 SUBJECT = ValidationRequest("daily", "n.md", "text")
 
@@ -628,14 +628,3 @@ def test_sift__any_lines__bad_ones_are_removed_and_returned_in_their_order(lines
 def test_sift__error_in_no_line_of_the_text__the_whole_text_is_refused(line):
     with pytest.raises(Refused, match="m"):
         validator(lambda request: [Finding(rule="r", message="m", line=line)]).sift("one\ntwo\n", surface="memory")
-
-
-def test_scan__something_is_installed_and_removed_meanwhile__is_seen(tmp_path):
-    assert discovery.scan([str(tmp_path)]) == []
-    metadata = tmp_path / "acme-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "entry_points.txt").write_text("[holdfast.plugins]\nacme = acme\n", encoding="utf-8")
-    assert [f.name for f in discovery.scan([str(tmp_path)])] == ["acme"]
-    (metadata / "entry_points.txt").unlink()
-    metadata.rmdir()
-    assert discovery.scan([str(tmp_path)]) == []

@@ -18,10 +18,9 @@ from holdfast.config.values import Config, PluginConfig
 from holdfast.errors import BadValue, Corrupt, FlushRefused
 from holdfast.flush.contract import complete
 from holdfast.flush.handoff import MAX_CHARS, MAX_ENTRIES, SHORT_CHARS, Work, crowded, of, parse, put, render, shortened
-from holdfast.gate import clean
 from holdfast.models import Message
 from holdfast.plugin import discovery
-from holdfast.text.plain import first_line
+from holdfast.text.plain import clean, first_line
 from holdfast_app.authorship.ownwords import own_words
 
 #: Written out: the doctrine names them, not the code.

@@ -65,9 +65,3 @@ def test_trace__of_hooks__shows_no_text_of_the_memory(project: Path) -> None:
 def test_trace__not_set_or_another_word__is_silent(project: Path) -> None:
     assert traced(project, "").stderr == ""
     assert traced(project, "nothing").stderr == ""
-
-
-def test_trace__not_set__its_module_is_not_imported() -> None:
-    script = "import sys, holdfast.plugin.manager as m; m.PluginManager();print('holdfast.plugin.trace' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
-    assert done.stdout.strip() == "False"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.gate import clean
+from holdfast.text.plain import clean
 
 KEPT = [
     "می‌خواهم کتاب‌ها را",  # Persian: ZERO WIDTH NON-JOINER

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.support.rows import FORMS, kept, messages, strings, values
 
 from holdfast import Holdfast
 from holdfast.errors import FlushRefused
-from holdfast.testing.rows import FORMS, kept, messages, strings, values
 from holdfast_app.loops.mirror import parse
 from holdfast_app.message_formats.leaves import call_text, leaves, readable, result_text
 from holdfast_app.message_formats.reading import Reading

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from holdfast.errors import FlushRefused, NothingToFlush, Unavailable
-from holdfast.journal import reserve, safety
+from holdfast.journal import emergency_log, safety
 from holdfast.journal.journal import file_stem
 from holdfast.journal.safety import State
 from holdfast.session.status import status
@@ -37,7 +37,7 @@ def test_flush__no_marker_can_be_written__another_process_sees_unsafe(opened, st
     assert [m.session for m in memory.unsafe()] == ["one"]
     assert memory.session("one").flush().written
     assert memory.session("one").state is State.SAFE
-    assert reserve.notes(str(state)) == []
+    assert emergency_log.notes(str(state)) == []
 
 
 def test_flush__stated_payload_while_no_marker_can_be_written__must_be_stated_again(opened, state, payload, note):
@@ -61,15 +61,15 @@ def test_flush__stated_payload_lost_and_overridden__goes_on(opened, state, paylo
 
 
 def test_reserve__full__says_so_and_keeps_what_is_there(state):
-    for number in range(reserve._LINES):
-        reserve.add(str(state), f"s{number}", "2026-11-21T12:00:00Z", stated=False)
+    for number in range(emergency_log._LINES):
+        emergency_log.add(str(state), f"s{number}", "2026-11-21T12:00:00Z", stated=False)
     with pytest.raises(Unavailable):
-        reserve.add(str(state), "more", "2026-11-21T12:00:00Z", stated=False)
-    assert len(reserve.notes(str(state))) == reserve._LINES
-    reserve.clear(str(state), "s3")
-    reserve.add(str(state), file_stem("S 4 " + "x" * 200), "2026-11-21T12:00:00Z", stated=True)
-    assert reserve.of(str(state), file_stem("S 4 " + "x" * 200)).stated
-    assert os.stat(state / reserve.FILE).st_size == reserve._LINE * reserve._LINES
+        emergency_log.add(str(state), "more", "2026-11-21T12:00:00Z", stated=False)
+    assert len(emergency_log.notes(str(state))) == emergency_log._LINES
+    emergency_log.clear(str(state), "s3")
+    emergency_log.add(str(state), file_stem("S 4 " + "x" * 200), "2026-11-21T12:00:00Z", stated=True)
+    assert emergency_log.of(str(state), file_stem("S 4 " + "x" * 200)).stated
+    assert os.stat(state / emergency_log.FILE).st_size == emergency_log._LINE * emergency_log._LINES
 
 
 def refused(memory, given):
@@ -128,12 +128,12 @@ def test_purge__session_with_damaged_marker_and_stated_payload__nothing_is_left(
     refused(opened(), payload(decisions=["Use a UNIQUE index"]))
     marker = state / "unsafe" / "one.json"
     marker.with_name("one.json.damaged-00000000").write_bytes(marker.read_bytes())
-    reserve.add(str(state), "one", "2026-11-21T12:00:00Z", stated=True)
+    emergency_log.add(str(state), "one", "2026-11-21T12:00:00Z", stated=True)
     report = opened().purge(session="one")
     assert report.clean
     held = [p for p in state.parent.rglob("*") if p.is_file() and b"UNIQUE" in p.read_bytes()]
     assert held == []
-    assert reserve.notes(str(state)) == []
+    assert emergency_log.notes(str(state)) == []
     with pytest.raises(NothingToFlush):
         opened().session("one").flush()
 
@@ -141,7 +141,7 @@ def test_purge__session_with_damaged_marker_and_stated_payload__nothing_is_left(
 @pytest.mark.parametrize("stem", [b"\0", b"../../outside", b"..\\outside", b"a\x1bb"])
 def test_notes__stem_that_is_no_file_name__is_left_out(opened, state, stem):
     blocked(state, opened())
-    path = state / reserve.FILE
+    path = state / emergency_log.FILE
     path.write_bytes(path.read_bytes()[:-128] + (b"- x " + stem).ljust(127) + b"\n")
-    assert [note.stem for note in reserve.notes(str(state))] == ["one"]
+    assert [note.stem for note in emergency_log.notes(str(state))] == ["one"]
     assert [s.id for s in status(opened().services).unsafe] == ["one"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.growth import grows_less_than
 
-from holdfast.facts.factrules import duplicate_key
+from holdfast.text.factrules import duplicate_key
 from holdfast.text.plain import normalized
 from holdfast_app.authorship import hostile
 from holdfast_app.privacy.text_search import Needle

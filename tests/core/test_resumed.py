@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.config.values import PluginConfig
 from holdfast.errors import FlushRefused, NothingToFlush
-from holdfast.flush import payloads
+from holdfast.flush import refused_payloads
 from holdfast.hooks import hookimpl
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker, State
@@ -111,7 +111,7 @@ def test_flush__an_earlier_payload_could_not_be_kept__receipt_and_note_say_so(op
 
     receipt = opened().session("s").flush(payload(decisions=["another"]))
 
-    [warning] = [w for w in receipt.warnings if w.startswith(payloads.NOT_KEPT)]
+    [warning] = [w for w in receipt.warnings if w.startswith(refused_payloads.NOT_KEPT)]
     assert warning in note()
 
 

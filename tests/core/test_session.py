@@ -454,8 +454,10 @@ def test_end_idle__one_session_cannot_be_ended__the_other_goes_on(opened, clock,
     assert opened().end_idle() == ["b"]
 
 
-def test_status__sessions_that_ended__only_their_last_record_is_read(opened, monkeypatch, project):
+def test_status__flushed_sessions__only_their_last_record_is_read(opened, monkeypatch, project):
     memory = opened()
+    memory.session("four").add("user", "flushed, and still in context")
+    memory.session("four").flush()
     for name in ("one", "Two!"):
         with memory.session(name) as session:
             session.add("user", "hello")
@@ -463,7 +465,7 @@ def test_status__sessions_that_ended__only_their_last_record_is_read(opened, mon
     full = status(memory.services)
     read = []
     monkeypatch.setattr(
-        "holdfast.session.session.Session", lambda services, name: read.append(name) or Session(services, name)
+        "holdfast.session.status.Context", lambda services, name: read.append(name) or Session(services, name)
     )
     assert status(opened().services).sessions == full.sessions
     assert read == ["three"]
@@ -472,7 +474,7 @@ def test_status__sessions_that_ended__only_their_last_record_is_read(opened, mon
     assert status(opened().services).sessions == full.sessions
     with memory.session("one") as session:
         session.add("user", "more")
-    assert [s.ended for s in status(opened().services).sessions] == [False, True, True]
+    assert [s.id for s in status(opened().services).sessions if s.ended] == ["Two!", "one"]
 
 
 # injection

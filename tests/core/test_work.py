@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import Holdfast, Payload
 from holdfast.errors import BadValue, Conflict, FlushRefused, NotFound
-from holdfast.flush import closings
+from holdfast.flush import work_log
 from holdfast.flush.handoff import MAX_ENTRIES
 from holdfast.hooks import hookimpl
 from holdfast.journal.journal import Journal
@@ -362,7 +362,7 @@ def test_purge__of_a_subject_or_by_day__takes_it_out_of_the_closings_too(many, c
     memory.work.close("session-00", "because Zaphod said so")
     report = memory.purge(subject="Zaphod")
     assert report.gone if hasattr(report, "gone") else report
-    last = closings.latest(memory.services.state, "session-00")
+    last = work_log.latest(memory.services.state, "session-00")
     assert last is not None
     assert "Zaphod" not in last.because
     clock.tick(days=3)

@@ -72,7 +72,6 @@ TARGETS: dict[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "queue": (".holdfast/state/extract.jsonl", (("extract", "--queued"), ("status",), ("doctor",))),
     "heartbeat": (".holdfast/state/heartbeats/claude-code.json", (("status",), ("doctor",))),
     "memo": (".holdfast/state/agents/x.json", (("status",), ("doctor",))),
-    "index of sessions": (".holdfast/state/safe.jsonl", (("status",), ("load",), ("doctor",))),
     "stored": (".holdfast/state/stored", (("status",), ("load",), ("doctor",))),
     "facts mark": (
         ".holdfast/state/facts.mark",
@@ -97,11 +96,6 @@ SEEDS = {
     "outbox": (records.encode({"id": "0" * 16, "plugin": "x", "flush": "f", "target": "a/b#1", "body": "b"}),),
     "queue": (records.encode({"id": "0" * 16, "plugins": ["x"], "turns": [], "attempts": 1}),),
     "heartbeat": (b'{"client": "claude-code", "event": "Stop", "session": "s", "at": "2026-11-21T00:00:00+00:00"}',),
-    "index of sessions": (
-        records.encode(
-            {"journal": f"{STEM}.jsonl", "size": 1, "changed_ns": 1, "session": "fuzz", "at": "", "turn_at": ""}
-        ),
-    ),
     "memo": (b'{"client": "claude-code", "session": "s", "transcript": "t", "offset": 3, "guards": []}',),
 }
 

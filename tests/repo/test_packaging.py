@@ -168,18 +168,19 @@ with Application.open() as memory:
 #: An application with an outbox of its own.
 OWN_APPLICATION = """
 from holdfast.project import Project
-from holdfast.session.collaborators import Collaborators
+from holdfast.session.services import Services
 
 class Outbox:
     def send_due(self, *, limit_s=None):
         return 3
 
-class Mine(Collaborators):
-    def outbox(self, services):
+class Mine(Services):
+    @property
+    def outbox(self):
         return Outbox()
 
 class Application(Project):
-    collaborators = Mine()
+    services_type = Mine
 """
 
 FLUSH = """

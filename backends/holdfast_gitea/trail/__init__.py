@@ -18,16 +18,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from holdfast.config.no_secrets import check_table
+from holdfast.api import hookimpl
 from holdfast.errors import ConfigError, NotFound, StorageError, TryLater
-from holdfast.hooks import hookimpl
 from holdfast_app.outbox.forge import Activity, Forge, Post
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from holdfast.api import PluginContext
     from holdfast.models import Evidence, Payload, Receipt, StateMutation
-    from holdfast.plugin.discovery import PluginContext
     from holdfast_app.outbox.outbox import Item
     from holdfast_gitea.trail.references import Target
     from holdfast_gitea.wire.client import Gitea
@@ -45,13 +44,11 @@ class GiteaTrail(Forge):
 
     title: ClassVar[str] = "Gitea"
     known_settings: ClassVar[frozenset[str]] = _KEYS
-    key_name: ClassVar[str] = "gitea"
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         given = context.settings
         self._root = context.root
-        check_table("plugins.gitea_trail", given, "gitea")
         if unknown := sorted(set(given) - _KEYS):
             raise _bad(f"{unknown[0]} is not known", f"Use one of: {', '.join(sorted(_KEYS))}.")
         self._server = _text(given, "server").rstrip("/")

@@ -20,7 +20,6 @@ from holdfast.config.fields import (
     setting,
     stricter,
 )
-from holdfast.plugin import options
 
 
 def _check_confidence(value: float) -> None:
@@ -187,7 +186,7 @@ class DreamConfig(Settings):
     plugin: str = setting(
         "",
         "The plugin that dreams. By default a plugin that a table enables (a model), else `offline`.",
-        project=Allowed("`offline`", lambda value, users: options.dreams_by_default(value)),
+        project=only("offline"),
     )
     judge: str = setting(
         "",

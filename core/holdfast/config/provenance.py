@@ -16,7 +16,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from holdfast.config.seen import BEFORE, FOREIGN, OWN, TRUSTED, Seen
+from holdfast.config.seen import BEFORE, FOREIGN, OWN, TRUSTED, LineList, Seen
 from holdfast.fs import durable, private, safeopen
 from holdfast.text import passages, untrusted
 from holdfast.text.passages import Passage
@@ -58,7 +58,7 @@ class Provenance:
         self.is_remote = remote
         self._folder = folder
         self._facts = facts
-        self._stored = _Lines(os.path.join(state, STORED))
+        self._stored = LineList(os.path.join(state, STORED))
         self._made: Seen | None = None
         self._authors: tuple[str, ...] | None = None
 
@@ -112,16 +112,6 @@ class Provenance:
         digests = [self._digest(name, one.key) for name, found in documents.items() for one in found]
         self._seen.add(TRUSTED, [*digests, *map(self._fact_digest, facts)])
 
-    @property
-    def is_long(self) -> bool:
-        """Whether :meth:`shorten` is due."""
-        return not self.is_remote and self._seen.is_long
-
-    def shorten(self, documents: Iterable[tuple[str, str]], facts: Iterable[Fact]) -> None:
-        """Drop old digests, except for those of the stored documents and facts. Raises: Unavailable."""
-        present = {self._digest(name, one.key) for name, text in documents for one in passages.split(text)}
-        self._seen.shorten(present | set(map(self._fact_digest, facts)))
-
     # judging
 
     @property
@@ -146,8 +136,8 @@ class Provenance:
         """Those of ``facts`` that are withheld from agents. Raises: Unavailable."""
         if self.is_remote:
             return []
-        is_allowed = self._seen.allowed()
-        unknown = [fact for fact in facts if not is_allowed(self._fact_digest(fact))]
+        allowed = self._seen.listed(OWN, TRUSTED)
+        unknown = [fact for fact in facts if self._fact_digest(fact) not in allowed]
         if not unknown or self._trusts_all:
             return []
         foreign = self._seen.listed(FOREIGN)
@@ -174,14 +164,14 @@ class Provenance:
     def _withheld(self, name: str, text: str) -> list[Passage]:
         """The passages that are neither recorded nor the user's own. Those below a heading that the user accepted
         need only lines of their own. More than :data:`_MOST_UNKNOWN` are one passage, the whole document."""
-        is_allowed, before = self._seen.allowed(), self._seen.listed(BEFORE)
+        allowed, before = self._seen.listed(OWN, TRUSTED), self._seen.listed(BEFORE)
         known: set[int] = set()
         unknown: list[tuple[Passage, str]] = []
         others: list[int] = []  # lines of the passages beyond the limit
         was_before = False
         for one in passages.split(text):
             digest = self._digest(name, one.key)
-            if is_allowed(digest):
+            if digest in allowed:
                 known.add(one.line)
                 continue
             was_before = was_before or digest in before
@@ -193,7 +183,7 @@ class Provenance:
             others += [number for one, _ in unknown for number in one.lines]
             whole = Passage(0, len(text), 1, text.rstrip(), ())
             unknown = [(whole, self._digest(name, whole.key))]
-            if is_allowed(unknown[0][1]):
+            if unknown[0][1] in allowed:
                 return []
             if was_before:
                 self._seen.add(BEFORE, [unknown[0][1]], flush=False)
@@ -286,30 +276,6 @@ class Provenance:
         """Record durably that a call is about to delete the document. Raises: Unavailable."""
         if not self.is_remote and name in self._stored.read():
             durable.append(self._stored.path, f"\n{_DELETED}{name}\n".encode())
-
-
-class _Lines:
-    """An append-only file's lines, each with its last position; reread when the file changed."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self._lines: dict[str, int] = {}
-        self._file: tuple[int, int, int] | None = None  # inode, size and time of the file as read
-
-    def read(self) -> dict[str, int]:
-        """Costs one file status call while it is unchanged. Raises: Unavailable."""
-        try:
-            found = os.lstat(self.path)
-            file = (found.st_ino, found.st_size, found.st_mtime_ns)
-            if file != self._file:
-                with safeopen.reader(self.path) as opened:
-                    lines = opened.read().decode("utf-8", "replace").split("\n")
-                self._lines, self._file = {line: at for at, line in enumerate(lines) if line}, file
-        except (FileNotFoundError, NotADirectoryError):
-            self._lines, self._file = {}, None
-        except OSError as error:
-            raise durable.unavailable(error, self.path, "read") from error
-        return self._lines
 
 
 def _is_deleted(name: str, lines: Mapping[str, int]) -> bool:

@@ -19,7 +19,7 @@ from holdfast.plugin import discovery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from holdfast.config.values import Config
 
@@ -150,50 +150,25 @@ def structured(found: Resolved, env: Mapping[str, str] | None = None, *, lenient
     ``lenient``."""
     from holdfast.config.serde import config_from
 
-    if found.user:
-        config_from(found.user, settings.user_file_shown(env))
+    variables = [f"HOLDFAST_{path.upper().replace('.', '__')}" for path in settings.overrides(env)]
+    if outside := _outside(env)[0]:
+        config_from(outside, " with ".join([settings.user_file_shown(env)] * bool(found.user) + variables))
     try:
-        return _structured(found, env, lenient=lenient)
+        if found.withheld and not lenient:
+            made = config_from(found.written, found.source)
+            if made.storage.options:
+                from holdfast.plugin import options
+
+                options.check_named(made.storage.backend, made.storage.options)
+        if found.data:
+            _preset_defaults(found.data)
+        return config_from(found.data, " with ".join([found.source, *variables]))
     except ConfigError as error:
         if not found.written:
             raise
-        config_from(_outside(env)[0], _with_overrides("The default configuration", env))  # the user's own mistake
-        key = error.message.removeprefix(f"{found.source} is not valid: ").partition(": ")[0]
-        meant = next((word for word in _meant(str(error)) if word in _words()), "")
+        key = str(error).rpartition(" is not valid: ")[2].partition(": ")[0]
         line = settings.line_of(found.root, key)
-        raise settings.mistake(found.source, "bad-value", str(error), line=line, meant=meant) from None
-
-
-def _words() -> set[str]:
-    """Our own names, which an error may repeat."""
-    from holdfast.config import values
-    from holdfast.plugin import options
-
-    return {*options.own_options(discovery.scan()), *(word for key in values.table() for word in key.split("."))}
-
-
-def _meant(detail: str) -> list[str]:
-    import re
-
-    return re.findall(r"id you mean `(\w+)`", detail)
-
-
-def _structured(found: Resolved, env: Mapping[str, str] | None, *, lenient: bool) -> Config:
-    from holdfast.config.serde import config_from
-
-    if found.withheld and not lenient:
-        made = config_from(found.written, found.source)
-        if made.storage.options:
-            from holdfast.plugin import options
-
-            options.check_named(made.storage.backend, made.storage.options)
-    if found.data:
-        _preset_defaults(found.data)
-    return config_from(found.data, _with_overrides(found.source, env))
-
-
-def _with_overrides(source: str, env: Mapping[str, str] | None) -> str:
-    return " with ".join([source, *(f"HOLDFAST_{path.upper().replace('.', '__')}" for path in settings.overrides(env))])
+        raise settings.mistake(found.source, "bad-value", str(error), line=line) from None
 
 
 def _preset_defaults(data: dict[str, Any]) -> None:
@@ -239,20 +214,19 @@ def require_places(found: Resolved) -> None:
     if moved:
         from holdfast.config import values
 
-        keys = [key for key in moved if key in values.table()]  # another key may be a sentence for the agent
-        shown = f" ({shown_keys(keys)})" if keys else ""
+        known = [key for key in moved if key in values.table()]  # another key may be a sentence for the agent
         raise NotTrusted(
-            f"{found.source} decides where memory is stored{shown}, and the project is not trusted.",
+            f"{found.source} decides where memory is stored{_shown(known)}, and the project is not trusted.",
             next_step="Run `holdfast trust` to see and accept it. Until then only the journal is written.",
-            detail=f"{found.source} decides where memory is stored ({shown_keys(moved)}).",
+            detail=f"{found.source} decides where memory is stored{_shown(moved)}.",
         )
 
 
-def shown_keys(keys: list[str]) -> str:
-    """Keys of an untrusted file for one line: printable, short, and limited in number."""
-    shown = ["".join(c if c.isprintable() else "?" for c in key)[:60] for key in keys[:_MOST_KEYS]]
-    more = len(keys) - _MOST_KEYS
-    return ", ".join(f"`{key}`" for key in shown) + (f" and {more:,} more" if more > 0 else "")
+def _shown(keys: Collection[str]) -> str:
+    """Keys of an untrusted file in brackets, on one line: printable, short, and limited in number."""
+    shown = ["".join(c if c.isprintable() else "?" for c in key)[:60] for key in list(keys)[:_MOST_KEYS]]
+    more = f" and {len(keys) - _MOST_KEYS:,} more" if len(keys) > _MOST_KEYS else ""
+    return f" ({', '.join(f'`{key}`' for key in shown)}{more})" if keys else ""
 
 
 def notices(found: Resolved, *, names: bool = True) -> list[tuple[str, str]]:
@@ -266,33 +240,19 @@ def notices(found: Resolved, *, names: bool = True) -> list[tuple[str, str]]:
         kept = f"the private state is in {settings.STATE_FOLDERS[found.former]}, so {found.former!r} stays in force"
         step = "Run `holdfast trust` to accept the change and move the state."
         lines.append((f"The layout's preset was changed, but {kept}.", step))
-    asked = [key for key in found.withheld if key != _PRESET or not found.former]
-    if asked:
-        keys = f" ({shown_keys(asked)})" if names else ""
-        number = len(asked)
-        what, are, them = ("1 setting", "is", "it") if number == 1 else (f"{number:,} settings", "are", "them")
-        lines.append(
-            (
-                f"{what} of this project's file{keys} {are} not in force: its user has not trusted the project.",
-                f"Run `holdfast trust` to see and accept {them}.",
-            )
-        )
+    if asked := [key for key in found.withheld if key != _PRESET or not found.former]:
+        what, them = ("1 setting", "it") if len(asked) == 1 else (f"{len(asked):,} settings", "them")
+        are = "is" if len(asked) == 1 else "are"
+        what += f" of this project's file{_shown(asked) if names else ''} {are} not in force"
+        step = f"Run `holdfast trust` to see and accept {them}."
+        lines.append((f"{what}: its user has not trusted the project.", step))
     if found.strange:
-        keys = f" ({shown_keys(list(found.strange))})" if names else ""
-        lines.append(
-            (
-                f"This project's file has unknown settings{keys}; they are ignored.",
-                "Run `holdfast config` to see the mistake.",
-            )
-        )
+        what = f"This project's file has unknown settings{_shown(found.strange) if names else ''}; they are ignored."
+        lines.append((what, "Run `holdfast config` to see the mistake."))
     if found.foreign:
         which = f"{found.foreign!r}" if names else "A settings file or private folder at or above this project"
-        lines.append(
-            (
-                f"{which} belongs to another user, so it is ignored.",
-                "Run `holdfast trust` in its folder to use it anyway.",
-            )
-        )
+        step = "Run `holdfast trust` in its folder to use it anyway."
+        lines.append((f"{which} belongs to another user, so it is ignored.", step))
     return lines
 
 

@@ -249,14 +249,12 @@ def raw(root: str, env: Mapping[str, str] | None = None, *, obey_others: bool = 
     return table, name
 
 
-def mistake(source: str, code: str, detail: str, *, line: int = 0, meant: str = "") -> ConfigError:
+def mistake(source: str, code: str, detail: str, *, line: int = 0) -> ConfigError:
     """The error for a mistake in a project's settings file. Agents read its message, which quotes nothing of the file;
-    ``detail`` is for people; ``meant`` is the known name that an unknown one resembles."""
+    ``detail`` is for people."""
     where = f"line {line} of {source}" if line else source
     return ConfigError(
-        f"There is a mistake in {where} ({code}).",
-        next_step=(f"Did you mean `{meant}`? " if meant else "") + "Run `holdfast config` to see it.",
-        detail=detail,
+        f"There is a mistake in {where} ({code}).", next_step="Run `holdfast config` to see it.", detail=detail
     )
 
 

@@ -9,6 +9,7 @@ trust. Agents' hooks use this at every event, so the parser is imported only whe
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from holdfast.fs import userdir
@@ -16,7 +17,7 @@ from holdfast.text import untrusted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
 #: Environment variable with a digest of one project's settings, for trust without a user, as in CI.
@@ -41,8 +42,10 @@ class Record(NamedTuple):
 def digest(settings: Mapping[str, object]) -> str:
     """SHA-256 of the settings as canonical JSON, 64 hexadecimal digits. Order of keys does not matter."""
     import hashlib
+    import json
 
-    return hashlib.sha256(_canonical(settings).encode()).hexdigest()
+    canonical = json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def records(env: Mapping[str, str] | None = None) -> dict[str, Record]:
@@ -65,7 +68,7 @@ def record_of(root: str, env: Mapping[str, str] | None = None) -> Record | None:
 def are_trusted(
     root: str,
     settings: Mapping[str, object],
-    portable: Callable[[], Mapping[str, object]] = dict,
+    portable: Callable[[], Mapping[str, object]],
     env: Mapping[str, str] | None = None,
 ) -> bool:
     """Whether the user trusts the project at ``root`` for exactly ``settings``, by a record or ``HOLDFAST_TRUST``.
@@ -75,19 +78,11 @@ def are_trusted(
     """
     named = (os.environ if env is None else env).get(VARIABLE, "").strip()
     if named:
-        if named == digest(settings):
-            return True
         everywhere = portable()
         if named == digest(everywhere) and all(key in everywhere for key in settings):
             return True
     found = record_of(root, env)
-    return found is not None and _canonical(found.settings) == _canonical(settings)
-
-
-def _canonical(settings: Mapping[str, object]) -> str:
-    import json
-
-    return json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
+    return found is not None and digest(found.settings) == digest(settings)
 
 
 def record(root: str, settings: Mapping[str, object], env: Mapping[str, str] | None = None) -> Record:
@@ -97,11 +92,10 @@ def record(root: str, settings: Mapping[str, object], env: Mapping[str, str] | N
     """
     from datetime import UTC, datetime
 
-    real = os.path.realpath(root)
     at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    made = Record(root=real, digest=digest(settings), settings=dict(settings), at=at)
+    made = Record(os.path.realpath(root), digest(settings), dict(settings), at)
     with _changing(env) as projects:
-        projects[real] = {"digest": made.digest, "settings": made.settings, "at": at}
+        projects[made.root] = {"digest": made.digest, "settings": made.settings, "at": at}
     return made
 
 
@@ -117,38 +111,22 @@ def revoke(root: str, env: Mapping[str, str] | None = None) -> bool:
         return projects.pop(real, None) is not None
 
 
-class _changing:  # noqa: N801 - used as a function; contextlib slows start-up on the hook path
+@contextmanager
+def _changing(env: Mapping[str, str] | None) -> Iterator[dict[str, Any]]:
     """The projects of ``trust.json`` under its lock; written when the block ends without an error."""
+    import json
 
-    def __init__(self, env: Mapping[str, str] | None) -> None:
-        self._env = env
+    from holdfast.fs import durable
 
-    def __enter__(self) -> dict[str, Any]:
-        from holdfast.fs import durable
-
-        folder = userdir.folder(self._env)
-        durable.make_private_dir(folder)
-        self._lock = durable.lock(os.path.join(folder, userdir.TRUST_FILE + ".lock"))
-        self._lock.__enter__()
-        try:
-            self._projects = _projects(self._env)
-        except BaseException:
-            self._lock.__exit__(None, None, None)
-            raise
-        return self._projects
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
-        import json
-
-        from holdfast.fs import durable
-
-        try:
-            if kind is None:
-                table = {"v": _VERSION, "projects": self._projects}
-                text = json.dumps(table, ensure_ascii=True, indent=1, sort_keys=True, default=str)
-                durable.replace(userdir.path(userdir.TRUST_FILE, self._env), (text + "\n").encode())
-        finally:
-            self._lock.__exit__(None, None, None)
+    folder = userdir.folder(env)
+    durable.make_private_dir(folder)
+    with durable.lock(os.path.join(folder, userdir.TRUST_FILE + ".lock")):
+        projects = _projects(env)
+        yield projects
+        text = json.dumps(
+            {"v": _VERSION, "projects": projects}, ensure_ascii=True, indent=1, sort_keys=True, default=str
+        )
+        durable.replace(userdir.path(userdir.TRUST_FILE, env), (text + "\n").encode())
 
 
 def _projects(env: Mapping[str, str] | None) -> dict[str, Any]:

@@ -36,12 +36,15 @@ from holdfast.config.memory_values import ExtractConfig as ExtractConfig
 from holdfast.config.memory_values import FactsConfig as FactsConfig
 from holdfast.config.memory_values import PromptConfig as PromptConfig
 from holdfast.config.memory_values import RetentionConfig as RetentionConfig
-from holdfast.plugin import discovery, options
+from holdfast.plugin import discovery
+
+#: Backends that write only in the folder that the layout names.
+_IN_PROJECT = ("file", "sqlite")
 
 
 def _keeps_in_project(value: str, users: Users) -> bool:
     # A clone must not move a user's memory from elsewhere into the project's folder.
-    return all(map(options.keeps_in_project, (value, users.get("storage.backend", "file"))))
+    return value in _IN_PROJECT and users.get("storage.backend", "file") in _IN_PROJECT
 
 
 def _presets_own(key: str) -> Allowed:

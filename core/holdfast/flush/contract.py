@@ -1,24 +1,34 @@
 """The flush contract: which fields a payload must have, and how missing ones are filled without inventing anything.
 
-Sources in order are the caller's values, the drafts from ``on_extract``, and for objective and next step
-:mod:`holdfast.flush.fallback`. Fields that the caller did not give are named in ``payload.derived``.
+Sources in order are the caller's values, the drafts from ``on_extract``, and for objective and next step the messages,
+cut, not judged, so work counts as open. Fields that the caller did not give are named in ``payload.derived``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from attrs import evolve
+
+from holdfast.config.layout import Surface
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
-from holdfast.flush import fallback
 from holdfast.fs import paths
 from holdfast.models import CuratedDecision, HandoffFields, Payload
+from holdfast.text import ownlines
 from holdfast.text.openwork import is_none, is_open
+from holdfast.text.plain import cut, first_line
 
 if TYPE_CHECKING:
-    from holdfast.flush.fallback import OwnWords
+    from collections.abc import Callable
+    from typing import TypeAlias
+
     from holdfast.flush.handoff import Work
-    from holdfast.models import Message
+    from holdfast.models import Finding, Message
+    from holdfast.session.services import Services
+
+    #: The user's own words in a message's text, see :meth:`holdfast.flush.interfaces.Authorship.own_words`.
+    OwnWords: TypeAlias = Callable[[str], str]
 
 #: Every field that a payload must answer, in the doctrine's order. ``handoff`` joins them when work is open.
 REQUIRED = (
@@ -34,6 +44,12 @@ REQUIRED = (
 )
 LISTS = ("facts", "decisions", "blockers", "artifacts", "follow_ups", "needs_operator")
 ALL_LISTS = (*LISTS, "state_mutations")
+#: Readers of the handoff cut an objective here.
+_OBJECTIVE_CHARS: Final = 200
+_LINE_CHARS: Final = 300
+_DIGEST_LINES: Final = 40
+#: A shorter message is hardly a new request.
+_FEW: Final = 30
 HANDOFF_FIELDS = ("active_task", "branch", "blocker", "next_action")
 
 
@@ -163,9 +179,9 @@ def complete(
         elif (drafted := _first(drafts, name)) is not None:
             values[name] = drafted
         elif name == "objective":
-            values[name] = fallback.objective(messages, before, own_words)
+            values[name] = _objective(messages, before, own_words)
         else:
-            values[name] = fallback.next_step(messages, before, own_words)
+            values[name] = _next_step(messages, before, own_words)
     if payload.needs_operator is None and (needs := _joined(drafts, "needs_operator")):
         values["needs_operator"] = needs
     if "artifacts" in values:
@@ -221,6 +237,61 @@ def _handoff(
     )
 
 
+def _objective(messages: Sequence[Message], before: Payload, own_words: OwnWords) -> str:
+    """The last request, otherwise the known objective or a first line. A few words do not replace a stated one."""
+    known = before.objective or ""
+    if _stays(known, "objective", messages, before, own_words):
+        return known
+    said = [m.text for m in messages if m.text.strip()] or [ownlines.NO_TEXT]
+    return cut(_last_request(messages, own_words), _OBJECTIVE_CHARS) or known or first_line(said[0], _LINE_CHARS)
+
+
+def _next_step(messages: Sequence[Message], before: Payload, own_words: OwnWords) -> str:
+    """The last request, otherwise the known next step. A few words do not replace a stated one."""
+    known = "" if is_none(before.next_step) else before.next_step or ""
+    if _stays(known, "next_step", messages, before, own_words):
+        return known
+    return cut(_last_request(messages, own_words), _LINE_CHARS) or known or ownlines.NOT_STATED
+
+
+def _stays(known: str, name: str, messages: Sequence[Message], before: Payload, own_words: OwnWords) -> bool:
+    """Whether the field ``name`` of open work was stated, and the user has said no more than "thanks" or "go on"."""
+    stated = bool(before.work_open and known and name not in before.derived)
+    return stated and len(_last_request(messages, own_words)) < _FEW
+
+
+def _last_request(messages: Sequence[Message], own_words: OwnWords) -> str:
+    return next((own for m in reversed(messages) if m.role == "user" and (own := own_words(m.text))), "")
+
+
+def digest(messages: Sequence[Message], own_words: OwnWords) -> str:
+    """The conversation, one clipped line per message, without tool output. A fallback for a summary (reading A22)."""
+    lines = []
+    for m in messages:
+        if m.role == "user" and (own := own_words(m.text)):
+            lines.append(f"- user: {cut(own, _LINE_CHARS)}")
+        elif m.role == "assistant" and not m.tool and m.text.strip():
+            lines.append(f"- assistant: {first_line(m.text, _LINE_CHARS)}")
+    if len(lines) > _DIGEST_LINES:
+        half = _DIGEST_LINES // 2
+        lines = [*lines[:half], ownlines.line(ownlines.MORE, str(len(lines) - 2 * half)), *lines[-half:]]
+    return "\n".join([ownlines.NOT_SUMMARISED, "", *lines]) if lines else ""
+
+
+def admitted(services: Services, payload: Payload, summary: str, found: list[Finding]) -> tuple[Payload, str]:
+    """Every string without this machine's paths, through the gate in one call; warnings go to ``found``.
+
+    Raises: Refused, for a pointer to a place on this machine too; PluginError.
+    """
+    rewrite = paths.rewriter(services.root)
+    payload = map_texts(payload, {t: rewrite(t) for t in texts(payload)})
+    strings = texts(payload)
+    *good, summary = services.gate.admit_all([*strings, rewrite(summary)], surface=Surface.DAILY, notes=found)
+    payload = map_texts(payload, dict(zip(strings, good, strict=True)))
+    check_pointers(payload)  # now, because a refusal, which the marker stores, quotes the pointer
+    return payload, summary
+
+
 def check_pointers(payload: Payload) -> None:
     """Pointers must not name a place on this machine. Raises: Refused naming the field."""
     for artifact in payload.artifacts or ():
@@ -233,8 +304,6 @@ def check_pointers(payload: Payload) -> None:
 
 def map_texts(payload: Payload, change: Mapping[str, str]) -> Payload:
     """The payload with ``change`` applied to every string."""
-    from attrs import evolve
-
     values: dict[str, Any] = {n: tuple(change[t] for t in getattr(payload, n) or ()) for n in LISTS}
     values = {n: v for n, v in values.items() if getattr(payload, n) is not None}
     for name in ("objective", "next_step"):

@@ -1,7 +1,7 @@
 """Calls the extractors, and describes their failures for a person.
 
-A flush uses the payload fields and summaries itself. The fact keeper (:mod:`holdfast.flush.interfaces.facts`) stores
-the candidate facts, and calls the extractors that run later.
+A flush uses the payload fields and summaries itself. A :class:`holdfast.flush.interfaces.FactService` stores the
+candidate facts, and calls the extractors that run later.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
 from holdfast.errors import HoldfastError
+from holdfast.flush.interfaces import Gathered
 from holdfast.fs import paths
-from holdfast.models.value import Value
 from holdfast.text import recall
 
 if TYPE_CHECKING:
     from holdfast.errors import HookFailed
-    from holdfast.models import Extraction, Fact, Payload, Turn
+    from holdfast.models import Fact, Payload, Turn
     from holdfast.session.services import Services
 
 #: Newest messages that an extractor within a flush reads, because it has only a few seconds.
@@ -28,14 +28,6 @@ _PASSING: Final[Mapping[int | None, str]] = {
     None: "Check `base_url` and the network.",
     429: "The quota is used up for now.",
 }
-
-
-@frozen(kw_only=True, eq=False, repr=False)
-class Gathered(Value):
-    """The extractors' results for some turns, by plugin. ``failed`` maps a plugin to its error and the next step."""
-
-    results: Sequence[tuple[str, Extraction]] = ()
-    failed: Mapping[str, str] = field(factory=dict)
 
 
 class Trouble(NamedTuple):

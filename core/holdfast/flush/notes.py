@@ -19,7 +19,7 @@ from holdfast.text.plain import lines as split
 from holdfast.text.plain import one_line
 
 if TYPE_CHECKING:
-    from holdfast.models import CuratedDecision, Payload
+    from holdfast.models import CuratedDecision, Payload, Receipt
 
 #: A purge by date puts this in place of a summary.
 PURGED = "[purged]"
@@ -35,30 +35,9 @@ def header(day: date) -> str:
     return ownlines.line(ownlines.NOTE_HEADER, day.isoformat()) + "\n"
 
 
-def title(reason: str, at: datetime) -> str:
-    """The block's heading, with the local time as 24 h ``HH:MM``."""
-    return _heading(ownlines.TITLES.get(reason, ownlines.OTHER_TITLE), at)
-
-
 def _heading(title: str, at: datetime) -> str:
+    """A block's heading, with the local time as 24 h ``HH:MM``."""
     return ownlines.line(ownlines.BLOCK, title, f"{at:%H:%M}")
-
-
-def render(
-    payload: Payload,
-    *,
-    block_id: str,
-    session: str,
-    reason: str,
-    at: datetime,
-    summary: str = "",
-    before: Iterable[str] = (),
-    overrides: Iterable[str] = (),
-    by: str = "",
-) -> str:
-    """One block, beginning with a blank line. All parts of the contract are there, empty ones as ``none``."""
-    text = body(payload, summary, before)
-    return framed(text, block_id=block_id, session=session, reason=reason, at=at, overrides=overrides, by=by)
 
 
 def framed(
@@ -71,15 +50,29 @@ def framed(
     overrides: Iterable[str] = (),
     by: str = "",
 ) -> str:
-    """A block around the output of :func:`body`. ``by`` is its origin, if recorded."""
+    """A block around the output of :func:`body`, beginning with a blank line. ``by`` is its origin, if recorded."""
+    heading = _heading(ownlines.TITLES.get(reason, ownlines.OTHER_TITLE), at)
     lines = [
-        *_head(title(reason, at), block_id, at, f" session={comment(session)} reason={comment(reason)}"),
+        *_head(heading, block_id, at, f" session={comment(session)} reason={comment(reason)}"),
         *([f"<!-- by={comment(by)} -->"] if by else []),
         "",
         text,
     ]
     lines += [f"\n**Operator override:** {_plain(o)}" for o in overrides]
     return "\n".join(lines) + "\n"
+
+
+def of_receipt(receipt: Receipt, *, at: datetime | None = None, overrides: Iterable[str] = ()) -> str:
+    """The block that the flush of ``receipt`` wrote; ``at`` is its time in the zone to show."""
+    return framed(
+        receipt.summary,
+        block_id=receipt.flush_id,
+        session=receipt.session_id,
+        reason=receipt.reason,
+        at=at or receipt.at,
+        overrides=overrides,
+        by=receipt.by,
+    )
 
 
 def later(flush_id: str, by: str, text: str, *, session: str, at: datetime, part: str = "") -> tuple[str, str]:
@@ -129,7 +122,7 @@ def _head(heading: str, block_id: str, at: datetime, about: str = "") -> list[st
 def body(payload: Payload, summary: str = "", before: Iterable[str] = ()) -> str:
     """A block's text without heading and markers: for people to read, and the input of ``on_summary``.
 
-    ``before`` are lines of refused payloads, see :func:`holdfast.flush.payloads.beyond`.
+    ``before`` are lines of refused payloads, see :func:`holdfast.flush.refused_payloads.beyond`.
     """
     carried = [f"- {_plain(line)}" for line in before]
     needed = [n for n in payload.needs_operator or () if not is_none(n)]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from holdfast.fs.safeopen import PathArg
 
-    class HeedsForks(Protocol):
+    class ForkAware(Protocol):
         def after_fork(self) -> None: ...
 
 
@@ -201,10 +201,10 @@ class KeptLock(Lock):
 
 
 #: Objects to notify of forks, by id.
-_told_of_forks: dict[int, weakref.ref[HeedsForks]] = {}
+_told_of_forks: dict[int, weakref.ref[ForkAware]] = {}
 
 
-def tell_of_forks(heeding: HeedsForks) -> None:
+def tell_of_forks(heeding: ForkAware) -> None:
     """Call ``heeding.after_fork()`` in each forked child, before the child runs anything else, for as long as
     ``heeding`` lives."""
     import weakref  # here, because agents' hooks have no forks to notify and pay for every import

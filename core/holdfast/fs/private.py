@@ -12,7 +12,7 @@ import time
 from stat import S_IMODE, S_ISDIR, S_ISREG
 
 from holdfast.errors import Unavailable
-from holdfast.fs import durable, safeopen, statemark
+from holdfast.fs import durable, ownership_mark, safeopen
 from holdfast.fs.safeopen import Folder
 
 #: Records which git index was last searched for files of the private folder, see :mod:`holdfast.fs.tracked`.
@@ -24,7 +24,7 @@ OUTBOX, SPOOL = "outbox.jsonl", "spool.jsonl"
 _IGNORE = ".gitignore"
 _TO_IGNORE = b"*\n"
 #: Name of the file that marks the folder as made by this user on this machine.
-MARK = statemark.FILE
+MARK = ownership_mark.FILE
 #: Suffix after a put-aside folder's name.
 ASIDE = ".foreign-"
 _WAIT_S = 10.0
@@ -144,7 +144,7 @@ def _is_checked(state: str) -> bool:
 
 def _identity(state: str) -> tuple[int, int, int] | None:
     try:
-        found = os.lstat(os.path.join(state, statemark.FILE))
+        found = os.lstat(os.path.join(state, ownership_mark.FILE))
     except OSError:
         return None
     return found.st_dev, found.st_ino, found.st_ctime_ns
@@ -153,7 +153,7 @@ def _identity(state: str) -> tuple[int, int, int] | None:
 def _is_marked(state: str) -> bool:
     """Whether the mark is valid. If so, also close the folder to others and make it ignore itself."""
     before = _identity(state)
-    if not statemark.is_valid(state) or before is None:
+    if not ownership_mark.is_valid(state) or before is None:
         return False
     _close_to_others(os.path.abspath(state))
     if not ignores_itself(state):
@@ -180,7 +180,7 @@ def _establish(state: str) -> None:
         durable.fsync_dir(os.path.dirname(state))
         durable.fsync_dir(os.path.dirname(os.path.dirname(state)))
         ignore(state)
-        statemark.write(state)
+        ownership_mark.write(state)
         _is_marked(state)
 
 
@@ -267,7 +267,7 @@ def _put_aside(parent: Folder, name: str) -> None:
 def _take_back(parent: Folder, name: str) -> None:
     """Rename this user's own state back after another account put it aside."""
     for aside in reversed([one for one in parent.names() if one.startswith(name + ASIDE)]):
-        if statemark.is_valid(os.path.join(parent.path, aside)):
+        if ownership_mark.is_valid(os.path.join(parent.path, aside)):
             try:
                 parent.rename(aside, name)
                 parent.sync()

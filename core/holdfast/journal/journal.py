@@ -11,7 +11,7 @@ that have the session open notice.
 Record kinds: ``session`` (the first line), ``message``, ``provider``, ``checkpoint`` (a flush or a drop, with the state
 up to there, so that a reader may begin at the last one), ``override``, ``summary`` (of one flush's messages; the
 running summary is read from these, so checkpoints do not repeat it), ``work`` (closed or reopened by command,
-:mod:`holdfast.flush.closings`), ``refused`` (a flush that failed, :mod:`holdfast.journal.refusals`).
+:mod:`holdfast.flush.work_log`), ``refused`` (a flush that failed, :mod:`holdfast.journal.refusals`).
 """
 
 from __future__ import annotations
@@ -151,11 +151,11 @@ class Journal:
             raise
 
     def _note_first(self) -> None:
-        from holdfast.journal import reserve
+        from holdfast.journal import emergency_log
 
         with suppress(Unavailable):
             if not self.size():
-                reserve.add_away(self._state, file_stem(self.session_id))
+                emergency_log.add_away(self._state, file_stem(self.session_id))
 
     def _append(self, lines: list[bytes], records: tuple[dict[str, Any], ...], first_line: bytes) -> list[Entry]:
         private.make(self._state, "sessions")
@@ -190,11 +190,11 @@ class Journal:
 
     def _begun(self) -> None:
         """The first line is durable. Reserve space for a note that this session is UNSAFE, for a full disk."""
-        from holdfast.journal import reserve
+        from holdfast.journal import emergency_log
 
         with suppress(Unavailable):
-            reserve.make(self._state)
-        reserve.clear_away(self._state, file_stem(self.session_id))
+            emergency_log.make(self._state)
+        emergency_log.clear_away(self._state, file_stem(self.session_id))
 
     def entries(self, start: int = 0) -> Iterator[Entry]:
         """Records from offset ``start`` (where a record starts), in order, without a torn last line.
@@ -264,12 +264,7 @@ class Journal:
 
     def hint(self) -> Hint:
         """The hint's contents; empty when it is missing or unreadable."""
-        try:
-            with safeopen.reader(self.hint_path) as file:
-                checkpoint, acknowledged = map(int, file.read(40).split())
-        except (OSError, ValueError, OverflowError):
-            return Hint()
-        return Hint(max(checkpoint, 0), acknowledged)
+        return _hint(self.hint_path)
 
     def _check_length(self, whole: int) -> None:
         """Raises: Corrupt when more than the first ``whole`` bytes were acknowledged."""
@@ -336,6 +331,15 @@ class Journal:
         return offset if record and record.get("kind") == "checkpoint" else 0
 
 
+def _hint(path: str) -> Hint:
+    try:
+        with safeopen.reader(path) as file:
+            checkpoint, acknowledged = map(int, file.read(40).split())
+    except (OSError, ValueError, OverflowError):
+        return Hint()
+    return Hint(max(checkpoint, 0), acknowledged)
+
+
 def _whole_length(file: BinaryIO, size: int) -> int:
     """The file's length up to and including its last complete line."""
     file.seek(size - 1)
@@ -360,22 +364,27 @@ def _line_start(file: BinaryIO, end: int) -> int:
     return 0
 
 
-def last_record(path: str) -> dict[str, Any] | None:
-    """The last record of a journal, if its hint shows that this is the last checkpoint and nothing is missing;
-    otherwise None.
+def last_checkpoint_of(path: str) -> dict[str, Any] | None:
+    """The last record of a journal, if it is a checkpoint of a flush after which nothing was said; otherwise None.
 
-    Reads only this record.
+    Reads only the journal's end.
     """
+    hint = _hint(path.removesuffix(".jsonl") + ".hint")
     try:
-        with safeopen.reader(path.removesuffix(".jsonl") + ".hint") as file:
-            offset, acknowledged = map(int, file.read(40).split())
         with safeopen.reader(path) as file:
-            if os.fstat(file.fileno()).st_size != acknowledged:
+            if os.fstat(file.fileno()).st_size != hint.acknowledged:
                 return None
-            file.seek(offset)
-            return decode(file.read().removesuffix(b"\n"))
+            file.seek(hint.checkpoint)
+            record = decode(file.read().removesuffix(b"\n"))
+            if not record or record["kind"] != "checkpoint" or record["override"] or not record["receipt"]:
+                return None
+            if record["flushed_to"] <= record["last_message"]:
+                return None
+            file.seek(record["flushed_to"])  # another process may have said something before the checkpoint
+            since = file.read(max(0, hint.checkpoint - record["flushed_to"]))
     except (OSError, ValueError):
         return None
+    return None if any(line.startswith(_MESSAGE) for line in since.split(b"\n")) else record
 
 
 def session_files(state: str, *, missing: bool = False) -> list[str]:

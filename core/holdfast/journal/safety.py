@@ -16,8 +16,8 @@ and completes missing parts instead of writing a second block.
 It also carries every stated but refused payload, recorded before it is processed: first only its digest, then, if the
 gate admits it, the redacted payload. The marker is removed only when each payload is settled: fully stored, replaced by
 a later one, or overridden by an operator. A second copy is in ``state/stated/``, so that damage to the marker does not
-lose them. When no marker can be written, a note in :mod:`holdfast.journal.reserve` makes the session UNSAFE for every
-process.
+lose them. When no marker can be written, a note in :mod:`holdfast.journal.emergency_log` makes the session
+UNSAFE for every process.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from attrs import asdict, evolve, field, fields, frozen
 
 from holdfast.errors import Corrupt, Unavailable
 from holdfast.fs import durable, private, safeopen
-from holdfast.journal import reserve
+from holdfast.journal import emergency_log
 from holdfast.journal.journal import file_stem, session_id_of
 from holdfast.models.value import Value
 from holdfast.text import untrusted
@@ -115,13 +115,13 @@ def forget(state: str, session_id: str) -> None:
                 durable.remove(os.path.join(folder, one))
     durable.remove(_copy_of(state, stem))
     durable.remove(path)
-    reserve.clear(state, stem)
+    emergency_log.clear(state, stem)
 
 
 def read(state: str, session_id: str) -> Marker | None:
     """A session's marker, even when only a note or the stated payloads remain. An unreadable marker still means UNSAFE.
     Raises: Unavailable."""
-    return _found(state, file_stem(session_id), session_id, reserve.of(state, file_stem(session_id)))
+    return _found(state, file_stem(session_id), session_id, emergency_log.of(state, file_stem(session_id)))
 
 
 def begin(state: str, marker: Marker) -> Marker:
@@ -139,11 +139,11 @@ def begin(state: str, marker: Marker) -> Marker:
             _write(state, marker)
     except Unavailable:
         with suppress(Unavailable):
-            reserve.add(state, file_stem(marker.session), marker.at, stated=bool(marker.stated))
+            emergency_log.add(state, file_stem(marker.session), marker.at, stated=bool(marker.stated))
         raise
     with suppress(Unavailable):  # a marker exists, so the note and space for the next one can wait
-        reserve.clear(state, file_stem(marker.session))
-        reserve.make(state)
+        emergency_log.clear(state, file_stem(marker.session))
+        emergency_log.make(state)
     return marker
 
 
@@ -168,7 +168,7 @@ def _remove(state: str, session_id: str) -> None:
     if os.path.lexists(copy):
         durable.remove(copy)
     durable.remove(path)
-    reserve.clear(state, file_stem(session_id))
+    emergency_log.clear(state, file_stem(session_id))
 
 
 def _keep_damaged(path: str) -> None:
@@ -210,7 +210,7 @@ def failed(state: str, marker: Marker, *, error: str, next_step: str, target: st
     )
     marker = begin(state, marker)
     with suppress(Unavailable):
-        reserve.add_away(state, file_stem(marker.session))
+        emergency_log.add_away(state, file_stem(marker.session))
     return marker
 
 
@@ -234,7 +234,7 @@ def clear(state: str, session_id: str, settled: Collection[str] = ()) -> None:
 def clear_empty(state: str, session_id: str) -> None:
     """:func:`clear` for a session without messages. Without a marker a note in the user's folder stays, because
     something was said in the session and is lost. Raises: Unavailable."""
-    note = reserve.of(state, file_stem(session_id))
+    note = emergency_log.of(state, file_stem(session_id))
     if note is None or not note.away or os.path.lexists(path_of(state, session_id)):
         clear(state, session_id)
 
@@ -251,7 +251,7 @@ def waive(state: str, session_id: str) -> None:
 
 def all_unsafe(state: str) -> list[Marker]:
     """Markers of all UNSAFE sessions, by session id. Raises: Unavailable."""
-    noted = {note.stem: note for note in reserve.notes(state)}
+    noted = {note.stem: note for note in emergency_log.notes(state)}
     stems = {name.removesuffix(".json") for folder in ("unsafe", _COPIES) for name in _names(state, folder)}
     markers = (_found(state, stem, _id_of(state, stem), noted.get(stem)) for stem in {*stems, *noted})
     return sorted((m for m in markers if m), key=lambda m: m.session)
@@ -275,7 +275,7 @@ def _id_of(state: str, stem: str) -> str:
     return stem
 
 
-def _found(state: str, stem: str, session_id: str, note: reserve.Note | None) -> Marker | None:
+def _found(state: str, stem: str, session_id: str, note: emergency_log.Note | None) -> Marker | None:
     path = os.path.join(state, "unsafe", f"{stem}.json")
     data = private.read(path)
     marker = _parsed(data) if data is not None else None

@@ -6,6 +6,7 @@ the same flush and replaces the derived one.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from holdfast.journal.journal import Entry
@@ -22,32 +23,14 @@ def record(flush_id: str, by: str, text: str, at: str) -> dict[str, Any]:
     return {"kind": "summary", "flush": flush_id, "by": by, "text": text, "at": at}
 
 
-def of_flush(flush_id: str, text: str, at: str, *, derived: bool) -> dict[str, Any]:
-    """The record for a flush's own summary, derived or by its extractors; empty when there is none."""
-    return record(flush_id, DERIVED if derived else EXTRACTED, text, at) if text else {}
-
-
-class Summaries:
-    """One journal's summaries, in flush order."""
-
-    def __init__(self) -> None:
-        # By flush: offset of the first, summaries by author.
-        self._found: dict[str, tuple[int, dict[str, str]]] = {}
-
-    def take(self, entry: Entry) -> None:
-        """Read a record of kind ``summary`` or ``checkpoint``, in journal order."""
-        said = entry.record
-        if said["kind"] == "summary":
-            self._found.setdefault(said["flush"], (entry.start, {}))[1][said["by"]] = said["text"]
-        elif "summarised_to" not in said:  # earlier versions repeated the summary so far in each checkpoint
-            texts = [(-1, said["summary"]), *((entry.start, text) for text in said["new_summaries"])]
-            self._found = {f"\n{n}": (at, {EXTRACTED: text}) for n, (at, text) in enumerate(texts) if text}
-
-    def text(self, until: int) -> str:
-        """The summaries of flushes whose first summary starts before offset ``until``."""
-        parts: list[str] = []
-        for start, by_author in self._found.values():
-            texts = [text for author, text in by_author.items() if author != DERIVED and text]
-            if start < until:
-                parts += texts or by_author.values()
-        return "\n\n".join(part for part in parts if part)
+def text(records: Iterable[Entry], until: int) -> str:
+    """The running summary from records of kind ``summary``, in journal order: the summaries of flushes whose first
+    record starts before offset ``until``."""
+    flushes: dict[str, tuple[int, dict[str, str]]] = {}  # offset of the first, summaries by author
+    for entry in records:
+        flushes.setdefault(entry.record["flush"], (entry.start, {}))[1][entry.record["by"]] = entry.record["text"]
+    parts: list[str] = []
+    for start, by_author in flushes.values():
+        if start < until:
+            parts += [one for author, one in by_author.items() if author != DERIVED and one] or by_author.values()
+    return "\n\n".join(part for part in parts if part)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -53,39 +55,43 @@ class CallFailed(Exception):
     @property
     def place(self) -> str:
         """The innermost failing line in the implementation's folder, for the plugin's author."""
-        from traceback import walk_tb
+        from traceback import extract_tb
 
         if self.cause is None or isinstance(self.cause, HoldfastError):
             return ""
-        lines = [(frame.f_code.co_filename, line) for frame, line in walk_tb(self.cause.__traceback__)]
-        lines = [(path, line) for path, line in lines if path != __file__]
-        own = [(path, line) for path, line in lines if os.path.dirname(path) == os.path.dirname(lines[0][0])]
-        if not own:
-            return ""
-        path, line = own[-1]
-        return f"{os.path.basename(os.path.dirname(path))}/{os.path.basename(path)}:{line}"
+        frames = [one for one in extract_tb(self.cause.__traceback__) if one.filename != __file__]
+        own = [one for one in frames if os.path.dirname(one.filename) == os.path.dirname(frames[0].filename)]
+        return "/".join(own[-1].filename.split(os.sep)[-2:]) + f":{own[-1].lineno}" if own else ""
 
 
 def call(caller: Caller, hook: str, job: Callable[[], Any], limit_s: float | None) -> Any:
-    """The result of ``job``. Without a limit it runs in this thread. Raises: CallFailed."""
-    if os.environ.get("HOLDFAST_TRACE") == "hooks":
-        from holdfast.plugin.trace import traced
+    """The result of ``job``. Without a limit it runs in this thread. Raises: CallFailed.
 
-        return traced(partial(_call, caller, hook, job, limit_s), caller.plugin, caller.distribution, hook)
-    return _call(caller, hook, job, limit_s)
-
-
-def _call(caller: Caller, hook: str, job: Callable[[], Any], limit_s: float | None) -> Any:
-    with ToStderr():
-        try:
-            return job() if limit_s is None else _in_thread(job, limit_s)
-        except CallFailed:  # of another plugin, within a wrapper
-            raise
-        except _LateError as late:
-            raise CallFailed(caller, hook, f"it took longer than {limit_s:g} s", TimeoutError()) from late
-        except BaseException as error:
-            reason = "" if isinstance(error, HoldfastError) else type(error).__name__
-            raise CallFailed(caller, hook, reason, error) from error
+    With ``HOLDFAST_TRACE=hooks`` a line on stderr tells the outcome and the time, which includes waiting for the
+    plugin's thread. It never contains memory text, or an exception's message, which may quote it.
+    """
+    began, outcome = time.perf_counter(), "failed"
+    try:
+        with ToStderr():
+            result = job() if limit_s is None else _in_thread(job, limit_s)
+        results = len(result) if isinstance(result, list | tuple) else -1
+        outcome = "nothing" if result is None else type(result).__name__ if results < 0 else f"{results} results"
+        return result
+    except CallFailed:  # of another plugin, within a wrapper
+        raise
+    except _LateError as late:
+        outcome = "failed (TimeoutError)"
+        raise CallFailed(caller, hook, f"it took longer than {limit_s:g} s", TimeoutError()) from late
+    except BaseException as error:
+        outcome = f"failed ({type(error).__name__})"
+        raise CallFailed(
+            caller, hook, "" if isinstance(error, HoldfastError) else type(error).__name__, error
+        ) from error
+    finally:
+        if os.environ.get("HOLDFAST_TRACE") == "hooks" and sys.stderr is not None:
+            spent_ms = (time.perf_counter() - began) * 1000
+            who = f"{caller.plugin} ({caller.distribution})"
+            sys.stderr.write(f"holdfast: hook {hook} of {who}: {outcome}, {spent_ms:.1f} ms\n")
 
 
 class _LateError(Exception):
@@ -94,14 +100,13 @@ class _LateError(Exception):
 
 def _in_thread(job: Callable[[], Any], limit_s: float) -> Any:
     """Run ``job`` in its own thread. A late one cannot be stopped, only abandoned, so its result is ignored."""
-    results: list[Any] = []
-    errors: list[BaseException] = []
+    outcomes: list[tuple[Any, BaseException | None]] = []
 
     def work() -> None:
         try:
-            results.append(job())
+            outcomes.append((job(), None))
         except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
-            errors.append(error)
+            outcomes.append((None, error))
 
     thread = threading.Thread(target=work, name="holdfast-hooks", daemon=True)
     try:
@@ -109,11 +114,12 @@ def _in_thread(job: Callable[[], Any], limit_s: float) -> Any:
     except RuntimeError:  # the interpreter is shutting down and starts no thread, so this call has no limit
         return job()
     thread.join(limit_s)
-    if errors:
-        raise errors[0]
-    if not results:
+    if not outcomes:
         raise _LateError
-    return results[0]
+    result, error = outcomes[0]
+    if error is not None:
+        raise error
+    return result
 
 
 def implementation(caller: Caller, hook: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:

@@ -33,15 +33,6 @@ APPLICATION = "holdfast.application"
 #: Plugins that are on without a settings table. Only entries of :data:`OWN` count, because installed does not mean
 #: enabled.
 DEFAULTS = "holdfast.defaults"
-_KINDS: Mapping[str, str] = {
-    PLUGINS: "plugin",
-    BACKENDS: "backend",
-    COMMANDS: "command",
-    CHECKS: "check",
-    METHODS: "method",
-    APPLICATION: "application",
-    DEFAULTS: "default",
-}
 #: This module's distribution.
 OWN = DISTRIBUTION
 
@@ -78,28 +69,14 @@ class PluginContext(NamedTuple):
     state: str
 
 
-def scan(path: Iterable[str] | None = None) -> list[Found]:
-    """Every installed entry point in holdfast's groups, by group, name and distribution. Imports none of them.
-
-    Within a process, a folder is reread only after something was installed into it or removed from it.
-    """
-    return list(_scanned(*_key(path)))
-
-
-def _key(path: Iterable[str] | None = None) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    folders = tuple(dict.fromkeys(sys.path if path is None else path))
-    return folders, tuple(map(_changed, folders))
-
-
-def _changed(folder: str) -> int:
-    try:
-        return os.stat(folder or ".").st_mtime_ns
-    except OSError:
-        return 0
+def scan(path: Iterable[str] | None = None) -> tuple[Found, ...]:
+    """Every installed entry point in holdfast's groups, by group, name and distribution, as it was at a process's first
+    scan of that path. Imports none of them."""
+    return _scanned(tuple(dict.fromkeys(sys.path if path is None else path)))
 
 
 @lru_cache(maxsize=2)
-def _scanned(folders: tuple[str, ...], changed: tuple[int, ...]) -> tuple[Found, ...]:  # ``changed`` is only a key
+def _scanned(folders: tuple[str, ...]) -> tuple[Found, ...]:
     found: list[Found] = []
     seen: set[str] = set()
     for folder in folders:
@@ -114,21 +91,18 @@ def _scanned(folders: tuple[str, ...], changed: tuple[int, ...]) -> tuple[Found,
             seen.add(distribution)
             try:
                 with open(os.path.join(folder, entry, "entry_points.txt"), encoding="utf-8") as file:
-                    text = file.read()
+                    found += _parse(file.read(), distribution.replace("_", "-"), version)
             except (OSError, UnicodeDecodeError):
                 continue
-            if "[holdfast." in text:
-                found += _parse(text, distribution.replace("_", "-"), version)
     return tuple(sorted(found))
 
 
 def _parse(text: str, distribution: str, version: str) -> Iterable[Found]:
     group = ""
-    for line in text.splitlines():
-        line = line.strip()
+    for line in map(str.strip, text.splitlines()):
         if line.startswith("["):
             group = line.strip("[] ")
-        elif "=" in line and not line.startswith(("#", ";")) and group in _KINDS:
+        elif "=" in line and not line.startswith(("#", ";")) and group.startswith("holdfast."):
             name, _, value = line.partition("=")
             yield Found(group, name.strip(), value.partition("[")[0].strip(), distribution, version)
 
@@ -152,7 +126,7 @@ def method(name: str) -> Callable[..., Any]:
 
 def choose(found: Iterable[Found], group: str, name: str) -> Found:
     """The only entry point with that name. Raises: PluginNotFound; PluginLoadFailed when two distributions offer it."""
-    kind = _KINDS[group]
+    kind = group.rpartition(".")[2].removesuffix("s")
     installed = [f for f in found if f.group == group]
     matches = [f for f in installed if f.name == name]
     if not matches:

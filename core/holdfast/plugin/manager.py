@@ -59,24 +59,20 @@ class PluginManager:
         """
         by_default = discovery.defaults()
         for plugin in sorted(enabled, key=lambda one: (one.name in by_default, one.name), reverse=True):
-            entry: Found | None = None
-            status, reason = "loaded", ""
+            distribution, version, status, reason = "", "", "loaded", ""
             implemented: tuple[str, ...] = ()
             try:
                 entry = choose(found, PLUGINS, plugin.name)
-                obj = import_object(entry)
-                if plugin.settings:
-                    _check_keys(obj, plugin, entry)
-                if isinstance(obj, type):
-                    context = PluginContext(plugin.name, plugin.settings, root, state)
-                    obj = _instantiate(obj, context, entry)
-                distribution = f"{entry.distribution} {entry.version}"
+                distribution, version = entry.distribution, entry.version
                 implemented = self.register(
-                    obj, plugin.name, distribution, deadline_s=plugin.deadline_s, allowed=OF_PLUGINS
+                    _made(entry, plugin, root, state),
+                    plugin.name,
+                    f"{distribution} {version}",
+                    deadline_s=plugin.deadline_s,
+                    allowed=OF_PLUGINS,
                 )
             except PluginError as error:
                 status, reason = ("missing" if isinstance(error, PluginNotFound) else "failed"), error.message
-            distribution, version = (entry.distribution, entry.version) if entry else ("", "")
             self.statuses.append(Status(plugin.name, PLUGINS, distribution, version, status, reason, implemented))
         self.statuses.sort()
 
@@ -289,7 +285,8 @@ class PluginManager:
     def _masked(self, detail: str) -> str:
         """A plugin's own failure message in a form safe to show and store: masked, and left out when a validator cannot
         check it."""
-        from holdfast.gate import clean, mask
+        from holdfast.text.plain import clean
+        from holdfast.validation import mask
 
         detail = clean(detail)
         try:
@@ -298,10 +295,19 @@ class PluginManager:
             return ""
 
 
-def _instantiate(cls: type, context: PluginContext, entry: Found) -> object:
+def _made(entry: Found, given: PluginSettings, root: str, state: str) -> object:
+    """The entry's object, or of a class an instance. Raises: PluginLoadFailed, also for an unknown setting."""
+    plugin = import_object(entry)
     try:
+        if given.settings:
+            from holdfast.plugin.options import check_plugin
+
+            check_plugin(plugin, given.name, given.settings)
+        if not isinstance(plugin, type):
+            return plugin
         with ToStderr():
-            return cls(context=context)
+            made: object = plugin(context=PluginContext(given.name, given.settings, root, state))
+            return made
     except HoldfastError as error:
         raise PluginLoadFailed(f"{entry.name!r} ({entry.distribution}): {error}") from error
     except (Exception, SystemExit) as error:
@@ -309,12 +315,3 @@ def _instantiate(cls: type, context: PluginContext, entry: Found) -> object:
             f"{entry.name!r} ({entry.distribution}) cannot be started: {type(error).__name__}: {error}.",
             next_step=f"Check `[plugins.{entry.name}]` in holdfast.toml.",
         ) from error
-
-
-def _check_keys(plugin: object, given: PluginSettings, entry: Found) -> None:
-    from holdfast.plugin.options import check_plugin
-
-    try:
-        check_plugin(plugin, given.name, given.settings)
-    except HoldfastError as error:
-        raise PluginLoadFailed(f"{entry.name!r} ({entry.distribution}): {error}") from error

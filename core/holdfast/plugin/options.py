@@ -18,35 +18,20 @@ STORAGE = ("backend", "path", "facts", "spool")
 PLUGIN = ("enabled", "deadline_s")
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word most similar to ``word``, or ``""``."""
-    import difflib
-
-    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)), "")
-
-
 def check_storage(backend: object, given: Collection[str], found: Iterable[discovery.Found]) -> None:
     """Check the keys of ``[storage]`` against those of ``backend``, a module. Keys of this distribution's other
     backends are ignored, because they stay in the file when the backend is changed. Raises: ConfigError."""
     declared = getattr(backend, "known_options", None)
     if declared is None or all(key in declared for key in given):
         return
-    known = {*declared, *own_options(found)}
-    for key in given:
-        if key not in known:
-            raise _unknown(f"storage.{key}", key, (*STORAGE, *declared))
-
-
-def own_options(found: Iterable[discovery.Found]) -> set[str]:
-    """The keys that this distribution's backends read from ``[storage]``."""
-    known: set[str] = set()
+    known = {*declared}
     for one in found:
         if one.group == discovery.BACKENDS and one.distribution == discovery.OWN:
             try:
                 known.update(getattr(discovery.import_object(one), "known_options", ()))
             except PluginError:
                 continue
-    return known
+    _check("storage", given, known, (*STORAGE, *declared))
 
 
 def check_named(backend: str, given: Collection[str]) -> None:
@@ -54,18 +39,17 @@ def check_named(backend: str, given: Collection[str]) -> None:
 
     Raises: ConfigError.
     """
-    if (module := _own_object(discovery.BACKENDS, backend)) is not None:
-        check_storage(module, given, discovery.scan())
+    found = discovery.scan()
+    for one in found:
+        if (one.group, one.name, one.distribution) == (discovery.BACKENDS, backend, discovery.OWN):
+            check_storage(discovery.import_object(one), given, found)
 
 
 def check_plugin(plugin: object, name: str, given: Iterable[str]) -> None:
     """Check the keys of ``[plugins.NAME]``. Raises: ConfigError."""
     declared = getattr(plugin, "known_settings", None)
-    if declared is None:
-        return
-    for key in given:
-        if key not in declared:
-            raise _unknown(f"plugins.{name}.{key}", key, (*PLUGIN, *declared))
+    if declared is not None:
+        _check(f"plugins.{name}", given, declared, (*PLUGIN, *declared))
 
 
 def allows(plugin: object, key: str, value: object, own: object) -> bool:
@@ -85,32 +69,12 @@ def allows(plugin: object, key: str, value: object, own: object) -> bool:
         return False
 
 
-def keeps_in_project(backend: str) -> bool:
-    """Whether it is a backend of this distribution that writes only in the layout preset's folder: its module has a
-    true ``keeps_in_project``."""
-    return bool(getattr(_own_object(discovery.BACKENDS, backend), "keeps_in_project", False))
+def _check(table: str, given: Iterable[str], known: Collection[str], shown: Iterable[str]) -> None:
+    for key in given:
+        if key not in known:
+            from holdfast.text.humanize import nearest
 
-
-def dreams_by_default(plugin: str) -> bool:
-    """Whether it is a plugin that is on without a table, and dreams. Such a plugin sends nothing."""
-    return plugin in discovery.defaults() and hasattr(_own_object(discovery.PLUGINS, plugin), "on_dream")
-
-
-def key_name(plugin: str) -> str:
-    """The name under which ``holdfast auth`` stores a plugin's key: its ``key_name``, otherwise the plugin's name."""
-    return str(getattr(_own_object(discovery.PLUGINS, plugin), "key_name", plugin))
-
-
-def _own_object(group: str, name: str) -> object:
-    """The plugin or backend of that name in this distribution, or None. Nothing of another distribution is imported."""
-    for one in discovery.scan():
-        if (one.group, one.name, one.distribution) == (group, name, discovery.OWN):
-            return discovery.import_object(one)
-    return None
-
-
-def _unknown(path: str, key: str, known: Iterable[str]) -> ConfigError:
-    shown = "".join(c if c.isprintable() else "?" for c in path)
-    near = nearest(key, known)
-    step = f"Did you mean `{near}`?" if near else f"Known keys: {', '.join(known)}."
-    return ConfigError(f"{shown} is unknown.", next_step=step)
+            path = "".join(c if c.isprintable() else "?" for c in f"{table}.{key}")
+            near = nearest(key, list(shown))
+            step = f"Did you mean `{near}`?" if near else f"Known keys: {', '.join(shown)}."
+            raise ConfigError(f"{path} is unknown.", next_step=step)

@@ -8,8 +8,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from holdfast.errors import HoldfastError
+from holdfast.fs import safeopen
 from holdfast.journal import journal
-from holdfast.journal.statusindex import StatusIndex
+from holdfast.session.session import Session
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
@@ -21,22 +22,16 @@ logger = log(__name__)
 def end_idle(services: Services, *, but: Collection[str], limit_s: float) -> list[str]:
     """End every session except ``but`` whose last turn is older than ``[session] idle_minutes``; returns their ids.
 
-    See :meth:`holdfast_app.project.Holdfast.end_idle`.
+    See :meth:`holdfast.project.Project.end_idle`.
     """
-    limit = timedelta(minutes=services.config.session.idle_minutes).total_seconds()
+    before = services.clock() - timedelta(minutes=services.config.session.idle_minutes)
     ended = []
     until = time.monotonic() + limit_s
-    index = StatusIndex(services.state)
-    for path, seen in index.journals.items():
+    for path in journal.session_files(services.state):
         if time.monotonic() > until:
             break
         try:
-            if services.clock().timestamp() - seen.changed_ns / 1e9 < limit:
-                continue
-            from holdfast.session.session import Session
-            from holdfast.session.status import all_flushed, remember
-
-            if all_flushed(path, index) is not None:
+            if safeopen.stat(path).st_mtime > before.timestamp() or journal.last_checkpoint_of(path) is not None:
                 continue
             session_id = journal.session_id_of(path)
             if session_id is None or session_id in but:
@@ -45,9 +40,8 @@ def end_idle(services: Services, *, but: Collection[str], limit_s: float) -> lis
             if session.unflushed and not session.ended:
                 session.end()
                 ended.append(session_id)
-            else:
-                remember(session, path, index)
+        except OSError:
+            continue  # gone meanwhile
         except HoldfastError as error:
             logger.warning("an idle session could not be ended: %s", error.message)
-    index.save()
     return ended

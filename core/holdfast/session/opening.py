@@ -21,7 +21,6 @@ from holdfast.storage import Capability
 
 if TYPE_CHECKING:
     from holdfast.config.values import Config
-    from holdfast.session.collaborators import Collaborators
 
 
 def opened(
@@ -31,9 +30,10 @@ def opened(
     clock: Callable[[], datetime] | None,
     plugins: Iterable[tuple[str, object]],
     lenient: bool,
-    collaborators: Collaborators,
+    kind: type[Services],
 ) -> tuple[Services, tuple[discovery.Found, ...]]:
-    """Services for the project at ``root``, and the installed plugins. See :meth:`holdfast.Holdfast.open`."""
+    """Services, of the class ``kind``, for the project at ``root``, and the installed plugins. See
+    :meth:`holdfast.Holdfast.open`."""
     if not isinstance(root, str | os.PathLike | None) or "\0" in str(root):
         raise BadValue("root", f"cannot be {root!r}", next_step="Give a folder, as a string or a path.")
     folder = settings.find_root(os.fspath(root) if root is not None else None)
@@ -60,14 +60,13 @@ def opened(
         folder=path if files else "",
         facts=f"{path}/{facts}" if files else "",
     )
-    services = Services(
+    services = kind(
         root=folder,
         state=state,
         config=settled,
         plugins=manager,
         store=Store(backend, settled.layout, state, provenance),
         clock=clock or _system_clock,
-        collaborators=collaborators,
         notices=notices,
     )
     with suppress(StorageError, Refused):  # what was not recorded stays withheld, and the first use reports the error

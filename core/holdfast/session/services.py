@@ -1,15 +1,18 @@
-"""One project's shared services: settings, gate, hooks, store, clock and private folder."""
+"""One project's shared services: settings, gate, hooks, store, clock and private folder. And what the kernel asks of an
+application (:mod:`holdfast.flush.interfaces`), which gives its own answers in a class that extends this one.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from holdfast.config import identity
 from holdfast.config.layout import Surface
 from holdfast.config.values import Config
+from holdfast.errors import PluginNotFound
 from holdfast.gate import Gate
 from holdfast.hooks import LimitsItems
 from holdfast.plugin.manager import PluginManager
@@ -18,12 +21,7 @@ from holdfast.storage import Capability, Document
 from holdfast.text import tokens
 
 if TYPE_CHECKING:
-    from holdfast.flush.interfaces.authorship import Authorship
-    from holdfast.flush.interfaces.delivery import Outbox, Spool
-    from holdfast.flush.interfaces.dreams import Dreams
-    from holdfast.flush.interfaces.facts import FactService
-    from holdfast.flush.interfaces.losses import Losses
-    from holdfast.session.collaborators import Collaborators
+    from holdfast.flush.interfaces import Authorship, Dreams, FactService, Losses, Outbox, Spool
     from holdfast.session.transaction import Transaction
 
 
@@ -40,7 +38,6 @@ class Services:
         plugins: PluginManager,
         store: Store,
         clock: Callable[[], datetime],
-        collaborators: Collaborators,
         notices: tuple[str, ...] = (),
     ) -> None:
         self.root = root
@@ -51,14 +48,13 @@ class Services:
         self.gate = Gate(plugins)
         self.store = store
         self.clock = clock
-        self.collaborators = collaborators
         self.notices = notices
         #: Whether a client is waiting for an answer, as during a hook. Then no model is called, and extraction is
         #: deferred.
         self.hurried = False
         self.count_tokens: Callable[[str], int] = tokens.estimate
 
-    def with_store(self, store: Store) -> Services:
+    def with_store(self, store: Store) -> Self:
         """The same services with another store."""
         from copy import copy
 
@@ -92,35 +88,43 @@ class Services:
 
         return Transaction(self.store)
 
+    # what an application may do better
+
     @property
     def facts(self) -> FactService:
-        """Stores and extracts facts for flushes."""
-        return self.collaborators.facts(self)
+        """Stores and extracts facts for flushes. The kernel's own reports that nothing was stored."""
+        from holdfast.flush.interfaces import NoFacts
+
+        return NoFacts(self.plugins)
 
     @property
     def outbox(self) -> Outbox:
         """Items that plugins could not publish yet. Raises: PluginNotFound when nothing delivers them."""
-        return self.collaborators.outbox(self)
+        _refuse("outbox.jsonl")
 
     @property
     def spool(self) -> Spool:
         """Flushes that the store's server did not take. Raises: PluginNotFound when nothing delivers them."""
-        return self.collaborators.spool(self)
+        _refuse("spool.jsonl")
 
     @property
     def dreams(self) -> Dreams | None:
         """The lines that dreams consolidated or confirmed. None when nothing dreams."""
-        return self.collaborators.dreams(self)
+        return None
 
     @property
     def losses(self) -> Losses | None:
         """Finds missing data. None when nothing looks for it."""
-        return self.collaborators.losses(self)
+        return None
 
     @property
     def authorship(self) -> Authorship:
         """A passage's author."""
-        return self.collaborators.authorship(self)
+        from holdfast.flush.interfaces import AllOwn
+
+        return AllOwn()
+
+    # the project
 
     @property
     def keeps_flushes(self) -> bool:
@@ -165,3 +169,10 @@ class Services:
     def private(self, *parts: str) -> str:
         """A path in the private folder."""
         return os.path.join(self.state, *parts)
+
+
+def _refuse(name: str) -> NoReturn:
+    raise PluginNotFound(
+        f"This application delivers nothing that waits in {name}.",
+        next_step="Use `holdfast.Holdfast` with the whole distribution, or switch `[storage] spool` off.",
+    )

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-import attrs
+from attrs import evolve
 
-from holdfast.config.serde import moment, receipt_from, stamp, unstructure
-from holdfast.errors import Conflict, FlushRefused, HoldfastError, NothingToFlush, Unavailable
+from holdfast.config.serde import stamp
+from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
 from holdfast.fs import paths
-from holdfast.journal import background, capture, order, safety
-from holdfast.journal.journal import Entry, Journal
-from holdfast.journal.safety import State, Stated
-from holdfast.journal.summaries import Summaries
+from holdfast.journal import background, capture
+from holdfast.journal.safety import State
 from holdfast.models import Message, Receipt
-from holdfast.text import lazy, recall
+from holdfast.session.context import Context
+from holdfast.text import recall
 
 if TYPE_CHECKING:
     from holdfast.models import Payload
-    from holdfast.session.services import Services
-
-logger = lazy.log(__name__)
 
 OnSummary = Callable[[str], object]
 Given: TypeAlias = "Payload | Mapping[str, Any] | None"
 
 
-class Session:
+class Session(Context):
     """One conversation. ``messages`` are those still in context, oldest first.
 
     ``compact``, ``trim``, ``end``, ``switch_provider`` and ``hand_over`` flush first and raise
@@ -38,81 +33,6 @@ class Session:
     Several processes may use one session. Each sees the others' messages when it flushes or drops. Threads may share
     one object.
     """
-
-    def __init__(self, services: Services, session_id: str) -> None:
-        self._services = services
-        #: The stored id, with any secret masked.
-        self.id = services.gate.identifier(session_id)
-        self.journal = Journal(services.state, self.id)
-        #: A flush failed and not even its marker could be written: UNSAFE, but only this object knows.
-        self.unmarked = False
-        self.unwritten: list[Stated] = []  # that flush's payloads
-        self._lock = threading.RLock()  # guards the fields below; never held while a hook runs
-        self._begin()
-        self._load()
-
-    def _begin(self) -> None:
-        """Reset to the state before anything was read."""
-        self.provider = ""
-        self.branch = ""
-        self.ended = False
-        self.last_receipt: Receipt | None = None
-        #: The last flush's record (:meth:`holdfast.flush.content.Content.flushed`), to write it again.
-        self.last_flush: dict[str, Any] | None = None
-        self.override_reason = ""
-        self._first_line = b""  # of the journal as read
-        self._log: list[tuple[int, Message]] = []  # messages in context or not yet flushed, with their offsets
-        self._ids: set[str] = set()
-        self._flushed_to = 0
-        self._kept_from = 0
-        self._read_to = 0
-        self._last_message = -1
-        self._summarised_to = 0  # summaries that begin before this offset cover dropped messages
-        self._summaries: Summaries | None = None  # read on demand
-        self._unrecorded: list[str] = []  # overrides not yet in a daily note
-
-    # contents
-
-    @property
-    def messages(self) -> list[Message]:
-        """The messages in context, oldest first."""
-        return [m for offset, m in self._log if offset >= self._kept_from]
-
-    @property
-    def unflushed(self) -> list[Message]:
-        """The messages that no flush covers yet, oldest first."""
-        return [m for offset, m in self._log if offset >= self._flushed_to]
-
-    @property
-    def summary(self) -> str:
-        """The running summary: summaries of dropped messages, oldest first. Raises: Unavailable."""
-        with self._lock:
-            if self._summaries is None:
-                self._summaries = Summaries()
-                for entry in self.journal.of_kinds("summary", "checkpoint", until=self._read_to):
-                    self._summaries.take(entry)
-            return self._summaries.text(self._summarised_to)
-
-    @property
-    def token_usage(self) -> int:
-        """Tokens of the messages in context, by the configured counter."""
-        return sum(m.tokens for m in self.messages)
-
-    @property
-    def state(self) -> State:
-        """SAFE, DIRTY or UNSAFE. Reads the marker, so it is true across processes."""
-        if self.unmarked or safety.read(self._services.state, self.id) is not None:
-            return State.UNSAFE
-        return State.DIRTY if self.unflushed else State.SAFE
-
-    @property
-    def unsafe(self) -> bool:
-        return self.state is State.UNSAFE
-
-    @property
-    def unrecorded_overrides(self) -> tuple[str, ...]:
-        """Operator overrides not yet in a daily note."""
-        return (*self._unrecorded, *([self.override_reason] if self.override_reason else []))
 
     def add(
         self,
@@ -226,10 +146,7 @@ class Session:
                 at -= 1
             return at
 
-        if payload is None and self._drops_nothing(start):
-            return self.messages
-        receipt = self.pass_gate(payload, reason, on_summary)
-        return self._drop(start(self.messages), receipt)
+        return self._drop_until(start, payload, reason, on_summary)
 
     def trim(self, max_tokens: int, payload: Given = None, *, on_summary: OnSummary | None = None) -> list[Message]:
         """Drop the oldest messages until the kept ones cost at most ``max_tokens`` tokens. Otherwise like ``compact``,
@@ -248,18 +165,22 @@ class Session:
                 at += 1
             return at
 
-        if payload is None and self._drops_nothing(start):
-            return self.messages
-        receipt = self.pass_gate(payload, "trim", on_summary)
-        return self._drop(start(self.messages), receipt)
+        return self._drop_until(start, payload, "trim", on_summary)
 
-    def _drops_nothing(self, start: Callable[[list[Message]], int]) -> bool:
-        """Whether the gate can be skipped, because the session is not UNSAFE and all messages stay."""
-        try:
-            self.catch_up()
-        except HoldfastError:
-            return False  # the gate reports the reason
-        return not self.unsafe and start(self.messages) == 0
+    def _drop_until(
+        self, start: Callable[[list[Message]], int], payload: Given, reason: str, on_summary: OnSummary | None
+    ) -> list[Message]:
+        """Pass the gate and drop the messages before ``start``. The gate is skipped when the session is not UNSAFE and
+        all messages stay."""
+        if payload is None:
+            try:
+                self.catch_up()
+                if not self.unsafe and start(self.messages) == 0:
+                    return self.messages
+            except HoldfastError:
+                pass  # the gate reports the reason
+        receipt = self.pass_gate(payload, reason, on_summary)
+        return self._drop(start(self.messages), receipt)
 
     def end(self, payload: Given = None, *, on_summary: OnSummary | None = None) -> Receipt | None:
         """Flush, drop everything and close the session; None when there is nothing to flush.
@@ -315,7 +236,7 @@ class Session:
         if at < len(messages) and messages[at].role == "user":
             first = messages[at]
             joined = f"{fenced}\n\n{first.text}"
-            messages[at] = attrs.evolve(first, text=joined, tokens=self._services.count_tokens(joined))
+            messages[at] = evolve(first, text=joined, tokens=self._services.count_tokens(joined))
             return messages
         injected = Message(
             role="user", text=fenced, at=self._services.now(), id="recalled", tokens=self._services.count_tokens(fenced)
@@ -336,158 +257,3 @@ class Session:
             if error is None:
                 raise
             error.add_note(f"holdfast: the session is UNSAFE: {refused}")
-
-    # state from the journal
-
-    def catch_up(self) -> None:
-        """Read other processes' additions to the journal, or all of it after a rewrite. Raises: Corrupt;
-        Unavailable."""
-        with self._lock:
-            first = self.journal.first_line()
-            if self._first_line not in (b"", first):
-                self._begin()  # purged messages must not come back from memory
-                self._load()
-                return
-            self._first_line = first
-            for entry in self.journal.entries(self._read_to):
-                self._apply(entry)
-
-    def span(self) -> tuple[list[Message], int, int]:
-        """The messages that a flush must cover now, as they were said, the journal offset of their end, and the newest
-        message's."""
-        with self._lock:
-            return order.as_said(self.unflushed), self._read_to, self._last_message
-
-    def record_flush(self, receipt: Receipt, flushed: dict[str, Any], upto: int, summary: dict[str, Any]) -> None:
-        """Mark everything before offset ``upto`` as flushed. Later messages are not in the note.
-
-        ``flushed`` is the next :attr:`last_flush`; ``summary`` a record of the running summary, or empty. Called last.
-        """
-        with self._lock:
-            self._unrecorded, self.override_reason = [], ""
-            self._flushed_to = upto
-            self.last_receipt, self.last_flush = receipt, flushed
-            self._checkpoint(*([summary] if summary else []))
-
-    def _load(self) -> None:
-        self._first_line = self.journal.first_line()
-        checkpoint = self.journal.last_checkpoint()
-        settled = 0  # up to here the checkpoint has everything except the messages
-        if checkpoint is not None:
-            settled = checkpoint.start
-            self._kept_from, self._flushed_to = checkpoint.record["kept_from"], checkpoint.record["flushed_to"]
-            self._read_to = min(self._kept_from, self._flushed_to)
-        for entry in self.journal.entries(self._read_to):
-            if entry.start >= settled or entry.record["kind"] == "message":
-                self._apply(entry)
-
-    def _append(self, *records: dict[str, Any], first_line: bytes = b"") -> Entry:
-        with self._lock:
-            try:
-                entries = self.journal.append(*records, first_line=first_line)
-            except Conflict:
-                self.catch_up()
-                raise
-            if not self._read_to:
-                self._first_line = self.journal.first_line()
-                self._read_to = len(self._first_line)
-            if self.journal.only_ours and entries[0].start == self._read_to:
-                for entry in entries:
-                    self._apply(entry)
-            else:
-                self.catch_up()
-            return entries[-1]
-
-    def _apply(self, entry: Entry) -> None:
-        record = entry.record
-        kind = record["kind"]
-        if kind == "message" and record["id"] not in self._ids:
-            self._ids.add(record["id"])
-            self._log.append((entry.start, self._message(record)))
-            self._last_message = entry.start
-            self.ended = False
-        elif kind == "provider":
-            self.provider = record["name"]
-        elif kind == "override":
-            self.override_reason = record["reason"]
-        elif kind == "checkpoint":
-            self._kept_from, self._flushed_to = record["kept_from"], record["flushed_to"]
-            self.provider = record["provider"]
-            self.branch = record["branch"]
-            self._last_message = max(self._last_message, record["last_message"])
-            # Before 1.1 each checkpoint repeated the summary itself: its new part counts as already in a note.
-            self._summarised_to = record.get("summarised_to", entry.start)
-            self.last_flush = record.get("flush")
-            self._unrecorded = list(record["unrecorded"])
-            self.override_reason = record["override"]
-            self.last_receipt = receipt_from(record["receipt"]) if record["receipt"] else None
-            first = min(self._kept_from, self._flushed_to)
-            self._log = [item for item in self._log if item[0] >= first]
-            # Another process may have added a message just before this line.
-            self.ended = record["ended"] and self._last_message == record["last_message"]
-        elif kind == "shipped" and self.last_receipt is not None:
-            shipped = receipt_from(record["receipt"])
-            self.last_receipt = shipped if shipped.is_same(self.last_receipt) else self.last_receipt
-        if self._summaries is not None and kind in ("summary", "checkpoint"):
-            self._summaries.take(entry)
-        self._read_to = entry.end
-
-    def _message(self, record: dict[str, Any]) -> Message:
-        text, tokens = record["text"], record.get("tokens")
-        return Message(
-            role=record["role"],
-            text=text,
-            at=moment(record["at"]),
-            id=record["id"],
-            tokens=self._services.count_tokens(text) if tokens is None else tokens,
-            tool=record.get("tool", ""),
-            failed=record.get("failed", False),
-        )
-
-    def use_override(self) -> str:
-        """Take the operator's override, once and durably, because the caller drops context. Empty if none."""
-        reason, self.override_reason = self.override_reason, ""
-        if reason:
-            self._unrecorded.append(reason)
-            self._checkpoint()
-            self.unwritten = [attrs.evolve(one, waived=True) for one in self.unwritten]
-            try:
-                safety.waive(self._services.state, self.id)
-            except Unavailable as error:  # the marker only blocks for longer
-                logger.warning("cannot write an override to the marker: %s", error.message)
-        return reason
-
-    def _drop(self, count: int, receipt: Receipt | None) -> list[Message]:
-        """Drop the first ``count`` messages in context and record it durably. A message that the flush does not cover
-        stays, because another process may have added it, unless an operator overrode that."""
-        with self._lock:
-            offsets = [offset for offset, _ in self._log if offset >= self._kept_from]
-            if receipt is None or not receipt.overridden:
-                count = min(count, sum(offset < self._flushed_to for offset in offsets))
-            if count or self.ended:
-                self._kept_from = offsets[count] if count < len(offsets) else self._read_to
-                self._summarised_to = self._read_to
-                self._checkpoint()
-            return self.messages
-
-    def _checkpoint(self, *before: dict[str, Any]) -> None:
-        self._append(
-            *before,
-            {
-                "kind": "checkpoint",
-                "kept_from": self._kept_from,
-                "flushed_to": self._flushed_to,
-                "last_message": self._last_message,
-                "summary": "",  # earlier versions of holdfast require these two keys
-                "new_summaries": [],
-                "summarised_to": self._summarised_to,
-                "provider": self.provider,
-                "branch": self.branch,
-                "ended": self.ended,
-                "unrecorded": self._unrecorded,
-                "override": self.override_reason,
-                "receipt": unstructure(self.last_receipt) if self.last_receipt else None,
-                "flush": self.last_flush,
-            },
-            first_line=self._first_line,  # otherwise it would bring back purged messages and point nowhere
-        )

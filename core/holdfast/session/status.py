@@ -1,31 +1,30 @@
 """Session states of a project, from journals and markers.
 
-A session with nothing unflushed is read once. After that, its row in :mod:`holdfast.journal.statusindex` is used until
-the journal changes. Markers are read every time. Nothing else is written.
+Of a session with everything flushed, only the journal's last record is read. Writes nothing.
 """
 
 from __future__ import annotations
 
 import os
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
 from holdfast.config import statefolder
-from holdfast.config.serde import moment, stamp
+from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, HoldfastError
-from holdfast.flush.interfaces.losses import Loss
+from holdfast.flush.interfaces import Loss
 from holdfast.fs import paths, private
 from holdfast.journal import journal, pastgate, safety
 from holdfast.journal.safety import Marker, State
-from holdfast.journal.statusindex import StatusIndex
+from holdfast.models import turns_of
 from holdfast.models.value import Value
+from holdfast.session.context import Context
 
 if TYPE_CHECKING:
-    from holdfast.flush.interfaces.delivery import KeptFlush, Waiting
+    from holdfast.flush.interfaces import KeptFlush, Waiting
     from holdfast.session.services import Services
-    from holdfast.session.session import Session
 
 
 @frozen(kw_only=True, eq=False, repr=False)
@@ -89,9 +88,7 @@ def status(services: Services) -> Status:
     """Every session of the project, with waiting and lost items. Raises: Unavailable when the private folder cannot be
     listed."""
     markers = {marker.session: marker for marker in safety.all_unsafe(services.state)}
-    index = StatusIndex(services.state)
-    found = [_read(services, path, markers, index) for path in index.journals]
-    index.save()
+    found = [_read(services, path, markers) for path in journal.session_files(services.state)]
     known = {one.id for one in found}
     found += [
         _marked(SessionStatus(id=session_id, state=State.UNSAFE), marker)
@@ -150,28 +147,22 @@ def _lost(services: Services) -> list[Loss]:
         return [Loss(kind="store", name="", message=error.message, next_step=error.next_step)]
 
 
-def _read(services: Services, path: str, markers: dict[str, Marker], index: StatusIndex) -> SessionStatus:
+def _read(services: Services, path: str, markers: dict[str, Marker]) -> SessionStatus:
     session_id = os.path.basename(path).removesuffix(".jsonl")
     try:
-        known = all_flushed(path, index)
+        known = _flushed(path)
         if known is not None and known.id not in markers:
             return known
         session_id = owner(path)
-        from holdfast.session.session import Session
-
-        session = Session(services, session_id)
-        one = of_session(session)
-        remember(session, path, index)
+        one = of_session(Context(services, session_id))
     except HoldfastError as error:
         return SessionStatus(id=session_id, state=State.UNSAFE, error=error.message, next_step=error.next_step)
     marker = markers.get(session_id)
     return _marked(one, marker) if marker else one
 
 
-def of_session(session: Session) -> SessionStatus:
+def of_session(session: Context) -> SessionStatus:
     """An open session's status. Raises: Unavailable."""
-    from holdfast.models import turns_of
-
     receipt = session.last_receipt
     messages = session.messages
     unflushed = session.unflushed
@@ -190,80 +181,26 @@ def of_session(session: Session) -> SessionStatus:
     )
 
 
-def all_flushed(path: str, index: StatusIndex) -> SessionStatus | None:
-    """A journal's session, when the index or the journal's last record shows that everything in it is flushed.
-
-    None when its journal must be read. The session may have an UNSAFE marker all the same.
-    """
-    row = index.get(path)
-    one = _from_row(row, path) if row is not None else None
-    if one is None:
-        one = _ended(path)
-        if one is not None:
-            index.learn(path, _row(one))
-    return one
-
-
-def remember(session: Session, path: str, index: StatusIndex) -> None:
-    """Add a fully read session to the index if everything in it is flushed."""
-    if not session.unflushed:
-        index.learn(path, _row(of_session(session)))
-
-
-def _row(one: SessionStatus) -> dict[str, Any]:
-    """The session as a row of the index. A purge looks for ``session`` and ``at``."""
-    return {
-        "session": one.id,
-        "at": stamp(one.last_flush_at) if one.last_flush_at else "",
-        "turn_at": stamp(one.last_turn_at) if one.last_turn_at else "",
-        "flush": one.last_flush_id,
-        "provider": one.provider,
-        "ended": one.ended,
-        "messages": one.context_messages,
-        "tokens": one.context_tokens,
-    }
-
-
-def _from_row(row: dict[str, Any], path: str) -> SessionStatus | None:
-    """None for a foreign row, or for a row of another session than the journal's."""
-    try:
-        if journal.file_stem(row["session"]) + ".jsonl" != os.path.basename(path):
-            return None
-        return SessionStatus(
-            id=row["session"],
-            state=State.SAFE,
-            ended=bool(row["ended"]),
-            context_messages=int(row["messages"]),
-            context_tokens=int(row["tokens"]),
-            last_turn_at=moment(row["turn_at"]) if row["turn_at"] else None,
-            last_flush_at=moment(row["at"]) if row["at"] else None,
-            last_flush_id=str(row["flush"]),
-            provider=str(row["provider"]),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return None
-
-
-def _ended(path: str) -> SessionStatus | None:
-    """The session, if its journal's last record shows that it ended with everything flushed; None if all must be read.
+def _flushed(path: str) -> SessionStatus | None:
+    """The session, if its journal's last record shows that everything in it is flushed; None if all must be read.
 
     Projects have many such sessions, and nothing else of their journals is read.
     """
-    record = journal.last_record(path)
-    receipt = record.get("receipt") if record else None
-    if not record or record["kind"] != "checkpoint" or not record["ended"] or not receipt:
+    record = journal.last_checkpoint_of(path)
+    if record is None or "context" not in record:
         return None
-    if record["override"] or min(record["kept_from"], record["flushed_to"]) <= record["last_message"]:
-        return None
+    receipt = record["receipt"]
     session_id = receipt["session_id"]
     if journal.file_stem(session_id) + ".jsonl" != os.path.basename(path):
         return None
-    at = moment(receipt["at"])
+    at, (messages, tokens, turn_at) = moment(receipt["at"]), record["context"]
     return SessionStatus(
         id=session_id,
         state=State.SAFE,
-        ended=True,
-        last_turn_at=at,
+        ended=record["ended"],
+        context_messages=messages,
+        context_tokens=tokens,
+        last_turn_at=moment(turn_at) if turn_at else at,
         last_flush_at=at,
         last_flush_id=receipt["flush_id"],
         provider=record["provider"],

@@ -24,6 +24,7 @@ from holdfast.storage import (
     block_marker,
     check_name,
     sha256,
+    update_fact,
 )
 from holdfast.text.lazy import log
 
@@ -47,11 +48,9 @@ TRIES = 10
 class Store:
     """A :class:`StorageBackend` with checked names and verified writes. ``state`` is the project's private folder.
 
-    What it writes is recorded in ``provenance``; without one, everything counts as written here."""
+    What it writes is recorded in ``provenance``."""
 
-    def __init__(
-        self, backend: StorageBackend, layout: Layout, state: str, provenance: Provenance | None = None
-    ) -> None:
+    def __init__(self, backend: StorageBackend, layout: Layout, state: str, provenance: Provenance) -> None:
         self.backend = backend
         self.provenance = provenance
         self.layout = layout
@@ -73,18 +72,16 @@ class Store:
     def begin(self) -> None:
         """Record, once, what the project held before this machine wrote to it. Until then nothing counts as written
         here except for what this machine writes. Raises: Unavailable."""
-        if self.provenance is not None and not self.provenance.has_begun:
+        if not self.provenance.has_begun:
             self.provenance.begin(self._documents(), self._facts())
 
     def sifted(self, document: Document) -> Sifted:
         """The document's text without the passages that are withheld from agents. Raises: Unavailable."""
-        if self.provenance is None:
-            return Sifted(document.text, ())
         return self.provenance.sift(document.name, document.text)
 
     def is_withheld(self, name: str) -> bool:
         """Whether the document exists and agents may have nothing of it. Raises: Corrupt, Unavailable."""
-        document = self.read(name) if self.provenance is not None and not self.provenance.is_remote else None
+        document = None if self.provenance.is_remote else self.read(name)
         if document is None:
             return False
         sifted = self.sifted(document)
@@ -92,66 +89,55 @@ class Store:
 
     def withheld_in(self, name: str) -> int:
         """The number of the document's passages that are withheld from agents. Raises: Corrupt, Unavailable."""
-        document = self.read(name) if self.provenance is not None and not self.provenance.is_remote else None
+        document = None if self.provenance.is_remote else self.read(name)
         return len(self.sifted(document).withheld) if document else 0
 
     def known_facts(self, facts: Iterable[Fact]) -> list[Fact]:
         """Those of ``facts`` that agents may have, in their order. Raises: Unavailable."""
         listed = list(facts)
-        hidden = {fact.id for fact in self.provenance.withheld_facts(listed)} if self.provenance is not None else ()
+        hidden = {fact.id for fact in self.provenance.withheld_facts(listed)}
         return [fact for fact in listed if fact.id not in hidden] if hidden else listed
 
     def withheld_facts(self) -> list[Fact]:
         """The stored facts that are withheld from agents, up to a damaged one. Raises: Unavailable."""
-        if self.provenance is None or self.provenance.is_remote:
+        if self.provenance.is_remote:
             return []
         return self.provenance.withheld_facts(self._facts())
 
     def withheld(self) -> dict[str, int]:
         """The documents with passages that are withheld from agents, and how many. Reads the whole store.
         Raises: Corrupt, Unavailable."""
-        if self.provenance is None or self.provenance.is_remote:
+        if self.provenance.is_remote:
             return {}
         return {name: number for name in self.names() if (number := self.withheld_in(name))}
 
     def add_fact(self, fact: Fact, limit: int) -> AddResult:
         """:meth:`StorageBackend.add_fact`, recorded as written here. Raises the same errors."""
-        self._record_facts([fact])
+        self.provenance.record_facts([fact])
         return self.backend.add_fact(fact, limit)
 
     def add_facts(self, facts: Sequence[Fact], limit: int, older: Sequence[str] = ()) -> list[AddResult | None]:
         """Add facts as :meth:`add_fact` does, then delete the facts ``older``, all in one step where the backend can.
         The result is None for a fact whose id is taken. Raises the same errors."""
-        self._record_facts(facts)
+        self.provenance.record_facts(facts)
         changes: list[Change] = [Add(fact, limit) for fact in facts]
         return self.backend.commit([*changes, *map(Remove, older)]).added
 
     def update_fact(self, fact_id: str, *, is_own: bool = False, **changed: Any) -> Fact:
-        """:meth:`StorageBackend.update_fact`. A fact that is withheld stays so, unless ``is_own``: the user states its
-        new content. Raises the same errors."""
-        is_own = is_own or bool(self.known_facts([self.backend.get_fact(fact_id)]))
-        fact = self.backend.update_fact(fact_id, **changed)
+        """:func:`holdfast.storage.update_fact`. A fact that is withheld stays so, unless ``is_own``: the user states
+        its new content. Raises the same errors."""
+        is_own = is_own or bool(self.known_facts(fact for fact in self.backend.facts() if fact.id == fact_id))
+        fact = update_fact(self.backend, fact_id, **changed)
         if is_own:
-            self._record_facts([fact])
+            self.provenance.record_facts([fact])
         return fact
 
     def record_all(self) -> None:
         """Record everything stored as written here, for a store that leaves a server. Raises: Corrupt, Unavailable."""
-        if self.provenance is not None:
-            self.provenance.is_remote = False
-            for name, text in self._documents():
-                self.provenance.record(name, "", text)
-            self.provenance.record_facts(self._facts())
-
-    def _record(self, name: str, before: str, after: str) -> None:
-        if self.provenance is not None:
-            self.provenance.record(name, before, after)
-            if self.provenance.is_long:
-                self.provenance.shorten(self._documents(), self._facts())
-
-    def _record_facts(self, facts: Sequence[Fact]) -> None:
-        if self.provenance is not None:
-            self.provenance.record_facts(facts)
+        self.provenance.is_remote = False
+        for name, text in self._documents():
+            self.provenance.record(name, "", text)
+        self.provenance.record_facts(self._facts())
 
     def _documents(self) -> Iterator[tuple[str, str]]:
         """Names and texts of the readable documents, one at a time."""
@@ -174,15 +160,17 @@ class Store:
         """Append a block and read it back. Raises: Unavailable when the text read back lacks part of the block."""
         if block_marker(block_id) not in block:
             raise ValueError("the block does not hold its own marker")
-        if self.provenance is not None and not self.provenance.is_remote:
+        if not self.provenance.is_remote:
             before = self.read(name)
             text = before.text if before else ""
-            self._record(name, text, (text if text.endswith("\n") else f"{text}\n") + block if text else header + block)
+            self.provenance.record(
+                name, text, (text if text.endswith("\n") else f"{text}\n") + block if text else header + block
+            )
         self.backend.append(check_name(name), block, header, block_id)
         document = self.read(name)
         if document is None or block.strip("\n") not in document.text:
             raise silent(name)
-        self._confirm(document)
+        self.provenance.confirm(document.name, document.text)
         return proof_of(surface, document, block.strip("\n"))
 
     def change(self, surface: str, name: str, change: Callable[[str | None], str]) -> Written:
@@ -231,11 +219,11 @@ class Store:
 
     def _replace(self, surface: str, name: str, text: str, before: Document | None, expected: str = "") -> Written:
         expected = expected or (before.revision if before else ABSENT)
-        self._record(name, before.text if before else "", text)
+        self.provenance.record(name, before.text if before else "", text)
         revision = self.backend.write(name, text, expected=expected)
         after = self.backend.read(name)
         if after is not None and after.text == text:
-            self._confirm(after)
+            self.provenance.confirm(after.name, after.text)
             return proof_of(surface, after, text)
         if after is None or after.revision in (revision, expected):
             raise silent(name)
@@ -245,13 +233,8 @@ class Store:
 
     def delete(self, name: str) -> None:
         """Delete a document deliberately, so it does not count as missing. Raises: NotFound; Unavailable."""
-        if self.provenance is not None:
-            self.provenance.delete(check_name(name))
+        self.provenance.delete(check_name(name))
         self.backend.delete(check_name(name))
-
-    def _confirm(self, document: Document) -> None:
-        if self.provenance is not None:
-            self.provenance.confirm(document.name, document.text)
 
 
 def pause(attempt: int) -> None:

@@ -152,11 +152,11 @@ class Transaction(Store):
             block = step.append.block.strip("\n")
             if stored is None or block not in stored.text:
                 raise silent(step.name)
-            self._confirm(stored)
+            self.provenance.confirm(stored.name, stored.text)
             return proof_of(step.surface, stored, block)
         if stored is None:
             raise silent(step.name)
         if stored.text != text and step.change:  # another process wrote right after: make sure that ours is in it
             return super().change(step.surface, step.name, step.change)
-        self._confirm(stored)
+        self.provenance.confirm(stored.name, stored.text)
         return proof_of(step.surface, stored, text)

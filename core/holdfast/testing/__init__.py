@@ -17,8 +17,7 @@ clauses checked too; without them those tests are skipped.
 The machine makes 25 examples of 25 steps, or the numbers passed to ``fact_machine``. A loaded Hypothesis profile that
 asks for more overrides them. A complete backend with its tests is acme's, in tests/third_party of the repository.
 
-``holdfast.testing.strategies`` has the Hypothesis strategies for hard text, names and facts. A new mandatory test
-comes only with a minor release.
+``holdfast.testing.strategies`` has the Hypothesis strategies for hard text, names and facts.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from holdfast.testing.machine import fact_machine as fact_machine
     from holdfast.testing.optional import OptionalContract as OptionalContract
     from holdfast.testing.processes import ProcessContract as ProcessContract
-    from holdfast.testing.search import SearchContract as SearchContract
     from holdfast.testing.storage import StorageContract as StorageContract
 
 _WHERE = {
@@ -40,20 +38,10 @@ _WHERE = {
     "FactContract": "facts",
     "OptionalContract": "optional",
     "ProcessContract": "processes",
-    "SearchContract": "search",
     "StorageContract": "storage",
     "fact_machine": "machine",
 }
-
-__all__ = [
-    "DocumentContract",
-    "FactContract",
-    "OptionalContract",
-    "ProcessContract",
-    "SearchContract",
-    "StorageContract",
-    "fact_machine",
-]
+__all__ = list(_WHERE)
 
 if "pytest" in sys.modules:  # not in the worker processes, which do without
     import pytest

@@ -1,4 +1,4 @@
-"""Clauses D10, F15 to F17, T1 to T4, H1 and H2: methods that the base class derives or capabilities add."""
+"""Clauses D10, F13 to F17, T1 to T4, S1 and S2: ``commit``, and what capabilities add."""
 
 from __future__ import annotations
 
@@ -6,17 +6,43 @@ from pathlib import Path
 
 import pytest
 from attrs import evolve
+from hypothesis import given
 
-from holdfast.errors import Conflict, Corrupt, NotFound, Refused, Unsupported
+from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Refused, Unsupported
 from holdfast.models import AddOutcome
-from holdfast.storage import ABSENT, Add, Append, Capability, Remove, StorageBackend, Write, sha256
+from holdfast.storage import (
+    ABSENT,
+    Add,
+    Append,
+    Capability,
+    HitKind,
+    Remove,
+    StorageBackend,
+    Update,
+    Write,
+    delete_fact,
+    sha256,
+    update_fact,
+)
+from holdfast.testing import strategies
 from holdfast.testing.base import ContractBase, Open, make_block, make_fact
+from holdfast.testing.documents import hard
 
 NOTE = "memory/2026-03-01.md"
 
 
+def contents(store: StorageBackend) -> list[str]:
+    """What the stored facts say, in order of insertion."""
+    return [fact.content for fact in store.facts()]
+
+
+def found(store: StorageBackend, *words: str, limit: int = 20) -> list[str]:
+    """The hits' names, in order."""
+    return [hit.name for hit in store.search(words, limit)]
+
+
 class OptionalContract(ContractBase):
-    """Several documents or facts at once."""
+    """Several changes at once, and search or the refusal to."""
 
     @pytest.fixture
     def together(self, store: StorageBackend) -> StorageBackend:
@@ -25,29 +51,37 @@ class OptionalContract(ContractBase):
             pytest.skip("this backend changes one document at a time")
         return store
 
+    @pytest.fixture
+    def searching(self, store: StorageBackend) -> StorageBackend:
+        """The store, when it can search."""
+        if Capability.SEARCH not in store.capabilities:
+            pytest.skip("this backend has no search")
+        return store
+
     def test_d10_commit__names_alone__as_read_gives_them(self, store: StorageBackend, reopen: Open) -> None:
         """D10"""
         assert dict(store.commit(names=["MEMORY.md", NOTE]).documents) == {"MEMORY.md": None, NOTE: None}
         store.write("MEMORY.md", "- One\n")
-        for view in (store, reopen()):
-            names = ["MEMORY.md", NOTE, "MEMORY.md"]
-            assert dict(view.commit(names=names).documents) == {"MEMORY.md": view.read("MEMORY.md"), NOTE: None}
         store.add_fact(make_fact(1), 10)
-        documents, facts, _ = store.commit(names=[NOTE, "MEMORY.md"], listing=True)
-        assert (dict(documents), facts) == ({NOTE: None, "MEMORY.md": store.read("MEMORY.md")}, list(store.facts()))
+        for view in (store, reopen()):
+            read = view.commit(names=["MEMORY.md", NOTE, "MEMORY.md"], listing=True)
+            assert dict(read.documents) == {"MEMORY.md": view.read("MEMORY.md"), NOTE: None}
+            assert read.facts == list(view.facts()) == [make_fact(1)]
         with pytest.raises(Refused):
             store.commit(names=["MEMORY.md", "../x.md"])
 
-    def test_d10_last__deeper_folders_beside_it__the_last_of_this_folder(
+    def test_f13_commit__error_in_the_middle__the_first_ones_or_none_are_there(
         self, store: StorageBackend, reopen: Open
     ) -> None:
-        """D10"""
-        assert store.last("memory/") is None
-        for name in ("memory/a.md", "memory/b.md", "memory/z/later.md", "other.md"):
-            store.write(name, name)
-        for view in (store, reopen()):
-            assert view.last("memory/") == view.read("memory/b.md")
-            assert view.last("nothing/") is None
+        """F13"""
+        store.add_fact(make_fact(1), 10)
+        with pytest.raises(NotFound):
+            store.commit([Add(make_fact(2), 10), Add(make_fact(3), 10), Update("fact_ffffffff", source="s")])
+        left = contents(store)
+        assert left == contents(reopen())
+        assert left in ([make_fact(1).content], [make_fact(number).content for number in (1, 2, 3)])
+        store.add_fact(make_fact(5), 10)
+        assert contents(reopen()) == [*left, make_fact(5).content]
 
     def test_f15_commit__duplicates_and_a_taken_id__each_result_in_order(
         self, store: StorageBackend, reopen: Open
@@ -59,44 +93,47 @@ class OptionalContract(ContractBase):
         assert results[2] is None
         outcomes = [result.outcome if result else None for result in results]
         assert outcomes == [AddOutcome.ADDED, AddOutcome.DUPLICATE, None, AddOutcome.ADDED]
-        assert [fact.content for fact in reopen().facts()] == ["taken", "two", "four"]
+        assert contents(reopen()) == ["taken", "two", "four"]
         full = store.commit([Add(make_fact(5, "five"), 3), Add(make_fact(6, "six"), 3)]).added
         assert [len(result.evicted) if result else -1 for result in full] == [1, 1]
         assert store.commit([]).added == []
 
     def test_f16_commit__older_and_missing_ids__added_and_deleted(self, store: StorageBackend, reopen: Open) -> None:
         """F16"""
-        for number, content in enumerate(("one", "two", "three")):
-            store.add_fact(make_fact(number, content), 10)
-        older = [make_fact(0).id, make_fact(2).id, make_fact(99).id]
-        results = store.commit([Add(make_fact(5, "five"), 10), Add(make_fact(6, "TWO"), 10), *map(Remove, older)]).added
-        outcomes = [result.outcome if result else None for result in results]
+        older = [make_fact(number, content) for number, content in enumerate(("one", "two", "three"))]
+        for fact in older:
+            store.add_fact(fact, 10)
+        gone = [older[0].id, older[2].id, make_fact(99).id]
+        made = store.commit([Add(make_fact(5, "five"), 10), Add(make_fact(6, "TWO"), 10), *map(Remove, gone)])
+        outcomes = [result.outcome if result else None for result in made.added]
         assert outcomes == [AddOutcome.ADDED, AddOutcome.DUPLICATE]
+        assert made.removed == [older[0], older[2], None]
         for view in (store, reopen()):
-            assert [fact.content for fact in view.facts()] == ["two", "five"]
-            assert view.count_facts() == 2
+            assert contents(view) == ["two", "five"]
 
-    def test_f17_update_source__a_function_of_it__only_the_source_changes(
+    def test_f17_commit__updates__the_new_facts_and_a_source_by_a_function(
         self, store: StorageBackend, reopen: Open
     ) -> None:
         """F17"""
-        old = make_fact(0, "one")
-        store.add_fact(old, 10)
-        new = store.update_fact(old.id, source=lambda source: f"{source}, and more")
+        old, other = make_fact(0, "one"), make_fact(1, "two")
+        store.commit([Add(old, 10), Add(other, 10)])
+        new = update_fact(store, old.id, source=lambda source: f"{source}, and more")
         assert new == evolve(old, source=f"{old.source}, and more")
-        assert store.update_fact(old.id, source=lambda source: source) == new
-        assert list(reopen().facts()) == [new]
+        made = store.commit([Update(old.id, confidence=0.1), Add(make_fact(2, "three"), 10), Remove(other.id)])
+        assert (made.updated, made.removed) == ([evolve(new, confidence=0.1)], [other])
+        assert contents(reopen()) == ["one", "three"]
         with pytest.raises(NotFound):
-            store.update_fact(make_fact(99).id, source=str.upper)
+            update_fact(store, make_fact(99).id, source=str.upper)
+        with pytest.raises(DuplicateFact):
+            store.commit([Update(old.id, content="THREE")])
 
     def test_t4_commit__a_change__documents_and_all_facts(self, together: StorageBackend) -> None:
         """T4"""
         for number in range(3):
             together.add_fact(make_fact(number), 10)
-        change = Write(name="MEMORY.md", text="- One\n", expected=ABSENT)
-        documents, facts, _ = together.commit([change], listing=True)
-        assert documents["MEMORY.md"] == together.read("MEMORY.md")
-        assert facts == list(together.facts())
+        made = together.commit([Write(name="MEMORY.md", text="- One\n", expected=ABSENT)], listing=True)
+        assert made.documents["MEMORY.md"] == together.read("MEMORY.md")
+        assert made.facts == list(together.facts())
 
     def test_t1_commit__appends_and_writes__all_made_and_read_back(
         self, together: StorageBackend, reopen: Open
@@ -109,15 +146,14 @@ class OptionalContract(ContractBase):
             Write(name="MEMORY.md", text="- One\n", expected=ABSENT),
             Write(name="USER.md", text="- Spaces\n", expected=first),
         ]
-        found = together.commit(changes).documents
-        assert set(found) == {NOTE, "MEMORY.md", "USER.md"}
+        made = together.commit(changes).documents
+        assert set(made) == {NOTE, "MEMORY.md", "USER.md"}
         for view in (together, reopen()):
-            assert {name: view.read(name) for name in found} == dict(found)
-        note = found[NOTE]
+            assert {name: view.read(name) for name in made} == dict(made)
+        note = made[NOTE]
         assert note is not None
         assert note.text == "# Day\n" + make_block("b1") + make_block("b2")
         assert together.commit(changes[:2]).documents[NOTE] == note
-        assert dict(together.commit().documents) == {}
 
     @pytest.mark.parametrize("fault", ["conflict", "surrogate", "name", "marker", "corrupt"])
     def test_t2_commit__last_change_fails__nothing_is_changed(
@@ -148,4 +184,57 @@ class OptionalContract(ContractBase):
             pytest.skip("this backend changes several documents in one step")
         with pytest.raises(Unsupported) as caught:
             store.commit([Write(name="MEMORY.md", text="x")])
+        assert caught.value.next_step
+
+    def test_s1_search__several_words__content_with_more_of_them_first_and_once(
+        self, searching: StorageBackend, reopen: Open
+    ) -> None:
+        """S1"""
+        assert found(searching, "harbour") == []
+        searching.write("MEMORY.md", "- The harbour opens at nine\n")
+        searching.append(NOTE, make_block("b1", "- Harbour fees were paid"), "", "b1")
+        searching.add_fact(make_fact(1, "Sails from the old harbour"), 10)
+        searching.add_fact(make_fact(2, "Prefers tabs"), 10)
+        for view in (searching, reopen()):
+            hits = view.search(["harbour"])
+            assert [hit.kind for hit in hits] == [HitKind.FACT, HitKind.DOCUMENT, HitKind.DOCUMENT]
+            assert {hit.name for hit in hits} == {"fact_00000001", "MEMORY.md", NOTE}
+            assert all("harbour" in hit.text.lower() for hit in hits)
+            assert found(view, "nine", "HARB", "nine")[0] == "MEMORY.md"
+            assert len(found(view, "nine", "HARB", "nine")) == 3
+            assert len(found(view, "harbour", "tabs", limit=2)) == 2
+            assert found(view, "quay") == found(view) == found(view, "  ") == found(view, "harbour", limit=0) == []
+
+    def test_s1_search__deleted_evicted_or_overwritten__not_found_any_more(
+        self, searching: StorageBackend, reopen: Open
+    ) -> None:
+        """S1"""
+        searching.add_fact(make_fact(1, "harbour one", confidence=0.1), 10)
+        searching.add_fact(make_fact(2, "harbour two"), 10)
+        searching.add_fact(make_fact(3, "harbour three"), 10)
+        for name in ("a.md", "b.md"):
+            searching.write(name, "harbour\n")
+        assert len(found(searching, "harbour")) == 5
+        searching.add_fact(make_fact(4, "newcomer"), 3)
+        delete_fact(searching, "fact_00000002")
+        update_fact(searching, "fact_00000003", content="quay three")
+        searching.delete("a.md")
+        searching.write("b.md", "quay\n")
+        for view in (searching, reopen()):
+            assert found(view, "harbour") == []
+            assert found(view, "quay") == ["fact_00000003", "b.md"]
+
+    @hard
+    @given(query=strategies.texts())
+    def test_s1_search__hard_text__is_no_error(self, searching: StorageBackend, query: str) -> None:
+        """S1"""
+        for word in (query, '"', "a OR", "NEAR(", "-x", "*", "a:b", "(", "'; --", "{x}", "^", "%", "\\"):
+            searching.search([word])
+
+    def test_s2_search__capability_missing__unsupported(self, store: StorageBackend) -> None:
+        """S2, E3"""
+        if Capability.SEARCH in store.capabilities:
+            pytest.skip("this backend can search")
+        with pytest.raises(Unsupported) as caught:
+            store.search(["anything"])
         assert caught.value.next_step

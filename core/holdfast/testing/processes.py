@@ -117,7 +117,7 @@ class ProcessContract(ContractBase):
         workers = Workers(self.factory, root, [[append_call(DAY, "one", HEADER)], [add_call(fact)]])
         workers.go()
         deadline = time.monotonic() + 30
-        while not (store.read(DAY) and store.count_facts()):
+        while not (store.read(DAY) and list(store.facts())):
             assert time.monotonic() < deadline, "the workers did nothing"
         for process in workers.processes:
             process.kill()

@@ -6,9 +6,8 @@ from holdfast.testing.documents import DocumentContract
 from holdfast.testing.facts import FactContract
 from holdfast.testing.optional import OptionalContract
 from holdfast.testing.processes import ProcessContract
-from holdfast.testing.search import SearchContract
 
 
-class StorageContract(DocumentContract, FactContract, SearchContract, OptionalContract, ProcessContract):
-    """Every clause: documents and appends, facts, search, optional capabilities, errors, processes. Set ``factory``;
-    see :mod:`holdfast.testing`."""
+class StorageContract(DocumentContract, FactContract, OptionalContract, ProcessContract):
+    """Every clause: documents and appends, facts, optional capabilities, errors, processes. Set ``factory``; see
+    :mod:`holdfast.testing`."""

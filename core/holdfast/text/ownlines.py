@@ -123,7 +123,6 @@ UNDO: Final = "The {any} of {day} {time} was undone."
 ARCHIVE_HEADER: Final = "# Archived Memory"
 ARCHIVED_TITLE: Final = "Archived"
 ARCHIVED_BLOCK: Final = "## {title} ({day} {time})"
-NOT_COMPARED: Final = "Not compared:"
 
 
 _TITLES: Final = (
@@ -137,7 +136,7 @@ _LINES: Final = (
     "**Objective:**", NOT_SUMMARISED, MORE, QUOTED, "{quoting}:", "{quoting} ({any}):", HANDOFF, FIELD, f"{FIELD} none",
     f"{FIELD} {NOT_STATED}", QUOTES, STORY, LEFT, LEFT + BY_COMMAND, DIARY_HEADER, f"- {ONE_STAYS}", f"- {ITEMS_STAY}",
     COUNTS, f"> {COUNTS}", f"> {NO_MODEL}", LAST_SAID, "- {document}", f"- {NOT_READ}", UNDO, ARCHIVE_HEADER,
-    ARCHIVED_BLOCK, NOT_COMPARED,
+    ARCHIVED_BLOCK,
 )  # fmt: skip
 _FIELDS: Final = {
     "any": r".{1,2000}?",

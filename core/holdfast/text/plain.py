@@ -25,6 +25,17 @@ _SELECTOR = "[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 #: Letters and marks that count as printable but are invisible.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
 
+#: Control characters that Markdown does not need and that break readers; newline and tab stay. Lone surrogates
+#: cannot be encoded as UTF-8.
+_CONTROLS = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), "�")
+_CONTROL_BYTES = bytes(_CONTROLS)
+#: Every character that :mod:`holdfast.text.invisible` may change is in this set or in the tag plane, from U+E0000.
+_SUSPECT = frozenset(map(chr, (
+    *range(0x80, 0xA0), 0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070),
+    *range(0xFE00, 0xFE10), 0xFEFF, *range(0xFFF9, 0xFFFC), 0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0,
+)))  # fmt: skip
+_TAGS = "\U000e0000"
+
 
 def lines(text: str, *, start: int = 0, keepends: bool = False) -> Iterator[tuple[int, str]]:
     """(offset, line) of the lines of ``text.splitlines(keepends)`` from the offset ``start`` on, one at a time. A list
@@ -158,3 +169,24 @@ class _InJson(dict[int, str]):
 
 _SHOWN, _IN_JSON = _Shown(), _InJson()
 _BLANKS = {ord("\n"): " ", ord("\t"): " "}
+
+
+def clean(text: str) -> str:
+    """``text`` in storable form: line ends become ``\\n``, control characters and lone surrogates ``U+FFFD``, and
+    characters that hide or reorder text are removed or made visible, see :mod:`holdfast.text.invisible`."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError:
+        text = text.translate(_CONTROLS).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        data = text.encode("utf-8")
+    if not text.isascii():
+        characters = set(text)
+        if not _SUSPECT.isdisjoint(characters) or max(characters) >= _TAGS:
+            from holdfast.text import invisible
+
+            text = invisible.without(text)
+            data = text.encode("utf-8")
+    # In UTF-8 these bytes have no other meaning, and searching for them is ten times as fast as translating the text.
+    return text if len(data.translate(None, _CONTROL_BYTES)) == len(data) else text.translate(_CONTROLS)

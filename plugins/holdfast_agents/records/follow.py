@@ -23,7 +23,7 @@ from attrs import evolve
 from holdfast.config.serde import moment
 from holdfast.errors import ConfigError, Corrupt, Refused
 from holdfast.fs import paths
-from holdfast.gate import clean
+from holdfast.text.plain import clean
 from holdfast_agents import turns
 from holdfast_agents.records import memo as memos
 from holdfast_app.message_formats.excerpts import NO_OUTPUT

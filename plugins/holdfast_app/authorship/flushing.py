@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Authorship:
-    """See :class:`holdfast.flush.interfaces.authorship.Authorship`."""
+    """See :class:`holdfast.flush.interfaces.Authorship`."""
 
     def __init__(self, services: Services) -> None:
         self._services = services

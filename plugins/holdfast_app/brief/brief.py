@@ -19,15 +19,15 @@ from attrs import frozen
 from holdfast.config import provenance
 from holdfast.config.layout import THREE_FILES, Surface
 from holdfast.errors import Corrupt
-from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import handoff, uncommitted
-from holdfast.flush.interfaces.losses import Loss
+from holdfast.flush.interfaces import Loss
 from holdfast.fs import private
 from holdfast.journal import safety
 from holdfast.journal.safety import Marker
 from holdfast.models.value import Value
 from holdfast.session.status import apart
 from holdfast.text import conflicts
+from holdfast.text.factrules import duplicate_key
 from holdfast.text.plain import BOM
 from holdfast_app.authorship.witness import Witness
 from holdfast_app.brief import known
@@ -37,7 +37,7 @@ from holdfast_app.data_loss import losses
 
 if TYPE_CHECKING:
     from holdfast.models import Fact
-    from holdfast.session.services import Services
+    from holdfast_app.services import Services
 
 #: Note lines that a brief can omit.
 _SAYS_NOTHING = re.compile(
@@ -243,17 +243,6 @@ class _Reading:
         found = (*audit.open_work(self._services), *handoff.salvaged(text))
         return tuple(handoff.newest({work.session: work for work in found}.values())), ""
 
-    def last(self, prefix: str) -> str:
-        """The folder's last document by name, or empty."""
-        try:
-            document = self._services.store.backend.last(prefix)
-        except Corrupt:
-            return max(self._services.store.backend.names(prefix), default="")
-        if document is None:
-            return ""
-        self._stored[document.name] = document
-        return document.name
-
     def text(self, name: str) -> str:
         """The document's text, without an editor's byte-order mark and withheld passages; empty when it is missing."""
         if name not in self._stored:
@@ -282,11 +271,9 @@ def _newest_notes(services: Services, reading: _Reading) -> tuple[tuple[str, str
     near = [(name, reading.text(name)) for name in _near(services)]
     if any(text or name in reading.withheld for name, text in near):
         return tuple((name, text) for name, text in near if text)
-    latest = reading.last(layout.prefix(Surface.DAILY))
-    if latest and layout.day_of(Surface.DAILY, latest) is None:  # a document of another name is in the same folder
-        names = services.store.backend.names(layout.prefix(Surface.DAILY))
-        days = {day: name for name in names if (day := layout.day_of(Surface.DAILY, name)) is not None}
-        latest = days[max(days)] if days else ""
+    names = services.store.backend.names(layout.prefix(Surface.DAILY))
+    days = {day: name for name in names if (day := layout.day_of(Surface.DAILY, name)) is not None}
+    latest = days[max(days)] if days else ""
     return ((latest, text),) if latest and (text := reading.text(latest)) else ()
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from attrs import frozen
 
 from holdfast.config.layout import Surface
-from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Category
+from holdfast.text.factrules import duplicate_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ _MORE: Final = "… {count:,} more: `holdfast facts`"
 
 @frozen(kw_only=True)
 class Known:
-    """The facts that fit: ``lines`` by content, as :func:`holdfast.facts.factrules.duplicate_key` writes it, in order.
+    """The facts that fit: ``lines`` by content, as :func:`holdfast.text.factrules.duplicate_key` writes it, in order.
     ``more`` counts the others."""
 
     lines: dict[str, str]

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 from attrs import evolve
 
 from holdfast.config import provenance
-from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import handoff
 from holdfast.journal import journal
+from holdfast.text.factrules import duplicate_key
 from holdfast.text.plain import cut, one_line
 
 if TYPE_CHECKING:
-    from holdfast.flush.interfaces.losses import Loss
+    from holdfast.flush.interfaces import Loss
     from holdfast.journal.safety import Marker
     from holdfast.session.services import Services
 

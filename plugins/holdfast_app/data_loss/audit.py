@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, receipt_from, stamp
 from holdfast.errors import Corrupt
-from holdfast.flush import closings, handoff, notes
-from holdfast.flush.interfaces.losses import Loss
+from holdfast.flush import handoff, notes, work_log
+from holdfast.flush.interfaces import Loss
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast_app.data_loss import losses
 
@@ -40,8 +40,7 @@ def here(services: Services) -> list[Loss]:
 
 def _created(services: Services, named: Container[str]) -> Iterator[Loss]:
     """Missing documents without a receipt that holdfast created here: diaries, reports, summaries."""
-    provenance = services.store.provenance
-    created = provenance.stored() if provenance is not None else []
+    created = services.store.provenance.stored()
     there = set(services.store.names()) if created else ()
     for name in created:
         if name not in there and name not in named and services.layout.surface_of(name) is not None:
@@ -102,7 +101,7 @@ def open_work(services: Services) -> list[handoff.Work]:
     entries: list[handoff.Work] = []
     payloads = {receipt.flush_id: payload for receipt, payload in flushes(services)}
     for receipt in sorted(last_receipts(services), key=lambda r: r.at, reverse=True):
-        decided = closings.of_flush(services.state, receipt.session_id, receipt.flush_id)
+        decided = work_log.of_flush(services.state, receipt.session_id, receipt.flush_id)
         if decided is not None and decided.open and decided.work is not None:
             entries.append(handoff.reopened(decided.work, decided.because))
             continue
@@ -131,11 +130,4 @@ def unshipped(services: Services) -> list[tuple[Receipt, dict[str, Any]]]:
 
 def rebuilt(receipt: Receipt) -> str:
     """The daily note's block as originally written, from the receipt, without an operator's override."""
-    return notes.framed(
-        receipt.summary,
-        block_id=receipt.flush_id,
-        session=receipt.session_id,
-        reason=receipt.reason,
-        at=receipt.at,
-        by=receipt.by,
-    )
+    return notes.of_receipt(receipt)

@@ -18,7 +18,7 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, receipt_from
 from holdfast.errors import ConfigError, Corrupt, HoldfastError
 from holdfast.flush import handoff, notes
-from holdfast.flush.interfaces.losses import Loss
+from holdfast.flush.interfaces import Loss
 from holdfast.fs import durable, paths, private, safeopen
 from holdfast.journal.journal import Journal, session_files, session_id_of
 from holdfast.storage import Capability, block_marker, sha256
@@ -49,7 +49,7 @@ _DOCUMENTS = (*_BLOCKS, Surface.HANDOFF, Surface.MEMORY, Surface.USER)
 
 
 class Losses:
-    """The entry ``services.losses``, see :class:`holdfast.flush.interfaces.losses.Losses`."""
+    """The entry ``services.losses``, see :class:`holdfast.flush.interfaces.Losses`."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -151,7 +151,7 @@ def facts(services: Services) -> Iterator[Loss]:
     backend = services.store.backend
     name = services.config.storage.facts if Capability.LOCAL_FILES in backend.capabilities else backend.where("facts")
     try:
-        count = backend.lost_facts()
+        count = 0 if services.is_remote else backend.check().lost
     except Corrupt as error:
         yield Loss(kind="damaged", name=name, message=error.message, next_step=error.next_step)
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
@@ -37,18 +37,17 @@ class Statement(NamedTuple):
     source: str
 
 
-def statements(read_notes: Iterable[Note]) -> tuple[list[Statement], Counter[str]]:
-    """The newest facts and decisions of the notes, oldest first, and the number of older ones left out of each note."""
+def statements(read_notes: Iterable[Note]) -> tuple[list[Statement], int]:
+    """The newest facts and decisions of the notes, oldest first, and the number of older ones left out."""
     found: deque[Statement] = deque(maxlen=MOST_STATEMENTS)
-    unread: Counter[str] = Counter()
     reached: dict[str, datetime] = {}
+    count = 0
     for day, name, text in read_notes:
         for block, at in notes.in_order(text, datetime(day.year, day.month, day.day, tzinfo=UTC), reached):
             for said in block.items(*LABELS):
-                if len(found) == MOST_STATEMENTS:
-                    unread[found[0].source] += 1
                 found.append(Statement(said, at, name))
-    return list(found), unread
+                count += 1
+    return list(found), count - len(found)
 
 
 class Before:
@@ -130,13 +129,10 @@ def warning(count: int, most: int) -> str:
     )
 
 
-def unread_warning(unread: Mapping[str, int]) -> str:
-    """A sentence about statements beyond the newest :data:`MOST_STATEMENTS`, by note."""
-    each = ", ".join(f"{name}: {count:,}" for name, count in unread.items())
-    return (
-        f"{sum(unread.values()):,} older statements were not read ({each}), because a dream reads the newest "
-        f"{MOST_STATEMENTS:,} of its notes."
-    )
+def unread_warnings(unread: int) -> tuple[str, ...]:
+    """A sentence about statements beyond the newest :data:`MOST_STATEMENTS`, if there are any."""
+    warning = f"{unread:,} older statements were not read, because a dream reads the newest {MOST_STATEMENTS:,}."
+    return (warning,) if unread else ()
 
 
 def updated(

@@ -80,14 +80,14 @@ def generated(result: DreamResult) -> str:
 
 
 def _moved(result: DreamResult) -> list[tuple[int, str]]:
-    return [(len(result.replaced), "replaced"), (len(result.archived) + result.overflow, "archived")]
+    return [(len(result.replaced), "replaced"), (len(result.archived), "archived")]
 
 
-def archived(result: DreamResult, block_id: str, *, rest: str = "") -> str:
-    """The archive block with a run's items that no longer fit into MEMORY.md, and the ``rest``, one item per line."""
+def archived(result: DreamResult, block_id: str) -> str:
+    """The archive block with a run's items that no longer fit into MEMORY.md."""
     lines = "\n".join(f"- {one_line(gone.text)} ({one_line(gone.reason)})" for gone in result.archived)
     title = ownlines.line(ownlines.ARCHIVED_BLOCK, ownlines.ARCHIVED_TITLE, *f"{result.at:%Y-%m-%d %H:%M}".split())
-    return _block(result, block_id, title, [lines, f"{ownlines.NOT_COMPARED}\n\n{rest.rstrip()}" if rest else ""])
+    return _block(result, block_id, title, [lines])
 
 
 def _block(result: DreamResult, block_id: str, title: str, parts: list[str]) -> str:

@@ -65,11 +65,10 @@ class DreamResult:
 
     ``read`` names the documents that were read; ``left_out`` notes that did not fit. Of the old memory, ``kept`` lines
     are unchanged, ``merged`` lines went into others, newer statements replaced the ``replaced`` lines, and ``dropped``
-    lines were removed. ``archived`` lines, old or new, did not fit; ``overflow`` counts further old lines, archived
-    without being compared. ``lines`` is the new memory with its evidence, ``added`` its new lines.
-    ``refused`` are rejected draft lines, ``judged`` draft lines that a judge confirmed, ``quoted`` source
-    lines that replace rejected ones. ``diff`` is a unified diff of MEMORY.md; ``diary`` the document that describes the
-    run.
+    lines were removed. ``archived`` lines, old or new, did not fit. ``lines`` is the new memory with its evidence,
+    ``added`` its new lines. ``refused`` are rejected draft lines, ``judged`` draft lines that a judge confirmed,
+    ``quoted`` source lines that replace rejected ones. ``diff`` is a unified diff of MEMORY.md; ``diary`` the document
+    that describes the run.
     """
 
     id: str
@@ -96,7 +95,6 @@ class DreamResult:
     diff: str = ""
     diary: str = ""
     backup: str = ""
-    overflow: int = 0
 
     @property
     def ok(self) -> bool:

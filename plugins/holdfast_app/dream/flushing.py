@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Dreams:
-    """See :class:`holdfast.flush.interfaces.dreams.Dreams`."""
+    """See :class:`holdfast.flush.interfaces.Dreams`."""
 
     def __init__(self, services: Services) -> None:
         self._state = services.state

@@ -29,12 +29,12 @@ from holdfast.storage import ABSENT
 from holdfast.text import ownlines
 from holdfast.text.lazy import log
 from holdfast_app.authorship import hostile, witness
-from holdfast_app.dream import confirmed, consolidate, dreamlog, held, memorytext, overflow
+from holdfast_app.dream import confirmed, consolidate, dreamlog, memorytext, state_files
 from holdfast_app.dream.comparing import compare
 from holdfast_app.dream.confirmed import Confirmation
 from holdfast_app.dream.dreamlog import DreamResult, Gone, Status
-from holdfast_app.dream.held import Mark, Proposal
 from holdfast_app.dream.notes import Note, content, digest_of, window
+from holdfast_app.dream.state_files import Mark, Proposal
 from holdfast_app.dream.write import admitted, admitted_all, apply, diff, lock, new_id
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ logger = log("holdfast.dream")
 _STAGES: Final = 4
 #: Minimum number of items for the loss guard, which refuses to lose more than half unless forced. Source: reading A32.
 GUARDED_ITEMS: Final = 10
+#: Maximum number of items in MEMORY.md that a dream compares. Each takes some 2 kB.
+MOST_ITEMS: Final = 20_000
 #: Maximum wait for another run, in seconds. After that, the other run counts as this period's dream.
 WAIT_S: Final = 2.0
 #: Delay before the next automatic run after a failure.
@@ -103,10 +105,10 @@ def is_due(services: Services) -> bool:
     """Whether an automatic dream would run now: enough time has passed and the notes have news. Cheap and read-only.
     Raises: Corrupt, Unavailable."""
     notes = window(services, services.config.dream.lookback_days)
-    mark = held.mark(services.state)
+    mark = state_files.mark(services.state)
     if not notes or _not_due(services, mark):
         return False
-    waiting = held.proposal(services.state)
+    waiting = state_files.proposal(services.state)
     return digest_of(notes) not in (mark.digest, waiting.digest if waiting else "")
 
 
@@ -167,14 +169,14 @@ class _Run:
         self.end(Status.FAILED, reason, next_step)
         if not self.dry_run:
             with contextlib.suppress(HoldfastError):
-                mark = held.mark(self.services.state)
-                held.set_mark(self.services.state, evolve(mark, tried=self.services.now()))
+                mark = state_files.mark(self.services.state)
+                state_files.set_mark(self.services.state, evolve(mark, tried=self.services.now()))
 
     def _go(self) -> None:
         services, settled = self.services, self.services.config.dream
         if self.days == 0:
             raise _Skip("It reads no notes, because it looks back 0 days.")
-        mark = held.mark(services.state)
+        mark = state_files.mark(services.state)
         if self.if_due and not self.force and (why := _not_due(services, mark)):
             raise _Skip(why)
         notes = window(services, self.days)
@@ -185,7 +187,7 @@ class _Run:
             if digest == mark.digest:
                 message = "The notes have not changed since the last dream."
                 raise _Skip(message, next_step="Use `--force` to dream of them again.")
-            waiting = held.proposal(services.state)
+            waiting = state_files.proposal(services.state)
             if waiting is not None and waiting.digest == digest:
                 raise _Skip(
                     "A dream of these notes waits for review.", next_step="Review it with `holdfast dream review`."
@@ -223,18 +225,22 @@ class _Run:
                 f"{name} has lines that are withheld because this machine did not write them.",
                 next_step=provenance.NEXT_STEP,
             )
-        old, rest = self._considered(name, document.text if document else "")
+        old = self._masked(Surface.MEMORY, name, document.text if document else "")
         report(0, _STAGES, "Reading the notes")
         self.heard = witness.Witness(services)
         sources = self._sources(name, old, notes)
         memory = memorytext.read(old, prose_is_item=True)
         title = memory.title or memorytext.TITLE
         before = consolidate.Before(item.text for item in memory.items)
-        del memory
+        if len(memory.items) > MOST_ITEMS:
+            raise NotApplied(
+                f"{name} has {len(memory.items):,} items, and a dream compares at most {MOST_ITEMS:,}.",
+                next_step=f"Move the older ones to {services.layout.archive}.",
+            )
         record = self._record(before.texts)
         days = {note.name: note.day for note in notes}
         said, unread = consolidate.statements([Note(days[source], source, text) for source, text in sources[1:]])
-        self._warn(consolidate.unread_warning(unread), unread.total())
+        self.note(warnings=consolidate.unread_warnings(unread))
         report(1, _STAGES, f"Waiting for {self.result.plugin}")
         dreamt = services.plugins.on_dream(
             DreamSources(memory=old, notes=sources[1:], confirmed=self._times(before.texts, record)),
@@ -250,7 +256,7 @@ class _Run:
             new = self._checked(draft.memory, name, title, before, sources, record, newest)
         except _Nothing:
             if not self.dry_run:
-                held.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
+                state_files.set_mark(services.state, Mark(digest=digest, at=services.now(), id=self.result.id))
             raise
         report(3, _STAGES, "Comparing with the memory before")
         after = self._compare(before, new, sources, record)
@@ -272,35 +278,21 @@ class _Run:
             digest=digest,
             diary=story,
             said=tuple(said),
-            overflow=rest,
         )
-        if services.config.dream.apply == "propose" and (self.result.diff or rest):
+        if services.config.dream.apply == "propose" and self.result.diff:
             self.end(Status.PROPOSED, "It waits for review.", "`holdfast dream review`")
-            held.propose(services.state, evolve(proposal, result=self.result))
+            state_files.propose(services.state, evolve(proposal, result=self.result))
             return
         try:
             self.result = apply(services, proposal)
         except Conflict as error:
             raise _Edited(error.message) from error
 
-    def _considered(self, name: str, text: str) -> tuple[str, str]:
-        """MEMORY.md with the items to compare, and those that go to the archive at once, one per line."""
-        most = overflow.bound(self.services.curated_limit)
-        old = self._masked(Surface.MEMORY, name, text)
-        old, rest, count = overflow.considered(old, confirmed.load(self.services.state), most)
-        self.note(overflow=count, warnings=())
-        self._warn(f"{count:,} items of {name} go to the archive, because a dream compares at most {most:,}.", count)
-        return old, rest
-
-    def _warn(self, warning: str, count: int) -> None:
-        if count:
-            self.note(warnings=(*self.result.warnings, warning))
-
     def _record(self, items: Iterable[str]) -> dict[str, Confirmation]:
         """The old items' confirmations. An item that the last dream did not see was written after it, by a user
         or an agent, so it is newer than that dream's notes."""
         record = confirmed.load(self.services.state)
-        last = held.mark(self.services.state).at
+        last = state_files.mark(self.services.state).at
         if last is not None and record:
             for text in items:
                 record.setdefault(confirmed.key_of(text), Confirmation(first=last, last=last + _AFTER))

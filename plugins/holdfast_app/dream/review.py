@@ -10,9 +10,9 @@ from holdfast.config.layout import Surface
 from holdfast.errors import Refused
 from holdfast.facts.relation import same_key
 from holdfast_app.authorship import witness
-from holdfast_app.dream import dreamlog, held, memorytext
+from holdfast_app.dream import dreamlog, memorytext, state_files
 from holdfast_app.dream.dreamlog import DreamResult, Status, Supported
-from holdfast_app.dream.held import Mark, Proposal
+from holdfast_app.dream.state_files import Mark, Proposal
 from holdfast_app.dream.write import apply, diff, lock
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def waiting(services: Services) -> Proposal:
     """The waiting dream. Raises: Refused when there is none; Corrupt; Unavailable."""
-    found = held.proposal(services.state)
+    found = state_files.proposal(services.state)
     if found is None:
         raise Refused("No dream waits for review.", next_step="`holdfast dream` makes one when it is due.")
     return found
@@ -47,7 +47,7 @@ def accept(services: Services) -> DreamResult:
         result = evolve(found.result, at=services.now(), reason="", next_step="")
         result = apply(services, evolve(found, result=result, text=text, base=base))
         dreamlog.record(services.state, result)
-        held.clear_inbox(services.state)
+        state_files.clear_inbox(services.state)
         return result
 
 
@@ -57,9 +57,9 @@ def reject(services: Services) -> DreamResult:
         found = waiting(services)
         now = services.now()
         result = evolve(found.result, status=Status.REJECTED, at=now, reason="It was rejected in review.", next_step="")
-        held.set_mark(services.state, Mark(digest=found.digest, at=now, id=result.id))
+        state_files.set_mark(services.state, Mark(digest=found.digest, at=now, id=result.id))
         dreamlog.record(services.state, result)
-        held.clear_inbox(services.state)
+        state_files.clear_inbox(services.state)
         return result
 
 
@@ -98,5 +98,5 @@ def edit(services: Services, text: str) -> Proposal:
             diff="".join(diff(old, new, found.name)),
         )
         edited = evolve(found, result=result, text=new, edited=True)
-        held.propose(services.state, edited)
+        state_files.propose(services.state, edited)
         return edited

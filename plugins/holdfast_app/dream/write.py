@@ -18,9 +18,9 @@ from holdfast.fs import durable, paths, private
 from holdfast.storage import ABSENT, block_marker, sha256
 from holdfast.text import ownlines
 from holdfast.text.lazy import log
-from holdfast_app.dream import diary, dreamlog, held, memorytext
+from holdfast_app.dream import diary, dreamlog, memorytext, state_files
 from holdfast_app.dream.dreamlog import DreamResult, Status
-from holdfast_app.dream.held import Backup, Mark, Proposal
+from holdfast_app.dream.state_files import Backup, Mark, Proposal
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
@@ -73,12 +73,11 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
     changed = before != proposal.text
     if changed:
         backup = Backup(id=result.id, at=_utc(result.at), name=name, before=before, after=sha256(proposal.text))
-        result = evolve(result, backup=held.back_up(services.state, backup, keep=services.config.dream.backups))
+        result = evolve(result, backup=state_files.back_up(services.state, backup, keep=services.config.dream.backups))
     page = services.layout.name(Surface.DIARY, result.at.date())
     _tell(services, page, result, lambda block_id: diary.render(result, block_id, proposal.diary))
-    if result.archived or proposal.overflow:
-        block = partial(diary.archived, result, rest=proposal.overflow)
-        _tell(services, services.layout.archive, result, block, ARCHIVE)
+    if result.archived:
+        _tell(services, services.layout.archive, result, partial(diary.archived, result), ARCHIVE)
     result = evolve(result, diary=page, status=Status.DONE, reason="" if changed else "There was nothing to change.")
     if changed:
         try:
@@ -89,7 +88,7 @@ def apply(services: Services, proposal: Proposal) -> DreamResult:
                 _tell(services, page, result, lambda block_id: diary.not_applied(result, block_id, why))
             raise
     _confirm(services, proposal)
-    held.set_mark(services.state, Mark(digest=proposal.digest, at=services.now(), id=result.id))
+    state_files.set_mark(services.state, Mark(digest=proposal.digest, at=services.now(), id=result.id))
     logger.info("dreamt as %s", result.id)
     return evolve(result, next_step="`holdfast dream --undo` reverts it." if changed else "")
 
@@ -141,7 +140,7 @@ def undo(services: Services, *, force: bool = False, dry_run: bool = False) -> D
             after=sha256(text),
             title="undo",
         )
-        named = held.back_up(services.state, backup, keep=services.config.dream.backups)
+        named = state_files.back_up(services.state, backup, keep=services.config.dream.backups)
         result = evolve(result, backup=named)
         _tell(services, page, result, lambda block_id: diary.undone(result, block_id))
         services.store.replace(Surface.MEMORY, kept.name, text, stored.revision if stored else ABSENT)
@@ -154,7 +153,7 @@ def _undoable(services: Services, current: str, *, force: bool) -> Backup:
 
     Backups decide, not the log, so a dream killed right after its write can be undone. Raises: Refused.
     """
-    backups = held.backups(services.state)
+    backups = state_files.backups(services.state)
     digest = sha256(current)
     found = next((b for b in reversed(backups) if b.after == digest), None)
     if found is None and not backups:

@@ -8,7 +8,6 @@ from attrs import evolve
 
 from holdfast.errors import HoldfastError
 from holdfast.flush.extraction import AT_ONCE_MESSAGES, at_once
-from holdfast.flush.interfaces.facts import FactService
 from holdfast.journal import background
 from holdfast.models import Payload, turns_of
 from holdfast.text import ownlines, recall
@@ -21,16 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
-    from holdfast.flush.extraction import Gathered
+    from holdfast.flush.interfaces import Gathered
     from holdfast.models import Fact, Message, Receipt
     from holdfast.session.services import Services
-    from holdfast.session.session import Session
 
 logger = log("holdfast.facts")
 
 
-class FlushedFacts(FactService):
-    """The facts of one project's flushes.
+class FlushedFacts:
+    """The facts of one project's flushes, see :class:`holdfast.flush.interfaces.FactService`.
 
     With ``[extract] when = "turn"`` all extractors run later, for the messages not extracted yet. If an extracting
     process died and its results are lost, the extractors that a flush may wait for run again.
@@ -77,12 +75,11 @@ class FlushedFacts(FactService):
         plugins = list(self._services.plugins.extractors())
         return backlog.enqueue(self._services, session, said, plugins, flush=flush), ()
 
-    def complete(self, session: Session, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
+    def complete(self, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
         asked = backlog.work_off(self._services, first=queued, but=found.failed if found else ())
         mine = [text for flush_id, text in asked.summaries if flush_id == receipt.flush_id]
         receipt = evolve(receipt, warnings=(*receipt.warnings, *asked.failures))
         if mine:
-            session.catch_up()
             receipt = evolve(receipt, summary="\n\n".join([receipt.summary, ownlines.SUMMARY, *mine]))
         return receipt
 

@@ -20,7 +20,6 @@ cut from the end, and only then the text ends with a newline and three dots. Sou
 
 from __future__ import annotations
 
-import sys
 from bisect import bisect_left
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -29,7 +28,7 @@ from attrs import define
 
 from holdfast.config.layout import Surface
 from holdfast.errors import BadValue, Refused
-from holdfast.storage import FactOrder
+from holdfast.storage import FactOrder, snapshot
 from holdfast.text import recall
 from holdfast.text.lazy import log
 from holdfast_app.facts import factlines, profile
@@ -44,12 +43,12 @@ MARKER: Final = "\n..."
 _USER = ("User Context:", ("work", "personal", "top_of_mind"))
 _HISTORY = ("History:", ("recent", "earlier", "background"))
 _FACTS: Final = "Facts:"
-#: Token cost of a line with a ninety-character fact. It decides how many facts the first reading takes.
+#: Token cost of a line with a ninety-character fact. It decides how many facts the gate reads at once.
 _LINE_TOKENS: Final = 28
 
 
 def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, fenced: bool = False) -> str:
-    """The block, at most ``max_tokens`` by ``count``. The cost depends on the output, not on the store's size.
+    """The block, at most ``max_tokens`` by ``count``.
 
     ``fenced`` puts it between the tags of recalled text and escapes ``<``, ``>`` and ``&``. Stored data passes the
     gate again, so a rule newer than a fact applies to it too, and a fact that would now be refused is omitted. So
@@ -60,28 +59,25 @@ def prompt(services: Services, max_tokens: int, count: Callable[[str], int], *, 
         raise BadValue("max_tokens", "is not a whole number")
     if max_tokens < 0:
         raise BadValue("max_tokens", "cannot be negative")
-    backend = services.store.backend
-    with backend.snapshot():
-        stored = backend.count_facts()
+    with snapshot():
         head = _admitted(services, _profile_text(profile.recalled(services)))
-        limit = max_tokens // _LINE_TOKENS + 4
-        while True:  # until the facts that were read no longer fit, or are all there are
-            read = list(backend.facts(FactOrder.STRONGEST, min(limit, sys.maxsize))) if stored else []
-            facts = services.store.known_facts(read)
-            hidden = len(read) - len(facts)
-            stated = factlines.stated(facts)
-            block = _Block(head, stated, stored - hidden, fenced)
-            if limit >= stored or (used := count(block.render(len(stated)))) > max_tokens:  # enough, with one gate call
-                lines = [line for line in factlines.admitted(services, facts, stated) if line]
-                block = _Block(head, lines, stored - hidden - (len(facts) - len(lines)), fenced)
-                if limit >= stored or (used := count(block.render(len(lines)))) > max_tokens:
-                    if hidden:
-                        logger.warning(
-                            "%d facts are left out of the prompt because they came with an untrusted clone or pull",
-                            hidden,
-                        )
-                    return _fitted(block, max_tokens, count)
-            limit = max(limit * max_tokens // max(used, 1), limit) + 4  # as many as fit at the length of these
+        stored = list(services.store.backend.facts(FactOrder.STRONGEST))
+        facts = services.store.known_facts(stored)
+    if hidden := len(stored) - len(facts):
+        logger.warning("%d facts are left out of the prompt because they came with an untrusted clone or pull", hidden)
+    lines: list[str] = []
+    stated = factlines.stated(facts)
+    refused = at = 0
+    while True:  # the gate reads no more lines than fit, and a few
+        block = _Block(head, lines, len(facts) - refused, fenced)
+        used = count(block.render(len(lines)))
+        if at >= len(facts) or used > max_tokens:
+            return _fitted(block, max_tokens, count)
+        part = slice(at, at + (max_tokens - used) // _LINE_TOKENS + 4)
+        admitted = factlines.admitted(services, facts[part], stated[part])
+        refused += admitted.count("")
+        lines += filter(None, admitted)
+        at += len(admitted)
 
 
 @define

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 
 def lines(text: str) -> list[str]:
@@ -50,13 +50,8 @@ def listing(root: str, files: Iterable[tuple[str, int]], depth: int) -> str:
         for level in range(1, min(len(parts), depth) + 1):
             shown = "/".join(parts[:level]) + ("/" if level < len(parts) else "")
             sizes[shown] = sizes.get(shown, 0) + size
-    return "\n".join(_rows(root, total, sizes))
-
-
-def _rows(root: str, total: int, sizes: Mapping[str, int]) -> Iterable[str]:
-    yield f"{human(total)}\t{root}"
-    for path in sorted(sizes):
-        yield f"{human(sizes[path])}\t{root}/{path}"
+    rows = [f"{human(total)}\t{root}", *(f"{human(sizes[path])}\t{root}/{path}" for path in sorted(sizes))]
+    return "\n".join(rows)
 
 
 def human(size: int) -> str:

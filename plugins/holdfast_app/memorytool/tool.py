@@ -29,7 +29,6 @@ TOOL: Final[Mapping[str, str]] = {"type": "memory_20250818", "name": "memory"}
 MAX_CHARS: Final = 200_000
 """Maximum characters of a file. A model pages through it, and every validator reads it whole at each change."""
 
-_MAX_LINES: Final = 999_999
 _DEPTH: Final = 2
 _CONTEXT: Final = 2  # lines shown around a change
 _HIDDEN: Final = "node_modules"
@@ -94,8 +93,6 @@ class MemoryTool:
         if document is None:
             return self._listing(path, name)
         lines = filetext.lines(self._services.gate.outgoing(document.text, surface=_SURFACE, name=name))
-        if len(lines) > _MAX_LINES:
-            raise MemoryToolError(f"File {path} exceeds maximum line limit of 999,999 lines.")
         given = command.get("view_range")
         shown = filetext.stretch(given, len(lines))
         if shown is None:
@@ -115,7 +112,10 @@ class MemoryTool:
 
     def _create(self, command: Mapping[str, object]) -> str:
         path, text = _text(command, "path"), _text(command, "file_text")
-        name = self._file_name(path)
+        name = self._name(path)
+        if name == self._folder or path.endswith("/") or self._below(name):
+            raise MemoryToolError(f"Error: The path {path} is a directory")
+        self._check_new(path, name)
         try:
             self._store.replace(_SURFACE, name, self._admitted(text, path, name, None), ABSENT)
         except Conflict:
@@ -179,9 +179,7 @@ class MemoryTool:
             raise MemoryToolError(f"Error: The destination {new_path} already exists")
         if new.startswith(f"{old}/"):
             raise MemoryToolError(f"Error: The destination {new_path} is inside of {old_path}")
-        self._refuse_file_above(new_path, new)
-        if self._services.gate.outgoing(new, surface=_SURFACE) != new:
-            raise MemoryToolError("Error: The new path holds a secret, which must not become a file name")
+        self._check_new(new_path, new)
         for name in names:  # a crash leaves the file in both places, never in none
             document = self._store.read(name)
             if document is None:
@@ -211,21 +209,17 @@ class MemoryTool:
             raise MemoryToolError(f"Error: The path {path[:200]} does not belong to this tool")
         return name
 
-    def _file_name(self, path: str) -> str:
-        """The new document's name. Raises: MemoryToolError when a directory or a file is in the way."""
-        name = self._name(path)
-        if name == self._folder or path.endswith("/") or self._below(name):
-            raise MemoryToolError(f"Error: The path {path} is a directory")
-        self._refuse_file_above(path, name)
+    def _check_new(self, path: str, name: str) -> None:
+        """Raises: MemoryToolError when a file is in the way of the folders above, or the name holds a secret."""
+        above = name.rpartition("/")[0]
+        while len(above) > len(self._folder):
+            if self._is_file(above):
+                raise MemoryToolError(
+                    f"Error: {ROOT}{above.removeprefix(self._folder)} is a file, so {path} cannot be made"
+                )
+            above = above.rpartition("/")[0]
         if self._services.gate.outgoing(name, surface=_SURFACE) != name:
             raise MemoryToolError("Error: The path holds a secret, which must not become a file name")
-        return name
-
-    def _refuse_file_above(self, path: str, name: str) -> None:
-        parts = name.removeprefix(f"{self._folder}/").split("/")
-        for depth in range(1, len(parts)):
-            if self._is_file(f"{self._folder}/{'/'.join(parts[:depth])}"):
-                raise MemoryToolError(f"Error: {ROOT}/{'/'.join(parts[:depth])} is a file, so {path} cannot be made")
 
     def _is_file(self, name: str) -> bool:
         """Decided from the names, because reading a directory is an error where names are file paths."""

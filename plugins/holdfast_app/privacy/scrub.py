@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import asdict, evolve, frozen
 
 from holdfast.config.layout import Surface
-from holdfast.gate import mask
-from holdfast.validation import ValidationRequest
+from holdfast.validation import ValidationRequest, mask
 from holdfast_app.privacy.purge import bury
 from holdfast_app.privacy.sweep import Walk, alone, carry_out
 from holdfast_app.privacy.text_search import Needle, any_in_bytes

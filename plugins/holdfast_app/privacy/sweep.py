@@ -23,10 +23,10 @@ from holdfast.config.layout import Surface
 from holdfast.config.serde import moment
 from holdfast.errors import Corrupt, DuplicateFact, HoldfastError, NotFound
 from holdfast.fs import durable, private, records, safeopen
-from holdfast.journal import journal, reserve, safety
+from holdfast.journal import emergency_log, journal, safety
 from holdfast.journal.journal import Journal, file_stem
 from holdfast.plugin import progress
-from holdfast.storage import Capability
+from holdfast.storage import Capability, delete_fact
 from holdfast.text import untrusted
 from holdfast_app.data_loss.losses import FORGOTTEN, note_forgotten, rewrite
 from holdfast_app.privacy import text_search
@@ -134,10 +134,10 @@ class Walk:
         # Journals last, because they identify a session's data, even when an interrupted walk is repeated.
         for path in progress.each(list(journal.session_files(self.services.state)), f"{doing} journals"):
             self._guarded(self._shown(path), self._session, path)
-        for note in reserve.notes(self.services.state):
+        for note in emergency_log.notes(self.services.state):
             if note.away and self.edit.session(note.stem, None):  # only the user's folder names this session
                 if not self.dry_run:
-                    self._guarded(note.stem, reserve.clear, self.services.state, note.stem)
+                    self._guarded(note.stem, emergency_log.clear, self.services.state, note.stem)
                 self._note("journals", note.stem, removed=True)
         if not self.dry_run:
             # Even when nothing changed, because an interrupted run may have left only this undone.
@@ -252,7 +252,7 @@ class Walk:
                 continue
             try:
                 if new is None:
-                    backend.delete_fact(fact.id)
+                    delete_fact(backend, fact.id)
                 else:
                     self._update(fact, new)
             except NotFound:
@@ -268,7 +268,7 @@ class Walk:
             if new.content != old.content:
                 store.update_fact(old.id, content=new.content)
         except DuplicateFact:  # without their difference two facts are duplicates
-            store.backend.delete_fact(old.id)
+            delete_fact(store.backend, old.id)
             return
         if new.source != old.source:
             store.update_fact(old.id, source=new.source)

@@ -12,6 +12,5 @@ updated by a search and never by a hook, and can be deleted at any time.
 - ``served``: hits from a backend whose server does the searching
 - ``spelling``: typing errors in a question that finds nothing
 - ``excerpts``: the matching part and the lines around it
-- ``methods``: from a question to hits
-- ``command``: ``holdfast search``
+- ``hits``, ``searching``: from a question to hits
 """

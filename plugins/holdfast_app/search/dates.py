@@ -1,7 +1,7 @@
 """Days in questions, and days as the words that the index has of them.
 
-A question with "in March" or "last Tuesday" finds content from that time by words (``March``, ``Tuesday``). Content
-from the days that it names comes first, and content that mentions those days, such as "yesterday" one day later.
+A question with "in March" or "last Tuesday" finds content from that time by words (``March``, ``Tuesday``), and
+content from the days that it names comes first.
 """
 
 from __future__ import annotations
@@ -37,15 +37,6 @@ _RELATIVE: Final = Lazy(
     rf"|(?P<n>\d{{1,3}}|{'|'.join(_NUMBER)})(?:\s+of)?\s+(?P<ago>day|week|month|year)s?\s+ago)\b",
     re.IGNORECASE,
 )
-#: Text that names a day has one of these, so most text needs no pattern, which a new process would compile.
-_HINTS: Final = (*"0123456789", *(month[:3].lower() for month in _MONTHS), "day", "week", "month", "year", "night")
-#: A part of the month that follows, from the first day on and up to the last one, counted from 0.
-_PART: Final = {
-    "early": (0, 12), "beginning of": (0, 10), "start of": (0, 10), "mid": (9, 21), "middle of": (9, 21),
-    "late": (18, 31), "end of": (20, 31), "first week of": (0, 7), "second week of": (7, 14),
-    "third week of": (14, 21), "fourth week of": (21, 28), "last week of": (21, 31),
-}  # fmt: skip
-_PART_OF: Final = Lazy(rf"\b({'|'.join(_PART)})[\s-]+$", re.IGNORECASE)
 _BETWEEN: Final = Lazy(r"\bbetween\b|\bfrom\b.*\b(?:to|until|till)\b", re.IGNORECASE)
 #: What people type at ``--since`` and ``--until``: ``3d``, ``2w``, ``6m``, ``1y``, ``12h``.
 _SPAN: Final = Lazy(r"(\d{1,5})([hdwmy])")
@@ -76,9 +67,6 @@ def spans(text: str, now: datetime, latest: datetime | None = None) -> list[Span
     Dates go before expressions like "last week", which are used only without a date. "Between" and "from ... to" make
     one span of two dates. A month without a year means the latest one that had started at ``latest`` (``now``).
     """
-    lowered = text.lower()
-    if not any(hint in lowered for hint in _HINTS):
-        return []
     try:
         found = list(dict.fromkeys(_dates(text, now, latest or now) or _relative(text, now)))
     except (ValueError, OverflowError):
@@ -86,15 +74,6 @@ def spans(text: str, now: datetime, latest: datetime | None = None) -> list[Span
     if len(found) == 2 and _BETWEEN.search(text):
         return [Span(min(found).start, max(span.end for span in found))]
     return found
-
-
-def share(found: list[Span], named: list[Span]) -> float:
-    """The largest share of any span in ``found`` that is within a span in ``named``, from 0 to 1."""
-    return max((_common(one, other) / (one.end - one.start) for one in found for other in named), default=0.0)
-
-
-def _common(one: Span, other: Span) -> timedelta:
-    return max(min(one.end, other.end) - max(one.start, other.start), timedelta())
 
 
 def moment(text: str, now: datetime) -> datetime:
@@ -117,22 +96,11 @@ def _dates(text: str, now: datetime, latest: datetime) -> list[Span]:
             continue  # a verb, most often
         started = (month, int(day or 1)) <= (latest.month, latest.day)
         year = int(match["year"] or 0) or (latest.year if started else latest.year - 1)
-        found.append(
-            _day(now, year, month, int(day)) if day else _part(_month(now, year, month), text[: match.start()])
-        )
+        found.append(_day(now, year, month, int(day)) if day else _month(now, year, month))
     if not found:
         years = map(int, _IN_YEAR.findall(text))
         found = [Span(_start(now, year, 1, 1), _start(now, year + 1, 1, 1)) for year in years]
     return found
-
-
-def _part(month: Span, before: str) -> Span:
-    """The part of a month named by the words ``before`` it, like "early"; otherwise all of it."""
-    named = _PART_OF.search(before)
-    if not named:
-        return month
-    first, end = _PART[named[1].lower()]
-    return Span(month.start + timedelta(days=first), min(month.end, month.start + timedelta(days=end)))
 
 
 def _relative(question: str, now: datetime) -> list[Span]:

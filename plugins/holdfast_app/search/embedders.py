@@ -1,7 +1,7 @@
 """The interface for vectors, and three plugins that make them. All are off by default, because words alone find most.
 
 - ``word_vectors``: a table of word vectors in a file (:mod:`holdfast_app.search.table`). Needs numpy.
-- ``embeddings``: a server's OpenAI-compatible ``/embeddings``. Needs numpy.
+- ``embeddings``: a server's OpenAI-compatible ``/embeddings``. Needs httpx2.
 - ``sentence_transformers``: a model on this machine. Needs the ``sentence_transformers`` library.
 
 Plugins are loaded at every agent event, so everything else is imported in the calls.
@@ -10,9 +10,10 @@ Plugins are loaded at every agent event, so everything else is imported in the c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from holdfast.errors import ConfigError, HoldfastError, ModelFailed
+from holdfast.errors import ConfigError, ModelFailed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,15 +28,19 @@ if TYPE_CHECKING:
         def root(self) -> str: ...
 
 
+#: Seconds without an answer, without a setting.
+_TIMEOUT_S: Final = 30.0
+
+
 class Embedder(ABC):
     """A plugin that offers vectors to the search. Third-party plugins subclass it. The first enabled one by name is
     used."""
 
-    #: Weight of similarity in the ranking, where a candidate's own words weigh 2. Fitted on LoCoMo 1 to 5.
+    #: Weight of similarity in the ranking, where a candidate's own words weigh 2.
     weight: ClassVar[float] = 2.0
     #: It offers this interface instead of hooks.
     without_hooks: ClassVar[bool] = True
-    #: Settings of the plugin's table, with their types. ``required`` ones have no default.
+    #: Settings of the plugin's table, with their types. ``required`` is the one without a default.
     known_settings: ClassVar[Mapping[str, type]] = {}
     required: ClassVar[str] = ""
 
@@ -44,13 +49,10 @@ class Embedder(ABC):
         self._root = getattr(context, "root", "")
         self._settings = dict(context.settings)
         for key, value in self._settings.items():
-            kind = self.known_settings.get(key)
-            if kind is None:
-                known = ", ".join(self.known_settings)
-                raise ConfigError(f"plugins.{self._name}.{key} is not known.", next_step=f"Settings are: {known}.")
-            if not isinstance(value, kind) or (isinstance(value, float) and value <= 0):
+            kind = self.known_settings.get(key, object)
+            if not isinstance(value, kind) or (isinstance(value, float) and not value > 0):
                 raise ConfigError(f"plugins.{self._name}.{key} cannot be {value!r}.", next_step="See docs/search.md.")
-        if self.required and not self._settings.get(self.required):
+        if not self._settings.get(self.required):
             raise ConfigError(
                 f"plugins.{self._name}.{self.required} is missing.",
                 next_step=f'Set it: `[plugins.{self._name}] {self.required} = "..."`. See docs/search.md.',
@@ -98,7 +100,7 @@ class Embeddings(Embedder):
     """``[plugins.embeddings]``: a server's OpenAI-compatible ``/embeddings``.
 
     ``model`` is required. ``base_url`` defaults to OpenAI's; ``insecure_http`` permits plain HTTP to another machine;
-    ``timeout_s`` limits one request. The key is the one for ``openai``, bound to the address it was set for.
+    ``timeout_s`` limits the wait for an answer. The key is the one for ``openai``, bound to the address it was set for.
     """
 
     known_settings: ClassVar[Mapping[str, type]] = {
@@ -133,48 +135,36 @@ class Embeddings(Embedder):
         return vectors
 
     def _answer(self, body: bytes) -> bytes:
-        import http.client
-        import time
-        import urllib.error
-        import urllib.request
-
-        from holdfast_keys import origins
-
-        class _NoRedirect(urllib.request.HTTPRedirectHandler):  # the next address would get the key
-            def redirect_request(self, *_: object) -> None:
-                return None
-
         try:
+            import httpx2
+
+            from holdfast_keys import origins
+
             origin = origins.safe(self._url, "`base_url`", insecure_http=self._settings.get("insecure_http") is True)
             headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._key(origin)}"}
-        except HoldfastError as error:
+            given = self._settings.get("timeout_s")
+            options = {**origins.http_options(origin), "timeout": given or _TIMEOUT_S}
+            with httpx2.Client(**options) as client:
+                answer = client.post(f"{self._url}/embeddings", content=body, headers=headers)
+        except ConfigError as error:
             raise ModelFailed(error.message, next_step=error.next_step) from None
-        # Proxies only where they carry a tunnel, and see no key.
-        direct = [] if origin.startswith("https://") and not origins.is_loopback(origin) else [
-            urllib.request.ProxyHandler({})
-        ]  # fmt: skip
-        request = urllib.request.Request(f"{self._url}/embeddings", body, headers)  # noqa: S310 - checked above
-        given = self._settings.get("timeout_s")
-        timeout_s = given if isinstance(given, float) else _TIMEOUT_S
-        try:
-            with urllib.request.build_opener(_NoRedirect, *direct).open(request, timeout=timeout_s) as response:
-                return _received(response, time.monotonic() + timeout_s)
-        except urllib.error.HTTPError as error:
-            error.close()
-            raise ModelFailed(
-                f"The embeddings endpoint answered {error.code}.", next_step="Check `model`, `base_url` and the key."
-            ) from None
-        except (OSError, http.client.HTTPException) as error:
+        except httpx2.HTTPError as error:
             raise ModelFailed(
                 f"The embeddings endpoint cannot be reached: {type(error).__name__}.",
                 next_step="Check `base_url`, or set `enabled = false`.",
             ) from None
+        if answer.status_code != HTTPStatus.OK:
+            raise ModelFailed(
+                f"The embeddings endpoint answered {answer.status_code}.",
+                next_step="Check `model`, `base_url` and the key.",
+            )
+        return answer.content
 
     def _key(self, origin: str) -> str:
         """The key for the address. A custom address may need no key. Raises: HoldfastError."""
-        from holdfast_keys import secrets
+        from holdfast_keys import origins, secrets
 
-        own = origins_of_own(self.address, origin)
+        own = origin == origins.of(self.address)
         setting = f"plugins.{self._name}.base_url"
         try:
             found = secrets.get("openai", origin="" if own else origin, root=self._root or None, settings=(setting,))
@@ -185,34 +175,6 @@ class Embeddings(Embedder):
         if found is None and own:
             raise ConfigError("No key is set for openai.", next_step=f"Set it with {secrets.command('openai')}.")
         return found or "none"
-
-
-#: Seconds for one request, without a setting.
-_TIMEOUT_S: Final = 30.0
-#: Maximum response size, in bytes, enough for 64 vectors of 4,096 numbers.
-_MOST_BYTES: Final = 16_000_000
-_PART_BYTES: Final = 65_536
-
-
-def _received(response: Any, until: float) -> bytes:
-    """The response's bytes. A server that sends them slowly gets no more than the time limit. Raises: TimeoutError."""
-    import time
-
-    parts: list[bytes] = []
-    size = 0
-    while size < _MOST_BYTES and (part := response.read1(_PART_BYTES)):
-        if time.monotonic() > until:
-            raise TimeoutError
-        parts.append(part)
-        size += len(part)
-    return b"".join(parts)
-
-
-def origins_of_own(address: str, origin: str) -> bool:
-    """Whether ``origin`` is the provider's own."""
-    from holdfast_keys import origins
-
-    return origin == origins.of(address)
 
 
 class SentenceTransformers(Embedder):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Final, NamedTuple
 
 from holdfast_app.search import words
@@ -38,16 +37,12 @@ def _flat(text: str) -> str:
 def _best(line: str, question: str) -> tuple[int, int]:
     if len(line) <= _MATCH:
         return 0, len(line)
-    asked = _stems(question)
+    asked = words.stems(question)
     starts = range(0, len(line) - _MATCH + _STEP, _STEP)
     best = max(starts, key=lambda start: (len(asked & words.stems(line[start : start + _MATCH])), -start))
     begin = line.rfind(" ", 0, best) + 1 if best else 0
     part = line[begin : begin + _MATCH]
     return begin, begin + len(part if begin + len(part) == len(line) else part.rsplit(" ", 1)[0])
-
-
-#: A search asks this for each of its hits.
-_stems: Final = functools.lru_cache(maxsize=1)(words.stems)
 
 
 def _end_of(line: str) -> str:

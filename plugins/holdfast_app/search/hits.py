@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from itertools import count, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.text.lazy import Lazy
@@ -60,17 +59,12 @@ class SearchHit(NamedTuple):
 
 
 def once_each(db: sqlite3.Connection, ranked: list[Ranked], limit: int) -> dict[Ranked, list[Ranked]]:
-    """The best entries, each with those that repeat its line. Of a turn that is several pieces only the best one."""
+    """The best entries, each with those that repeat its line."""
     line_of = _lines(db, ranked[: limit * _REPEATED])
-    seen: set[tuple[int, str]] = set()
     first: dict[object, Ranked] = {}
     groups: dict[Ranked, list[Ranked]] = {}
     for one in ranked:
-        place = one.id >> index.SOURCE, one.place
-        if place in seen:
-            continue
-        seen.add(place)
-        best = first.setdefault(line_of.get(one.id, place), one)
+        best = first.setdefault(line_of.get(one.id, one.id), one)
         if best is not one:
             groups[best].append(one)
         elif len(groups) < limit:
@@ -83,7 +77,7 @@ def once_each(db: sqlite3.Connection, ranked: list[Ranked], limit: int) -> dict[
 def _lines(db: sqlite3.Connection, ranked: list[Ranked]) -> dict[int, tuple[str, str]]:
     """Kind and words of the entries that are lines of documents, without list marks, labels and sources."""
     rows = db.execute(
-        f"SELECT id, kind, body FROM text WHERE id IN ({','.join('?' * len(ranked))}) AND kind NOT IN (?, ?)",  # noqa: S608
+        f"SELECT rowid, kind, body FROM text WHERE rowid IN ({','.join('?' * len(ranked))}) AND kind NOT IN (?, ?)",  # noqa: S608
         (*(one.id for one in ranked), texts.TURN, texts.FACT),
     )
     return {one: (kind, " ".join(_FRAME.sub(" ", body).split())) for one, kind, body in rows}
@@ -105,9 +99,11 @@ def shown(
     memory: Holdfast, db: sqlite3.Connection, found: dict[Ranked, list[Ranked]], question: str
 ) -> list[SearchHit]:
     """The groups of :func:`once_each` as hits, masked for output with a few validator calls."""
-    near = {one.id + offset for one in found for offset in (-2, -1, 0, 1, 2)}
+    near = {one.id + offset for one in found for offset in (-1, 0, 1)}
     rows = _rows(db, near.union(other.id for others in found.values() for other in others))
-    bodies = _masked(memory, db, rows, {one.id + offset for one in found for offset in (-1, 0, 1)})
+    near_by = [one.id + offset for one in found for offset in (-1, 0, 1) if one.id + offset in rows]
+    masked = memory.services.gate.outgoing_all([rows[one].body for one in near_by], surface="journal")
+    bodies = dict(zip(near_by, masked, strict=True))
     sessions: dict[str, str] = {}
 
     def place_of(one: int) -> Place:
@@ -118,16 +114,15 @@ def shown(
             sessions[row.name] = texts.session_of(memory, row.name, row.origin)
         return Place(sessions[row.name], row.place, f"session {sessions[row.name]}, turn {row.place}")
 
-    def neighbour(one: int, place: str) -> str:
+    def neighbour(one: int) -> str:
         if one not in bodies or rows[one].kind == texts.FACT:
             return ""
-        role = rows[one].role if rows[one].kind == texts.TURN and rows[one].place != place else ""
-        return f"{role}: {bodies[one]}" if role else bodies[one]
+        return f"{rows[one].role}: {bodies[one]}" if rows[one].kind == texts.TURN else bodies[one]
 
     hits = []
     for one, others in found.items():
         row, body = rows[one.id], bodies[one.id]
-        part = excerpt(body, question, neighbour(one.id - 1, row.place), neighbour(one.id + 1, row.place))
+        part = excerpt(body, question, neighbour(one.id - 1), neighbour(one.id + 1))
         hits.append(
             SearchHit(
                 row.kind,
@@ -148,33 +143,8 @@ def shown(
 def _rows(db: sqlite3.Connection, ids: set[int]) -> dict[int, _Row]:
     """The existing ones of these entries, by id."""
     rows = db.execute(
-        "SELECT t.id, t.kind, t.place, t.at, t.role, t.body, s.name, s.origin FROM text t JOIN source s "  # noqa: S608
-        f"ON s.id = t.id >> {index.SOURCE} WHERE t.id IN ({','.join('?' * len(ids))})",
+        "SELECT t.rowid, t.kind, t.place, t.at, t.role, t.body, s.name, s.origin FROM text t JOIN source s "  # noqa: S608
+        f"ON s.id = t.rowid >> {index.SOURCE} WHERE t.rowid IN ({','.join('?' * len(ids))})",
         tuple(ids),
     )
     return {row[0]: _Row(*row[1:]) for row in rows}
-
-
-def _masked(memory: Holdfast, db: sqlite3.Connection, rows: dict[int, _Row], ids: set[int]) -> dict[int, str]:
-    """The bodies of those of ``ids`` that are in ``rows``."""
-    whole = {one: _whole(db, rows, one) for one in ids if one in rows}
-    masked = memory.services.gate.outgoing_all(list(whole.values()), surface="journal")
-    # A piece of a long turn is shown alone only if the turn needs no masking: the next one can continue a secret.
-    return {
-        one: rows[one].body if text == stored else text
-        for (one, stored), text in zip(whole.items(), masked, strict=True)
-    }
-
-
-def _whole(db: sqlite3.Connection, rows: dict[int, _Row], one: int) -> str:
-    """An entry's body, or for a long turn the bodies of all its pieces, which are adjacent and have the same place."""
-    row = rows[one]
-    if all(other not in rows or rows[other].place != row.place for other in (one - 1, one + 1)):
-        return row.body
-
-    def body(number: int) -> str:
-        piece = db.execute("SELECT body FROM text WHERE id = ? AND place = ?", (number, row.place)).fetchone()
-        return piece[0] if piece else ""
-
-    before = reversed(list(takewhile(bool, map(body, count(one - 1, -1)))))
-    return "".join([*before, *takewhile(bool, map(body, count(one)))])

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import BadValue
 from holdfast.journal import journal
-from holdfast.plugin.progress import watched
 from holdfast_app.search import dates, index, rank, spelling, texts, vectors, words
 from holdfast_app.search.hits import SearchHit, once_each, shown
 from holdfast_app.search.served import hits as served_hits
@@ -26,27 +24,24 @@ _CUT: Final = f"Only the first {_QUESTION:,} characters of the question were sea
 
 
 class Hits(list[SearchHit]):
-    """Hits, best first. ``texts``, ``unread`` and ``warning`` are as in :class:`Found`."""
+    """Hits, best first.
 
-    def __init__(self, found: Found) -> None:
-        super().__init__(found.hits)
-        self.texts = found.texts
-        self.unread = found.unread
-        self.warning = found.warning
-
-
-class Found(NamedTuple):
-    """Hits, best first, with the number of searched entries and the names of damaged sources.
-
-    Damaged sources were searched only up to the damage. ``corrected`` is as in the hits. ``warning`` is a sentence when
-    a vector plugin failed, so only words were searched, or when the question was too long.
+    ``texts`` is the number of searched entries. ``unread`` names damaged sources, which were searched only up to the
+    damage. ``corrected`` is as in the hits. ``warning`` is a sentence when a vector plugin failed, so only words were
+    searched, or when the question was too long.
     """
 
-    hits: list[SearchHit]
-    texts: int
-    unread: tuple[str, ...]
-    corrected: str = ""
-    warning: str = ""
+    def __init__(
+        self,
+        found: Iterable[SearchHit],
+        *,
+        texts: int = 0,
+        unread: tuple[str, ...] = (),
+        corrected: str = "",
+        warning: str = "",
+    ) -> None:
+        super().__init__(found)
+        self.texts, self.unread, self.corrected, self.warning = texts, unread, corrected, warning
 
 
 def search(
@@ -58,42 +53,12 @@ def search(
     session: str = "",
     since: datetime | str | None = None,
     until: datetime | str | None = None,
-    progress: Callable[[int, int], object] | None = None,
 ) -> Hits:
-    """The hits of :func:`find`, reporting its progress to ``progress``."""
-    with watched(lambda done, total, activity: progress(done, total)) if progress else nullcontext():
-        found = find(memory, question, limit=limit, kinds=kinds, session=session, since=since, until=until)
-    if found.unread or found.warning:
-        _log(found)
-    return Hits(found)
-
-
-def _log(found: Found) -> None:
-    import logging
-
-    logger = logging.getLogger(__name__)
-    if found.unread:
-        logger.warning("damaged, and searched only up to the damage: %s", ", ".join(found.unread))
-    if found.warning:
-        logger.warning("%s", found.warning)
-
-
-def find(
-    memory: Holdfast,
-    question: str,
-    *,
-    limit: int = 10,
-    kinds: Iterable[str] = (),
-    session: str = "",
-    since: datetime | str | None = None,
-    until: datetime | str | None = None,
-) -> Found:
     """Possible answers to ``question``, best first, and the extent of the search.
 
     ``question`` is words or a sentence, in any language. ``kinds`` are turn, note, decision, memory, fact, document
     (none: all). ``since`` (inclusive) and ``until`` (exclusive) are aware times, spans like ``3d``, or dates; either
     leaves out undated content.
-    Damaged sources are searched up to the damage. The result names them.
     Raises: BadValue for unusable arguments; Unavailable.
     """
     chosen = _checked(question, limit, kinds)
@@ -105,7 +70,7 @@ def find(
     first, end = _moment("since", since, now), _moment("until", until, now)
     where, given = _conditions(chosen, session, first, end)
 
-    def found() -> Found:
+    def found() -> Hits:
         with index.opened(memory) as (db, total, unread):
             near, warning = vectors.similar(memory, db, asked)
             ranking = partial(rank.rank, db, where=where, given=given, now=now, similar=near)
@@ -113,24 +78,22 @@ def find(
             corrected = "" if ranked else spelling.corrected(db, asked)
             ranked = ranked or (ranking(corrected) if corrected else ranking(asked, by_words=False))
             hits = shown(memory, db, once_each(db, ranked, limit), corrected or asked)
-            corrected = corrected if hits else ""
-            return Found(
-                hits=[hit._replace(corrected=corrected) for hit in hits] if corrected else hits,
+            return Hits(
+                [hit._replace(corrected=corrected) for hit in hits],
                 texts=total,
                 unread=unread,
-                corrected=corrected,
+                corrected=corrected if hits else "",
                 warning=" ".join(filter(None, (warning, _CUT if len(question) > _QUESTION else ""))),
             )
 
     try:
-        answer = found()
+        hits = found()
     except index.Damaged:
-        answer = found()
+        hits = found()
     served = [] if session else served_hits(memory, asked, limit, chosen, first, end)
     if served:
-        merged = [*answer.hits, *(SearchHit(**one) for one in served)]
-        answer = answer._replace(hits=sorted(merged, key=lambda hit: -hit.score)[:limit])
-    return answer
+        hits[:] = sorted([*hits, *(SearchHit(**one) for one in served)], key=lambda hit: -hit.score)[:limit]
+    return hits
 
 
 def _conditions(
@@ -145,7 +108,7 @@ def _conditions(
         named = "SELECT id FROM source WHERE kind = ? AND (name = ? OR substr(name, -length(?)) = ?)"
         archived = f"/{stem}{archive.SUFFIX}"
         conditions.append(
-            (f"text.id >> {index.SOURCE} IN ({named})", (texts.TURN, f"{stem}.jsonl", archived, archived))
+            (f"text.rowid >> {index.SOURCE} IN ({named})", (texts.TURN, f"{stem}.jsonl", archived, archived))
         )
     if first is not None:
         # A line of a document is dated by the day's beginning and can be from any time of it.

@@ -6,82 +6,42 @@ This runs only for a question that finds nothing as written.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from typing import Final
+from collections import Counter
 
 from holdfast_app.search import words
 
 #: Length of a word from which one edit is forgiven, and from which two are. Shorter words would match any other.
 _ONE, _TWO = 4, 8
-#: Number of tokens whose words are compared with the question's, and of entries read for each.
-_TOKENS: Final = 40
-_TEXTS: Final = 4
 
 
 def corrected(db: sqlite3.Connection, question: str) -> str:
-    """The question's words, with unknown words replaced by the nearest indexed word.
+    """The question's words, with unknown words replaced by the nearest indexed word, of equals the most frequent.
 
     Empty when no word is unknown, or when no indexed word is near.
     """
+    count = Counter(word for (body,) in db.execute("SELECT body FROM text") for word in words.written(body))
     asked = words.asked(question)
-    terms = words.terms(db, asked)
-    found: dict[str, str] = {}
-    for word in asked:
-        forgiven = _forgiven(word)
-        if forgiven and not any(count for _, count in terms.get(word, ())):
-            near = _nearest(db, word, forgiven)
-            if near:
-                found[word] = near
+    found = {word: near for word in asked if word not in count and (near := _nearest(count, word))}
     return " ".join(found.get(word, word) for word in asked) if found else ""
 
 
-def _forgiven(word: str) -> int:
+def _nearest(count: Counter[str], word: str) -> str:
     if not word.isalpha() or len(word) < _ONE:
-        return 0
-    return 1 if len(word) < _TWO else 2
-
-
-def _nearest(db: sqlite3.Connection, word: str, forgiven: int) -> str:
-    """The indexed word with the fewest edits, the most frequent first, or empty when none is near enough."""
+        return ""
+    forgiven = 1 if len(word) < _TWO else 2
+    letters = set(word)
     near = (
-        (edits, -count, written)
-        for term, count in _tokens(db, word, forgiven)
-        for written in _written(db, term)
-        if (edits := distance(word, written, forgiven)) <= forgiven
+        (edits, -number, other)
+        for other, number in count.items()
+        if abs(len(other) - len(word)) <= forgiven
+        if len(set(other) - letters) <= forgiven
+        if (edits := distance(word, other)) <= forgiven
     )
     return min(near, default=(0, 0, ""))[2]
 
 
-def _tokens(db: sqlite3.Connection, word: str, forgiven: int) -> list[tuple[str, int]]:
-    """Possible stems of words near ``word``, nearest and most frequent first."""
-    rows = db.execute(
-        "SELECT term, doc FROM term WHERE length(term) BETWEEN ? AND ?",
-        (max(_ONE - 1, len(word) // 2), len(word) + forgiven),
-    )
-    letters = set(word)
-    near = (
-        (edits, -count, term)
-        for term, count in rows
-        if len(set(term) - letters) <= forgiven
-        if (edits := distance(term, word, forgiven, begins=True)) <= forgiven
-    )
-    return [(term, -count) for _, count, term in sorted(near)[:_TOKENS]]
-
-
-def _written(db: sqlite3.Connection, term: str) -> Iterator[str]:
-    """Words that the index has as this token."""
-    db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.place USING fts5vocab(main, found, instance)")
-    rows = db.execute("SELECT DISTINCT doc FROM temp.place WHERE term = ? LIMIT ?", (term, _TEXTS)).fetchall()
-    for (one,) in rows:
-        (body,) = db.execute("SELECT body FROM text WHERE id = ?", (one,)).fetchone()
-        for word, tokens in words.terms(db, words.asked(body)).items():
-            if [token for token, _ in tokens] == [term]:
-                yield word
-
-
-def distance(one: str, other: str, most: int, *, begins: bool = False) -> int:
-    """The number of letters inserted, left out, exchanged, or swapped with the next one; ``most`` + 1 when more.
-    With ``begins`` to the nearest beginning of ``other``."""
+def distance(one: str, other: str) -> int:
+    """The number of letters inserted, left out, exchanged, or swapped with the next one."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(one, 1):
@@ -92,6 +52,4 @@ def distance(one: str, other: str, most: int, *, begins: bool = False) -> int:
                 cost = min(cost, before[j - 2] + 1)
             row.append(cost)
         before = last
-        if min(row) > most:
-            return most + 1
-    return min(min(row) if begins else row[-1], most + 1)
+    return row[-1]

@@ -6,7 +6,6 @@ redacted and is redacted again when it is read.
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import time
@@ -31,10 +30,8 @@ if TYPE_CHECKING:
     from holdfast.session.store import Store
 
 TURN, NOTE, DECISION, MEMORY, FACT, DOCUMENT = KINDS = ("turn", "note", "decision", "memory", "fact", "document")
-#: Maximum length of an entry, in characters. A longer turn becomes several entries with the same place.
-PIECE: Final = 4_000
-#: Searched pieces of a tool's output, from its beginning, because the rest is files and logs.
-TOOL_PIECES: Final = 2
+#: Searched characters of a tool's output, from its beginning, because the rest is files and logs.
+TOOL_CHARS: Final = 8_000
 _DAY: Final = Lazy(r"\d{4}-\d\d-\d\d")
 _DECISION: Final = "- Decision: "
 #: Seconds from a day's beginning to its last one. A line of a document is dated by its day's beginning.
@@ -117,7 +114,7 @@ def _facts(memory: Holdfast) -> Source:
 
 
 def _provenance(store: Store) -> str:
-    return store.provenance.stamp if store.provenance is not None else ""
+    return store.provenance.stamp
 
 
 def _folder(memory: Holdfast) -> str:
@@ -150,16 +147,15 @@ def turns(memory: Holdfast, session: str, start: int = 0) -> Iterator[Text]:
     services = memory.services
     for entry in Journal(services.state, session).entries(start):
         if entry.record["kind"] == "message":
-            yield from _message(entry.record, entry.end)
+            yield _message(entry.record, entry.end)
         else:
             yield Text(TURN, "", 0, "", "", entry.end)
 
 
-def _message(record: dict[str, Any], after: int = 0) -> Iterator[Text]:
-    role = record["role"]
+def _message(record: dict[str, Any], after: int = 0) -> Text:
+    body = record["text"][:TOOL_CHARS] if record["role"] == "tool" else record["text"]
     at = datetime.fromisoformat(record["at"]).timestamp()
-    for piece in _pieces(record["text"], TOOL_PIECES if role == "tool" else 0):
-        yield Text(TURN, record["id"], at, role, piece, after)
+    return Text(TURN, record["id"], at, record["role"], body if body.strip() else "", after)
 
 
 def origin(memory: Holdfast, source: Source) -> str:
@@ -179,15 +175,9 @@ def session_of(memory: Holdfast, name: str, origin: str) -> str:
     try:
         if is_archived(name):
             return str(archive.read(os.path.join(memory.services.state, *name.split("/")))[0]["session"])
-        return _id_in(origin)
+        return str(untrusted.from_json(origin.encode())["id"])
     except (HoldfastError, IndexError, ValueError, KeyError, TypeError):
         return name
-
-
-@functools.lru_cache(maxsize=1_000)
-def _id_in(first_line: str) -> str:
-    """The session id in a journal's first line. A search asks this for each of its hits."""
-    return str(untrusted.from_json(first_line.encode())["id"])
 
 
 def _session(memory: Holdfast, source: Source) -> str | None:
@@ -211,18 +201,6 @@ def _turns(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
         yield from turns(memory, session, start)
     elif os.path.exists(path := _journal(memory, source)) and os.path.getsize(path):
         raise Corrupt(f"{paths.ending(path, 4)} has a damaged first line.", next_step="Run `holdfast doctor --repair`.")
-
-
-def _pieces(text: str, most: int = 0) -> list[str]:
-    """``text`` in pieces of :data:`PIECE` characters that end at a line or a word where one ends."""
-    pieces = []
-    while len(text) > PIECE:
-        end = max(text.rfind("\n", PIECE // 2, PIECE), text.rfind(" ", PIECE // 2, PIECE)) + 1 or PIECE
-        pieces.append(text[:end])
-        text = text[end:]
-        if most and len(pieces) == most:
-            return pieces
-    return [*pieces, text] if text.strip() else pieces
 
 
 def document(memory: Holdfast, name: str) -> Iterator[Text]:
@@ -269,7 +247,7 @@ def read(memory: Holdfast, source: Source, start: int) -> Iterator[Text]:
     Raises: Corrupt, Unavailable."""
     if source.kind == TURN and is_archived(source.name):
         path = os.path.join(memory.services.state, *source.name.split("/"))
-        return (text for record in archive.read(path) for text in _message(record))
+        return map(_message, archive.read(path))
     if source.kind == TURN:
         return _turns(memory, source, start)
     return document(memory, source.name) if source.kind == DOCUMENT else facts(memory)

@@ -56,7 +56,7 @@ def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embedder) -> Non
         db.executescript("BEGIN; DELETE FROM vector; DELETE FROM vector_of; COMMIT;")
         db.execute("INSERT INTO vector_of VALUES (?)", (identity,))
     until = time.monotonic() + BUDGET_S
-    missing = "FROM text LEFT JOIN vector ON vector.id = text.id WHERE vector.id IS NULL"
+    missing = "FROM text LEFT JOIN vector ON vector.id = text.rowid WHERE vector.id IS NULL"
     (total,) = db.execute(f"SELECT count(*) {missing}").fetchone()
     for done in range(0, total, _BATCH):
         if time.monotonic() > until:
@@ -65,7 +65,7 @@ def _update(memory: Holdfast, db: sqlite3.Connection, embedder: Embedder) -> Non
             logging.getLogger(__name__).info("%d entries have no vector yet; the next search continues", total - done)
             break
         report(done, total, "Embedding")
-        rows = db.execute(f"SELECT text.id, text.body {missing} LIMIT ?", (_BATCH,)).fetchall()
+        rows = db.execute(f"SELECT text.rowid, text.body {missing} LIMIT ?", (_BATCH,)).fetchall()
         made = _normal(embedder.embed(_masked(memory, [body for _, body in rows])))
         packed = (made * 127).round().astype("int8")
         db.executemany(

@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from attrs import evolve
 
-from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, stamp, unstructure
 from holdfast.errors import FlushRefused, HoldfastError, Unavailable
-from holdfast.flush import evidence, notes
-from holdfast.flush.documents import Documents
+from holdfast.flush import notes, verify
+from holdfast.flush.apply import Documents
 from holdfast.journal.journal import Journal
 from holdfast.storage import deadline
 from holdfast.text.lazy import log
+from holdfast_app.facts.flushing import FlushedFacts
 from holdfast_app.spool.kept import FILE, Kept, Spool
 
 if TYPE_CHECKING:
     from holdfast.models import Payload, Receipt
     from holdfast.session.services import Services
-    from holdfast.session.session import Session
 
 logger = log(__name__)
 
@@ -62,17 +61,13 @@ def keep(services: Services, receipt: Receipt, flushed: dict[str, Any], why: Hol
         raise FlushRefused(message.lstrip(), next_step=error.next_step, target="spool") from error
 
 
-def ship_before(services: Services, session: Session) -> Shipped:
-    """:func:`ship`, before a flush of ``session``. Its last flush is kept again first if it waited and the spool has
-    lost it. Raises: FlushRefused when it cannot be kept again; Unavailable and Corrupt from the journal."""
-    last, flushed = session.last_receipt, session.last_flush
-    waited = last is not None and last.spooled and flushed and last.summary != notes.PURGED
+def ship_before(services: Services, last: Receipt | None, flushed: dict[str, Any] | None) -> Shipped:
+    """:func:`ship`, before a flush of a session with the last flush ``last``, which is kept again first if it waited
+    and the spool has lost it. Raises: FlushRefused when it cannot be kept again; Unavailable."""
+    waited = last is not None and last.spooled and last.summary != notes.PURGED
     if last is not None and flushed and waited and not services.spool.waits_for(last):
         keep(services, last, flushed, None)
-    shipped = ship(services, limit_s=PATIENCE_S)
-    if shipped.written:
-        session.catch_up()  # its receipt has the documents now
-    return shipped
+    return ship(services, limit_s=PATIENCE_S)
 
 
 def ship(services: Services, *, limit_s: float) -> Shipped:
@@ -128,8 +123,8 @@ def ship_one(services: Services, one: Kept) -> None:
     services.plugins.require_all()
     payload = flushed_payload(one.flushed)
     receipt = _written(services, one.receipt, one.flushed, payload)
-    receipt = evidence.publish(services, payload, receipt)
-    unstored = services.facts.state(payload, session=one.session, flush=one.id, at=receipt.at)
+    receipt = verify.publish(services, payload, receipt)
+    unstored = FlushedFacts(services).state(payload, session=one.session, flush=one.id, at=receipt.at)
     receipt = evolve(receipt, warnings=(*receipt.warnings, *unstored))
     journal = Journal(services.state, one.session)
     if journal.exists():
@@ -144,24 +139,13 @@ def _written(services: Services, receipt: Receipt, flushed: dict[str, Any], payl
     documents = Documents(services=services, session_id=receipt.session_id, is_later=True)
     at = receipt.at.astimezone(services.config.tz)
     documents.read_ahead(at)
-
-    def render(block_id: str) -> str:
-        return notes.framed(
-            receipt.summary,
-            block_id=block_id,
-            session=receipt.session_id,
-            reason=receipt.reason,
-            at=at,
-            overrides=flushed.get("overrides", ()),
-            by=receipt.by,
-        )
-
-    note = services.layout.name(Surface.DAILY, at.date())
-    flush_id = documents.write_note(receipt.flush_id, at, render)
-    if payload.state_mutations:
-        documents.write_trail(payload, flush_id, note, at)
-    documents.write_handoff(payload, flush_id, note, str(flushed.get("agent", "")), at)
-    documents.write_curated(payload, None, flush_id, at)
-    documents.finish()
+    overrides = tuple(flushed.get("overrides", ()))
+    flush_id = documents.write(
+        payload,
+        receipt.flush_id,
+        at,
+        lambda block_id: notes.of_receipt(evolve(receipt, flush_id=block_id), at=at, overrides=overrides),
+        agent=str(flushed.get("agent", "")),
+    )
     warnings = (*receipt.warnings, *documents.warnings)
     return evolve(receipt, flush_id=flush_id, written=documents.written, warnings=warnings, spooled="")

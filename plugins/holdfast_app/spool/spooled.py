@@ -9,7 +9,7 @@ from attrs import frozen
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, stamp
 from holdfast.flush import handoff, notes
-from holdfast.flush.documents import is_newer
+from holdfast.flush.apply import is_newer
 from holdfast.storage import block_marker, deadline
 from holdfast_app.spool.kept import Kept, Spool, sentence
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from holdfast.errors import HoldfastError
     from holdfast.models import Receipt
     from holdfast.session.services import Services
-    from holdfast.session.session import Session
     from holdfast_app.spool import lastbrief
     from holdfast_app.spool.shipping import Shipped
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 @frozen
 class Spooled:
     """Flushes that are durable on this machine alone: :attr:`holdfast.Holdfast.spool`, and for core ``services.spool``
-    (:class:`holdfast.flush.interfaces.delivery.Spool`). See docs/spool.md."""
+    (:class:`holdfast.flush.interfaces.Spool`). See docs/spool.md."""
 
     _services: Services
 
@@ -74,7 +73,7 @@ class Spooled:
     def server(self) -> str:
         """The store's server, for people."""
         backend = self._services.store.backend
-        return backend.address or backend.name
+        return backend.where() or backend.name
 
     def patience(self) -> AbstractContextManager[None]:
         """A limit for the server's answers to one flush."""
@@ -82,11 +81,11 @@ class Spooled:
 
         return deadline(shipping.PATIENCE_S)
 
-    def send_before(self, session: Session) -> Shipped:
+    def send_before(self, last: Receipt | None, flushed: dict[str, Any] | None) -> Shipped:
         """See :func:`holdfast_app.spool.shipping.ship_before`."""
         from holdfast_app.spool import shipping
 
-        return shipping.ship_before(self._services, session)
+        return shipping.ship_before(self._services, last, flushed)
 
     def keep(self, receipt: Receipt, flushed: dict[str, Any], why: HoldfastError | None) -> None:
         """See :func:`holdfast_app.spool.shipping.keep`."""
@@ -158,13 +157,6 @@ class Unshipped:
 
     def _block(self, one: Kept) -> str:
         assert one.receipt is not None
-        block = notes.framed(
-            one.receipt.summary,
-            block_id=one.id,
-            session=one.session,
-            reason=one.receipt.reason,
-            at=one.at.astimezone(self._services.config.tz),
-            overrides=one.flushed.get("overrides", ()),
-            by=one.receipt.by,
-        )
+        at = one.at.astimezone(self._services.config.tz)
+        block = notes.of_receipt(one.receipt, at=at, overrides=one.flushed.get("overrides", ()))
         return self._services.gate.outgoing(block, surface=str(Surface.DAILY), name=self._note(one))

@@ -3,10 +3,8 @@ print them.
 
 - ``project``: read-only queries on the opened project, with all text masked
 - ``journals``: one session's messages, and what each compaction dropped and saved
-- ``events``, ``history``: what happened on each day
+- ``events``: what happened on each day
 - ``memory_lines``, ``origins``: where a line of memory or a fact comes from
-- ``loaded``: the next start's brief, line by line
-- ``commands``: ``holdfast timeline``, ``why``, ``diff`` and ``explain``
 
 The page of :mod:`holdfast_web` shows the same. Nothing here needs an extra.
 """

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from attrs import define
@@ -16,10 +16,12 @@ from holdfast_app.view.journals import Incident
 
 if TYPE_CHECKING:
     from holdfast.session.status import Status
-    from holdfast_app.view.project import Flushed, Project
+    from holdfast_app.view.project import Project
 
 #: The kinds of events counted on each day.
 COUNTS: Final = ("sessions", "flushes", "compactions", "blocked", "overridden", "dreams", "failed", "added", "left")
+#: Events of a fact's trail after which it is no longer stored.
+_LEFT: Final = frozenset({"evicted", "deleted", "replaced"})
 #: The reason of flushes made for a compaction.
 _COMPACTION: Final = "compaction"
 
@@ -28,7 +30,7 @@ _COMPACTION: Final = "compaction"
 class Day:
     """The number of events on one day. ``compactions`` counts the flushes made for a compaction, ``blocked`` refused
     flushes, after which nothing was dropped, and ``overridden`` operators' overrides. ``failed`` counts dreams;
-    ``added`` and ``left`` count facts, see :mod:`.history`. ``note`` is the day's note, empty when there is none."""
+    ``added`` and ``left`` count facts, see :func:`history`. ``note`` is the day's note, empty when there is none."""
 
     day: date
     sessions: int = 0
@@ -48,7 +50,7 @@ class Day:
 
 
 class Interruption(NamedTuple):
-    """A session's refused flushes or overrides on one day. ``why`` is the last one's; mask it before it is shown."""
+    """A session's refused flushes or overrides on one day. ``why`` is the last one's, masked."""
 
     day: date
     session: str
@@ -88,12 +90,13 @@ def events(project: Project, now: Status, number: int) -> dict[date, Day]:
             sessions[day.day].add(one.id)
         if project.is_remote and (day := day_of(one.last_flush_at)) is not None:
             day.flushes += 1
-    for name, flush in () if project.is_remote else _flushes(project, first):
-        if (day := day_of(flush.at)) is not None:
-            day.flushes += 1
-            day.compactions += flush.reason == _COMPACTION
-            day.note = name
-            sessions[day.day].add(flush.session)
+    for name in [] if project.is_remote else [name for at, name in project.note_names() if at >= first]:
+        for flush in project.flushes(name):
+            if (day := day_of(flush.at)) is not None:
+                day.flushes += 1
+                day.compactions += flush.reason == _COMPACTION
+                day.note = name
+                sessions[day.day].add(flush.session)
     for incident in incidents(project, now, first):
         if (day := day_of(incident.at)) is not None:
             day.overridden += incident.overridden
@@ -107,13 +110,25 @@ def events(project: Project, now: Status, number: int) -> dict[date, Day]:
     return found
 
 
-def _flushes(project: Project, first: date) -> Iterator[tuple[str, Flushed]]:
-    """The flushes in the notes since ``first``, each with its note's name."""
-    for day, name in project.note_names():
-        if day < first:
-            return
-        for flush in project.note(day, name).flushes:
-            yield name, flush
+def history(project: Project, number: int) -> list[Day]:
+    """The last ``number`` days up to today with their events and changes of facts, oldest first.
+
+    Raises: Corrupt; Unavailable.
+    """
+    found = events(project, project.status(), number)
+    for fact in project.facts():
+        if (day := found.get(fact.created_at.astimezone(project.zone).date())) is not None:
+            day.added += 1
+    for entry in project.memory.facts.trail.entries():
+        if entry.event in _LEFT and (day := found.get(entry.at.astimezone(project.zone).date())) is not None:
+            day.left += 1
+    return list(found.values())
+
+
+def since_first(days: Sequence[Day], *, least: int) -> Sequence[Day]:
+    """The days since the first event, at least the last ``least``."""
+    first = next((number for number, day in enumerate(days) if not day.is_quiet), len(days))
+    return days[max(0, min(first, len(days) - least)) :]
 
 
 def incidents(project: Project, now: Status, first: date) -> list[Incident]:
@@ -134,9 +149,13 @@ def incidents(project: Project, now: Status, first: date) -> list[Incident]:
     )
 
 
-def by_day(found: Iterable[Incident], zone: tzinfo | None) -> list[Interruption]:
-    """Incidents of one session and day together, newest first, as ``found`` is."""
+def interruptions(project: Project, now: Status, first: date) -> list[Interruption]:
+    """Refused flushes and overrides since ``first`` by session and day, newest first, masked. Raises: Unavailable."""
     groups: dict[tuple[date, str, bool], list[Incident]] = {}
-    for one in found:
-        groups.setdefault((one.at.astimezone(zone).date(), one.session, one.overridden), []).append(one)
-    return [Interruption(*key, len(group), group[0].reason, group[0].why) for key, group in groups.items()]
+    for one in incidents(project, now, first):
+        groups.setdefault((one.at.astimezone(project.zone).date(), one.session, one.overridden), []).append(one)
+    reasons = project.masked(*(group[0].why for group in groups.values()))
+    return [
+        Interruption(*key, len(group), group[0].reason, why)
+        for (key, group), why in zip(groups.items(), reasons, strict=True)
+    ]

@@ -13,7 +13,7 @@ from attrs import field, frozen
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, moment, receipt_from
 from holdfast.errors import HoldfastError, NotFound
-from holdfast.flush import proof
+from holdfast.flush import verify
 from holdfast.journal import refusals
 from holdfast.journal.journal import Journal
 from holdfast_app.authorship import sources
@@ -33,7 +33,6 @@ FIELDS: Final = (
     ("needs_operator", "Needed from you"),
     ("artifacts", "Proof"),
 )
-_JOURNALS: Final = 4
 #: Characters of a session's first message that are read for its title.
 _OPENING: Final = 400
 
@@ -100,40 +99,21 @@ class Story:
 
 
 class Journals:
-    """Reads journals, and keeps the last few until they change."""
+    """Reads the journals of one project's sessions."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._known: dict[str, tuple[tuple[int, int], Story]] = {}
-        self._incidents: dict[str, tuple[tuple[int, int], tuple[Incident, ...]]] = {}
 
     def story(self, session: str) -> Story:
         """A session's story. Damaged lines are left out. Raises: NotFound; Unavailable."""
         journal = Journal(self._services.state, session)
-        stamp = _stamp(journal)
-        if stamp is None:
+        if not os.path.exists(journal.path):
             raise NotFound(f"There is no session {session!r}.", next_step="The page `Sessions` lists them.")
-        known = self._known.pop(session, None)
-        if known is None or known[0] != stamp:
-            known = (stamp, _read(journal))
-        self._known[session] = known
-        if len(self._known) > _JOURNALS:
-            del self._known[next(iter(self._known))]
-        return known[1]
+        return _read(journal)
 
-    def incidents(self, session: str) -> tuple[Incident, ...]:
-        """A session's refused flushes and overrides, oldest first; read again only when the journal changed.
-
-        Raises: Unavailable.
-        """
-        journal = Journal(self._services.state, session)
-        stamp = _stamp(journal)
-        if stamp is None:
-            return ()
-        known = self._incidents.get(session)
-        if known is None or known[0] != stamp:
-            known = self._incidents[session] = (stamp, tuple(_incidents(journal)))
-        return known[1]
+    def incidents(self, session: str) -> list[Incident]:
+        """A session's refused flushes and overrides, oldest first. Raises: Unavailable."""
+        return list(_incidents(Journal(self._services.state, session)))
 
     def opening(self, session: str) -> str:
         """The first words of a session's user, as stored: mask them before they are shown. Empty when unknown."""
@@ -149,22 +129,13 @@ class Journals:
         a sentence when that cannot be checked. ``is_last``: no later flush replaced the session's handoff entry."""
         written = passage.receipt.written
         try:
-            found = proof.check(self._services, passage.receipt, passage.flushed)
+            found = verify.check(self._services, passage.receipt, passage.flushed)
         except HoldfastError as error:
             return ["missing"] * len(written), error.message
         replaced = () if is_last else (Surface.HANDOFF,)
         return [
             "stored" if one in found.whole else "replaced" if one.surface in replaced else "missing" for one in written
         ], ""
-
-
-def _stamp(journal: Journal) -> tuple[int, int] | None:
-    """Changes with the journal; None without one."""
-    try:
-        found = os.stat(journal.path)
-    except (OSError, ValueError):
-        return None
-    return found.st_size, found.st_mtime_ns
 
 
 def _read(journal: Journal) -> Story:

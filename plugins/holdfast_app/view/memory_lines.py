@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, frozen
 
+from holdfast.config.layout import Surface
 from holdfast.text.lazy import Lazy
 from holdfast_app.dream import confirmed
 from holdfast_app.dream.confirmed import Confirmation, key_of
@@ -17,7 +18,7 @@ from holdfast_app.dream.dreamlog import Status
 from holdfast_app.markdown.lines import BLANK, HEADING, ITEM, Lines, read_line
 
 if TYPE_CHECKING:
-    from holdfast_app.dream.dreamlog import DreamResult
+    from holdfast_app.view.project import Project
 
 #: Maximum number of notes that are searched for an item without a recorded source.
 NOTES_SEARCHED: Final = 31
@@ -47,28 +48,18 @@ class Line:
 
 
 class Origins:
-    """The origins of items, from the record of confirmations, the dream's runs and the notes.
+    """The origins of items in curated memory, from the record of confirmations, the dream's runs and the notes.
 
-    ``memory`` is the memory's own name, ``note_of`` names a day's note, ``notes`` returns all notes' names, newest
-    first, and ``read`` returns a document's text, empty when there is none.
+    Raises: Corrupt; Unavailable.
     """
 
-    def __init__(
-        self,
-        state: str,
-        runs: Iterable[DreamResult],
-        *,
-        memory: str,
-        note_of: Callable[[datetime], str],
-        notes: Callable[[], Sequence[str]],
-        read: Callable[[str], str],
-    ) -> None:
-        """``runs`` are newest first."""
-        self._memory, self._note_of, self._notes, self._read = memory, note_of, notes, read
-        self._confirmed = confirmed.load(state)
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._memory = memory = project.services.layout.name(Surface.MEMORY)
+        self._confirmed = confirmed.load(project.services.state)
         self._sources: dict[str, list[str]] = {}
         self._added: dict[str, tuple[str, datetime]] = {}
-        for run in runs:
+        for run in project.dreams():
             if run.status is not Status.DONE:
                 continue
             for line in run.lines:
@@ -85,8 +76,10 @@ class Origins:
         if known is None or not known.is_said:
             return tuple(self._noted.get(wanted, ()))
         found = []
-        for name in dict.fromkeys((known.by, self._note_of(known.last), self._note_of(known.first))):
-            lines = self._read(name).split("\n") if name != self._memory else []
+        layout, zone = self._project.services.layout, self._project.zone
+        days = (layout.name(Surface.DAILY, at.astimezone(zone).date()) for at in (known.last, known.first))
+        for name in dict.fromkeys((known.by, *days)):
+            lines = self._project.text(name).split("\n") if name != self._memory else []
             number = next((at for at, line in enumerate(lines, 1) if wanted in _plain(line)), 0)
             if number:
                 found.append(f"{name}:{number}")
@@ -96,8 +89,8 @@ class Origins:
     def _noted(self) -> dict[str, list[str]]:
         """The places of each item in the newest notes, the newest first. Its label does not count."""
         found: dict[str, list[str]] = {}
-        for name in self._notes()[:NOTES_SEARCHED]:
-            for number, line in enumerate(self._read(name).split("\n"), 1):
+        for _, name in self._project.note_names()[:NOTES_SEARCHED]:
+            for number, line in enumerate(self._project.text(name).split("\n"), 1):
                 if line.startswith("- "):
                     found.setdefault(_plain(unlabelled(line)), []).append(f"{name}:{number}")
         return found

@@ -15,7 +15,7 @@ from holdfast.errors import HoldfastError, NotFound
 from holdfast.flush import notes
 from holdfast_app.authorship import sources
 from holdfast_app.facts.store.origins import of, unsigned
-from holdfast_app.view.memory_lines import lines_of, unlabelled
+from holdfast_app.view.memory_lines import Origins, lines_of, unlabelled
 
 if TYPE_CHECKING:
     from holdfast import Fact
@@ -155,7 +155,7 @@ def _line(project: Project, name: str, number: int, text: str) -> Trace:
     day = project.services.layout.day_of(Surface.DAILY, name)
     if day is not None:
         return Trace(place=f"{name}:{number}", text=unlabelled(text), sources=(_source(project, f"{name}:{number}"),))
-    origins = project.origins()
+    origins = Origins(project)
     line = next((origins.dated(line) for line in lines_of(text)), None)
     if line is None:
         return Trace(place=f"{name}:{number}", text=text.strip())

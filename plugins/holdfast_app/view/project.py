@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, tzinfo
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -16,19 +15,13 @@ from holdfast.flush import notes
 from holdfast.journal import safety
 from holdfast.session.status import status
 from holdfast.text.plain import in_one_line
-from holdfast_app.view.events import Interruption, by_day, incidents
 from holdfast_app.view.journals import Journals
-from holdfast_app.view.memory_lines import Origins
 
 if TYPE_CHECKING:
     from holdfast import Fact, Holdfast
     from holdfast.session.status import Status
     from holdfast_app.dream.dreamlog import DreamResult
 
-#: Documents whose masked text is kept in memory.
-_KEPT: Final = 32
-#: Seconds for which a past day's note counts as unchanged.
-_FRESH_S: Final = 60.0
 #: Characters of a session's title.
 _TITLE: Final = 90
 
@@ -40,22 +33,6 @@ class Flushed(NamedTuple):
     at: datetime
     session: str
     reason: str
-
-
-class _Known(NamedTuple):
-    """A note's flushes as read at ``at``, in seconds of the monotonic clock."""
-
-    at: float
-    revision: str
-    flushes: tuple[Flushed, ...]
-
-
-class NoteDay(NamedTuple):
-    """A daily note: its document and its flush blocks, oldest first."""
-
-    day: date
-    name: str
-    flushes: tuple[Flushed, ...]
 
 
 @frozen(kw_only=True)
@@ -78,8 +55,6 @@ class Project:
         self.root = memory.services.root
         self.name = os.path.basename(self.root) or self.root
         self.journals = Journals(memory.services)
-        self._texts: dict[tuple[str, str], str] = {}
-        self._days: dict[str, _Known] = {}
 
     @property
     def zone(self) -> tzinfo | None:
@@ -120,27 +95,6 @@ class Project:
             for session, text in zip(found, shown, strict=True)
         }
 
-    def interruptions(self, now: Status, first: date) -> list[Interruption]:
-        """Refused flushes and overrides since ``first`` by session and day, newest first, masked.
-
-        Raises: Unavailable.
-        """
-        found = by_day(incidents(self, now, first), self.zone)
-        reasons = self.masked(*(one.why for one in found))
-        return [one._replace(why=why) for one, why in zip(found, reasons, strict=True)]
-
-    def origins(self) -> Origins:
-        """Where the lines of curated memory come from. Raises: Corrupt; Unavailable."""
-        layout = self.services.layout
-        return Origins(
-            self.services.state,
-            self.dreams(),
-            memory=layout.name(Surface.MEMORY),
-            note_of=lambda at: layout.name(Surface.DAILY, at.astimezone(self.zone).date()),
-            notes=lambda: [name for _, name in self.note_names()],
-            read=self.text,
-        )
-
     def masked(self, *texts: str, surface: str = Surface.JOURNAL) -> list[str]:
         """Strings as they may leave the store. When no validator works, they are left out."""
         try:
@@ -161,14 +115,9 @@ class Project:
         if found is None:
             raise NotFound(f"There is no document {name!r}.", next_step="List the documents with `holdfast show`.")
         sifted = store.sifted(found)
-        number = len(sifted.withheld)
         hidden = frozenset(line for one in sifted.withheld for line in one.lines)
-        key = (name, f"{found.revision} {number}")
-        if key not in self._texts:
-            if len(self._texts) >= _KEPT:
-                del self._texts[next(iter(self._texts))]
-            self._texts[key] = self.services.shown(found._replace(text=sifted.text)).text
-        return Shown(name=name, text=self._texts[key], withheld=number, withheld_lines=hidden)
+        text = self.services.shown(found._replace(text=sifted.text)).text
+        return Shown(name=name, text=text, withheld=len(sifted.withheld), withheld_lines=hidden)
 
     def standing(self, surface: Surface) -> Shown:
         """A single-document surface's document; empty when missing. Raises: as :meth:`document`."""
@@ -192,25 +141,18 @@ class Project:
         days = ((layout.day_of(Surface.DAILY, name), name) for name in found)
         return sorted(((day, name) for day, name in days if day), reverse=True)
 
-    def note(self, day: date, name: str) -> NoteDay:
-        """A daily note's flushes. An unreadable note has none; its page shows the error. A past day is read again only
-        after a minute, because a timeline shows hundreds of them."""
-        known = self._days.get(name)
-        if known is not None and day < self.now().date() and time.monotonic() - known.at < _FRESH_S:
-            return NoteDay(day, name, known.flushes)
-        store = self.services.store
+    def flushes(self, name: str) -> list[Flushed]:
+        """A daily note's flush blocks, oldest first. An unreadable note has none; its page shows the error."""
         try:
-            found = store.read(name)
+            found = self.services.store.read(name)
         except HoldfastError:
             found = None
-        if found is None:
-            flushes: tuple[Flushed, ...] = ()
-        elif known is not None and known.revision == found.revision:
-            flushes = known.flushes
-        else:
-            flushes = tuple(_flushes(store.sifted(found).text))
-        self._days[name] = _Known(time.monotonic(), found.revision if found else "", flushes)
-        return NoteDay(day, name, flushes)
+        text = self.services.store.sifted(found).text if found else ""
+        return [
+            Flushed(block.id, block.at, block.session, block.reason)
+            for block in notes.blocks(text)
+            if block.at is not None and block.id.startswith("flush_") and block.reason != "summary"
+        ]
 
     # facts
 
@@ -232,9 +174,3 @@ class Project:
     def dreams(self) -> list[DreamResult]:
         """Every run, newest first, without dry runs, with its text as stored. Raises: Unavailable."""
         return [run for run in reversed(self.memory.dreams()) if not run.dry_run]
-
-
-def _flushes(text: str) -> Iterable[Flushed]:
-    for block in notes.blocks(text):
-        if block.at is not None and block.id.startswith("flush_") and block.reason != "summary":
-            yield Flushed(block.id, block.at, block.session, block.reason)

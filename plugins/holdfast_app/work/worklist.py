@@ -17,8 +17,8 @@ from holdfast.config import provenance
 from holdfast.config.layout import Surface
 from holdfast.config.serde import flushed_payload, receipt_from, stamp
 from holdfast.errors import BadValue, Conflict, HoldfastError, NotFound
-from holdfast.flush import closings, handoff, notes
-from holdfast.flush.documents import Documents
+from holdfast.flush import handoff, notes, work_log
+from holdfast.flush.apply import Documents
 from holdfast.flush.handoff import Work
 from holdfast.fs import paths
 from holdfast.journal.journal import Journal, session_files, session_id_of
@@ -26,7 +26,7 @@ from holdfast.storage import sha256
 from holdfast.text.plain import one_line
 
 if TYPE_CHECKING:
-    from holdfast.flush.closings import Decision
+    from holdfast.flush.work_log import Decision
     from holdfast.session.services import Services
 
 #: Minimum length of an id prefix, in characters.
@@ -86,7 +86,7 @@ class WorkList:
     def _decide(self, work_id: str, because: str, *, opens: bool) -> Work:
         work = self.get(work_id)
         reason = self._admitted(because)
-        last = closings.latest(self._services.state, work.session)
+        last = work_log.latest(self._services.state, work.session)
         if work.is_open is opens:
             if last is not None and last.flush == work.flush and last.open is opens:
                 self._note(work, last)  # a killed process may have stopped before this step
@@ -95,14 +95,14 @@ class WorkList:
             work = self._masked([evolve(last.work, note=work.note or last.work.note)])[0]
         now = self._services.now()
         journal = Journal(self._services.state, work.session)
-        row = closings.record(work, opens=opens, because=reason, at=now)
+        row = work_log.record(work, opens=opens, because=reason, at=now)
         if journal.exists():
             journal.append(row)
         new = handoff.reopened(work, reason) if opens else handoff.closed(work, handoff.CLOSED, reason)
         Documents(services=self._services, session_id=work.session).change_handoff(lambda there: _put(there, new))
         self._note(
             new,
-            closings.Decision(session=work.session, flush=work.flush, open=opens, because=reason, at=now, work=None),
+            work_log.Decision(session=work.session, flush=work.flush, open=opens, because=reason, at=now, work=None),
         )
         return new
 
@@ -153,7 +153,7 @@ class WorkList:
             note=note,
             at=stamp(receipt.at.astimezone(UTC)),
         )
-        decided = closings.of_flush(self._services.state, session_id, receipt.flush_id)
+        decided = work_log.of_flush(self._services.state, session_id, receipt.flush_id)
         if decided is not None and not decided.open:
             return handoff.closed(work, handoff.CLOSED, decided.because)
         return work if not work.is_open else None  # open but missing from the handoff: lost, as `doctor` reports

@@ -24,10 +24,10 @@ from attrs import evolve, field, frozen
 from holdfast.config.layout import Surface
 from holdfast.config.serde import moment, stamp, structure, unstructure
 from holdfast.errors import Corrupt, Refused
-from holdfast.facts.factrules import duplicate_key
 from holdfast.fs import durable, private
 from holdfast.models import CuratedEntry
 from holdfast.text import untrusted
+from holdfast.text.factrules import duplicate_key
 from holdfast_app.workflow import sections, update
 from holdfast_app.workflow.three import FILES, WORKFLOWS
 

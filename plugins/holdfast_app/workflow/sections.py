@@ -74,135 +74,7 @@ def locate(text: str, anchors: Iterable[str], name: str) -> dict[str, Section]:
 
     Raises: Corrupt, naming every missing or duplicate anchor, or the unclosed block at the end.
     """
-    return _locate(text, outline(_checked(text, name)), anchors, name)
-
-
-def insert(text: str, entries: Mapping[str, Sequence[CuratedEntry]], *, name: str, limits: Limits) -> Edit:
-    """Place entries, each on one line, under their anchors. Existing entries are not repeated.
-
-    An entry that ``replaces`` an item takes its place, or is added when the item is missing. The first entry replaces
-    :data:`PLACEHOLDER`. Line ends follow the section. Repeating the call on its own result changes nothing.
-    Raises: Corrupt as :func:`locate`; Refused when an entry is blank or too long, or its section is full.
-    """
-    before = outline(_checked(text, name))
-    sections = _locate(text, before, entries, name)
-    new = text
-    added: dict[str, tuple[str, ...]] = {}
-    known: dict[str, tuple[str, ...]] = {}
-    for anchor, section in sorted(sections.items(), key=lambda s: -s[1].start):  # from the end, so offsets stay valid
-        change = _Change(text, section, limits, name)
-        for entry in entries[anchor]:
-            change.put(entry)
-        new = new[: section.start] + change.result() + new[section.end :]
-        added[anchor], known[anchor] = tuple(change.added), tuple(change.known)
-    if new != text and _structure(outline(new)) != _structure(before):
-        raise Refused(
-            f"An entry added to {name} would change its headings.",
-            next_step="Close the open Markdown block just above the section.",
-        )
-    return Edit(text=new, added=added, known=known)
-
-
-def complete(text: str | None, *, title: str, anchors: Iterable[str], name: str) -> str:
-    """``text`` with a section appended for each missing anchor. Nothing is renamed or removed.
-
-    Raises: Corrupt when the end is inside an unclosed block, so nothing can be added.
-    """
-    if text is None or not text.removeprefix(BOM).strip():
-        return f"{title}\n" + "".join(f"\n{anchor}\n\n{PLACEHOLDER}\n" for anchor in anchors)
-    found = outline(_checked(text, name))
-    have = {(h.level, h.text) for h in found.headings}
-    missing = [anchor for anchor in anchors if heading_of(anchor) not in have]
-    if not missing:
-        return text
-    _refuse_unclosed(found, name)
-    newline = _newline(text)
-    ended = text if text.endswith(("\n", "\r")) else text + newline
-    return ended + "".join(f"{newline}{anchor}{newline * 2}{PLACEHOLDER}{newline}" for anchor in missing)
-
-
-def line_of(text: str) -> str:
-    """``text`` as one line for a list item, with no marker, single spaces, no comment opener."""
-    line = " ".join(text.split())
-    return line.removeprefix("- ").strip().replace("<!--", "&lt;!--")
-
-
-class _Change:
-    """The new text of one section while entries are added."""
-
-    def __init__(self, text: str, section: Section, limits: Limits, name: str) -> None:
-        self._body = text[section.start : section.end]
-        own = text[section.heading.start : section.end]
-        self._newline = _newline(own if "\n" in own or "\r" in own else text)
-        self._open_heading = not text[: section.start].endswith(("\n", "\r"))
-        self._last = section.end == len(text)
-        self._items = [Item(i.start - section.start, i.end - section.start, i.text) for i in section.items]
-        self._keys = {same_key(i.text) for i in section.items}
-        self._swaps: dict[int, str] = {}
-        self._lines: list[str] = []
-        self._limits = limits
-        self._where = f"{name} under `{'#' * section.heading.level} {section.heading.text}`"
-        self.added: list[str] = []
-        self.known: list[str] = []
-
-    def put(self, entry: CuratedEntry) -> None:
-        line = line_of(entry.text)
-        if not line:
-            raise Refused(f"An entry for {self._where} is blank.", next_step="Write some text, or leave the entry out.")
-        if len(line) > self._limits.max_chars:
-            raise Refused(
-                f"An entry for {self._where} has {len(line)} characters, more than {self._limits.max_chars}.",
-                next_step="Use one sentence, or link to the details.",
-            )
-        key, old = same_key(line), same_key(line_of(entry.replaces))
-        if key in self._keys:
-            self.known.append(line)
-            return
-        self._keys.add(key)
-        self.added.append(line)
-        at = next((n for n, i in enumerate(self._items) if same_key(i.text) == old), None) if old else None
-        if at is None and not self._lines:
-            at = next((n for n, i in enumerate(self._items) if same_key(i.text) == _NOTHING), None)
-        if at is not None and at not in self._swaps:
-            self._swaps[at] = line
-            return
-        if len(self._items) + len(self._lines) >= self._limits.max_items:
-            raise Refused(
-                f"{self._where} is full. It holds {self._limits.max_items} items.",
-                next_step="Remove or merge old ones, or let the new entry replace one.",
-            )
-        self._lines.append(line)
-
-    def result(self) -> str:
-        body, newline = self._body, self._newline
-        for at, line in sorted(self._swaps.items(), reverse=True):
-            item = self._items[at]
-            old = body[item.start : item.end]
-            body = body[: item.start] + f"- {line}" + old[len(old.rstrip("\r\n")) :] + body[item.end :]
-        if not self._lines:
-            return body
-        new = "".join(f"- {line}{newline}" for line in self._lines)
-        filled = body.rstrip(" \t\r\n")
-        if not filled:
-            lead = newline * 2 if self._open_heading else newline
-            return lead + new + (body or ("" if self._last else newline))
-        cut = len(filled) + len(_ending(body, len(filled)))
-        head = body[:cut]
-        lead = "" if head.endswith(("\n", "\r")) else newline
-        # A blank line is needed except directly after a list item.
-        tail = self._body[self._items[-1].start :].rstrip() if self._items else ""
-        ends_in_item = bool(tail) and not re.search(r"[\r\n]\S", tail)
-        return head + lead + ("" if ends_in_item else newline) + new + body[cut:]
-
-
-def _ending(text: str, at: int) -> str:
-    """The spaces and line end at ``at``."""
-    match = re.compile(r"[ \t]*(?:\r\n|\r|\n)?").match(text, at)
-    return match[0] if match else ""
-
-
-def _locate(text: str, found: Outline, anchors: Iterable[str], name: str) -> dict[str, Section]:
-    _refuse_unclosed(found, name)
+    found = _outline(text, name)
     places: dict[tuple[int, str], list[int]] = {}
     for index, heading in enumerate(found.headings):
         places.setdefault((heading.level, heading.text), []).append(index)
@@ -229,6 +101,101 @@ def _locate(text: str, found: Outline, anchors: Iterable[str], name: str) -> dic
     return sections
 
 
+def insert(text: str, entries: Mapping[str, Sequence[CuratedEntry]], *, name: str, limits: Limits) -> Edit:
+    """Place entries, each on one line, under their anchors. Existing entries are not repeated.
+
+    An entry that ``replaces`` an item takes its place, or is added when the item is missing. The first entry replaces
+    :data:`PLACEHOLDER`. Repeating the call on its own result changes nothing.
+    Raises: Corrupt as :func:`locate`; Refused when an entry is blank or too long, or its section is full.
+    """
+    new = text
+    locate(text, entries, name)  # all of them, before the first is changed
+    added: dict[str, tuple[str, ...]] = {}
+    known: dict[str, tuple[str, ...]] = {}
+    for anchor, listed in entries.items():
+        for entry in listed:
+            line = _line(entry, f"{name} under `{anchor}`", limits)
+            section = locate(new, (anchor,), name)[anchor]
+            if same_key(line) in {same_key(item.text) for item in section.items}:
+                known[anchor] = (*known.get(anchor, ()), line)
+            else:
+                new = _placed(new, section, line, line_of(entry.replaces), limits, f"{name} under `{anchor}`")
+                added[anchor] = (*added.get(anchor, ()), line)
+    if new != text and _structure(outline(new)) != _structure(outline(text)):
+        raise Refused(
+            f"An entry added to {name} would change its headings.",
+            next_step="Close the open Markdown block just above the section.",
+        )
+    return Edit(text=new, added=added, known=known)
+
+
+def _line(entry: CuratedEntry, where: str, limits: Limits) -> str:
+    """The entry's line. Raises: Refused."""
+    line = line_of(entry.text)
+    if not line:
+        raise Refused(f"An entry for {where} is blank.", next_step="Write some text, or leave the entry out.")
+    if len(line) > limits.max_chars:
+        raise Refused(
+            f"An entry for {where} has {len(line)} characters, more than {limits.max_chars}.",
+            next_step="Use one sentence, or link to the details.",
+        )
+    return line
+
+
+def _placed(text: str, section: Section, line: str, old: str, limits: Limits, where: str) -> str:
+    """``text`` with ``line`` in place of the item ``old`` or of the placeholder, otherwise at the section's end.
+
+    Raises: Refused when the section is full.
+    """
+    items = {same_key(item.text): item for item in reversed(section.items)}
+    replaced = (items.get(same_key(old)) if old else None) or items.get(_NOTHING)
+    if replaced is not None:
+        end = replaced.start + len(text[replaced.start : replaced.end].rstrip("\r\n"))
+        return f"{text[: replaced.start]}- {line}{text[end:]}"
+    if len(section.items) >= limits.max_items:
+        raise Refused(
+            f"{where} is full. It holds {limits.max_items} items.",
+            next_step="Remove or merge old ones, or let the new entry replace one.",
+        )
+    newline = _newline(text)
+    body = text[section.start : section.end]
+    if not body.strip():
+        head = (
+            text[: section.start] if text[: section.start].endswith(("\n", "\r")) else text[: section.start] + newline
+        )
+        blank = body or (newline if section.end < len(text) else "")
+        return f"{head}{newline}- {line}{newline}{blank}{text[section.end :]}"
+    end = section.start + len(body.rstrip())
+    end += len(text[end : section.end]) - len(text[end : section.end].lstrip(" \t"))
+    # A blank line is needed except directly after a list item.
+    last = text[section.items[-1].start : end] if section.items else ""
+    gap = newline if last and not re.search(r"[\r\n]\S", last) else newline * 2
+    return f"{text[:end]}{gap}- {line}{text[end:] or newline}"
+
+
+def complete(text: str | None, *, title: str, anchors: Iterable[str], name: str) -> str:
+    """``text`` with a section appended for each missing anchor. Nothing is renamed or removed.
+
+    Raises: Corrupt when the end is inside an unclosed block, so nothing can be added.
+    """
+    if text is None or not text.removeprefix(BOM).strip():
+        return f"{title}\n" + "".join(f"\n{anchor}\n\n{PLACEHOLDER}\n" for anchor in anchors)
+    found = _outline(text, name)
+    have = {(h.level, h.text) for h in found.headings}
+    missing = [anchor for anchor in anchors if heading_of(anchor) not in have]
+    if not missing:
+        return text
+    newline = _newline(text)
+    ended = text if text.endswith(("\n", "\r")) else text + newline
+    return ended + "".join(f"{newline}{anchor}{newline * 2}{PLACEHOLDER}{newline}" for anchor in missing)
+
+
+def line_of(text: str) -> str:
+    """``text`` as one line for a list item, with no marker, single spaces, no comment opener."""
+    line = " ".join(text.split())
+    return line.removeprefix("- ").strip().replace("<!--", "&lt;!--")
+
+
 def _item(text: str, start: int, until: int) -> Item:
     """The item's first paragraph: up to a blank line, a nested item or another block."""
     first, *rest = text[start:until].splitlines(keepends=True)
@@ -238,20 +205,19 @@ def _item(text: str, start: int, until: int) -> Item:
     return Item(start, start + sum(map(len, paragraph)), " ".join(words))
 
 
-def _checked(text: str, name: str) -> str:
+def _outline(text: str, name: str) -> Outline:
+    """Raises: Corrupt for a text that is too long, or whose end is inside an unclosed block."""
     if len(text) > MAX_DOCUMENT_CHARS:
         raise Corrupt(
             f"{name} has {len(text):,} characters, more than the limit of {MAX_DOCUMENT_CHARS:,}.",
             next_step="Move old entries out of it.",
         )
-    return text
-
-
-def _refuse_unclosed(found: Outline, name: str) -> None:
+    found = outline(text)
     if found.unclosed:
         kind, line = found.unclosed
         what = "fenced code" if kind == "fence" else "an HTML block or comment"
         raise Corrupt(f"In {name}, line {line} opens {what} that never ends.", next_step="Close it.")
+    return found
 
 
 def _structure(found: Outline) -> list[tuple[int, str]]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
 from holdfast.config.layout import Surface
-from holdfast.errors import HoldfastError, NotFound
+from holdfast.errors import Corrupt, HoldfastError, NotFound, Refused
 from holdfast.fs import paths
 from holdfast.models import CuratedEntry, Finding, Written
 from holdfast_app.authorship import witness
+from holdfast_app.validation.validation import Repair, three_files
 from holdfast_app.workflow import sections
 from holdfast_app.workflow.sections import Limits
 from holdfast_app.workflow.three import ANCHORS, FILES, TITLES, Deliverable, MemoryUpdate, entries_of, path_of
@@ -87,19 +89,34 @@ def create(services: Services) -> tuple[list[str], list[str]]:
 
     Raises: Corrupt when one cannot be read or added to; Refused; Unavailable.
     """
-    kept: list[str] = []
-    made: dict[Surface, str] = {}
-    for surface in FILES:
-        name = services.layout.name(surface)
-        document = services.store.read(name)
-        text = document.text if document else None
-        if completed(services, surface, text) == text:
-            kept.append(name)
-        else:
-            made[surface] = name
-    for surface, name in made.items():
-        services.store.change(surface, name, functools.partial(completed, services, surface))
-    return list(made.values()), kept
+    found = [_repair(services, surface, services.layout.name(surface)) for surface in FILES]
+    made = [one for one in found if one.after != one.before]
+    for one in made:
+        apply_repair(services, one)
+    return [one.name for one in made], [one.name for one in found if one not in made]
+
+
+def repairs(services: Services, names: Iterable[str] = ()) -> list[Repair]:
+    """The possible repairs of the files ``names``, by default of all. Nothing is renamed, moved or removed. Files that
+    cannot be read or extended are left out, because ``validate`` reports them."""
+    wanted = set(names)
+    found = []
+    for name, surface in three_files(services, services.store.names()).items():
+        if not wanted or name in wanted:
+            with suppress(Corrupt, Refused):
+                found.append(_repair(services, surface, name))
+    return [one for one in found if one.after != one.before]
+
+
+def apply_repair(services: Services, repair: Repair) -> None:
+    """Write a repair, keeping changes made in between. Raises: Refused; Corrupt; Conflict; Unavailable."""
+    services.store.change(repair.surface, repair.name, functools.partial(completed, services, repair.surface))
+
+
+def _repair(services: Services, surface: Surface, name: str) -> Repair:
+    document = services.store.read(name)
+    before = document.text if document else None
+    return Repair(surface=surface, name=name, before=before, after=completed(services, surface, before))
 
 
 def completed(services: Services, surface: Surface, text: str | None) -> str:

@@ -2,82 +2,67 @@
 
 from __future__ import annotations
 
-import sys
-from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast_cli.args import add_json, examples
+from holdfast_cli.ask import can_ask
+from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.problem import UsageError
-from holdfast_cli.terminal import Term
+from holdfast_cli.terminal import Cell, Term
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-
-#: The help section that lists the command, and its line there.
-HEADING = "Manage"
-SUMMARY = "manage keys of model providers and forges in the system's keyring, each for one server"
-
-
-def configure(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "action",
-        nargs="?",
-        default="status",
-        metavar="ACTION",
-        choices=("set", "status", "remove"),
-        help="set, status, remove (default: status)",
-    )
-    parser.add_argument("name", metavar="NAME", nargs="?", help="whose key: openai, anthropic, gitea, ...")
-    parser.add_argument(
+auth = Command(
+    "Manage",
+    "manage keys of model providers and forges in the system's keyring, each for one server",
+    argument(
         "--origin",
         metavar="URL",
         help="the server that the key is for; no other gets it (by default the provider's own; for gitea "
         "the server in your settings)",
-    )
-    add_json(parser)
-    parser.epilog = (
-        examples(
-            "holdfast auth set openai",
-            "pass show gitea | holdfast auth set gitea --origin https://git.example.org",
-            "holdfast auth status",
-        )
-        + "\n\nThe environment comes first: HOLDFAST_<NAME>_KEY, then the provider's usual variable."
-    )
+    ),
+    examples=(
+        "holdfast auth set openai",
+        "pass show gitea | holdfast auth set gitea --origin https://git.example.org",
+        "holdfast auth status",
+    ),
+    notes="NAME is whose key it is: openai, anthropic, gitea, ..."
+    "\nThe environment comes first: HOLDFAST_<NAME>_KEY, then the provider's usual variable.",
+)
 
 
-def run(args: Namespace) -> int:
-    from holdfast.config import settings
+@auth.action("set NAME", "origin")
+def _set(call: Call) -> Answer:
     from holdfast_keys import secrets
 
-    root = settings.find_root(args.root)
-    if args.action == "status":
-        if args.origin:
-            raise UsageError("`holdfast auth status` takes no --origin.", next_step="It shows the keys of all servers.")
-        return _status([args.name] if args.name else sorted(secrets.USUAL_VARIABLES), root, as_json=args.json)
-    if not args.name:
-        raise UsageError(
-            f"`holdfast auth {args.action}` takes a name.", next_step=f"Like `holdfast auth {args.action} openai`."
-        )
-    secrets.check_name(args.name)
-    if args.action == "set":
-        origin = _origin(args.name, args.origin, root)
-        secrets.store(args.name, _asked(args.name, origin), origin)
-        done = f"The key for {args.name} is in the keyring. It is sent only to {_shown(origin)}."
-        origins = [origin]
-    else:
-        origins = secrets.remove(args.name, _checked(args.origin) if args.origin else None)
-        done = f"The key for {args.name} is no longer in the keyring ({', '.join(map(_shown, origins))})."
-    variable = secrets.variable_in_use(args.name)
-    out = Term()
-    if args.json:
-        rows = {"origin": origins[0] or None, "origins": [origin or None for origin in origins]}
-        out.json({"ok": True, "name": args.name, "action": args.action, "overridden_by": variable, **rows})
-        return 0
-    out.say(f"{out.mark('ok')} {done}")
+    name = call.names[0]
+    secrets.check_name(name)
+    origin = _origin(name, call.args.origin, call.root)
+    secrets.store(name, _asked(name, origin), origin)
+    said = f"The key for {name} is in the keyring. It is sent only to {_shown(origin)}."
+    return _done(call, [origin], said)
+
+
+@auth.action("remove NAME", "origin")
+def _remove(call: Call) -> Answer:
+    from holdfast_keys import secrets
+
+    name, origin = call.names[0], call.args.origin
+    secrets.check_name(name)
+    origins = secrets.remove(name, _checked(origin) if origin else None)
+    said = f"The key for {name} is no longer in the keyring ({', '.join(map(_shown, origins))})."
+    return _done(call, origins, said)
+
+
+def _done(call: Call, origins: Sequence[str], said: str) -> Answer:
+    from holdfast_keys import secrets
+
+    variable, out = secrets.variable_in_use(call.names[0]), call.out
+    text = f"{out.mark('ok')} {said}"
     if variable:
-        out.say(f"  {out.mark('warn')} {variable} is set in the environment and comes first.")
-    return 0
+        text += f"\n  {out.mark('warn')} {variable} is set in the environment and comes first."
+    table = {"name": call.names[0], "action": call.args.action, "overridden_by": variable}
+    return Answer({**table, "origin": origins[0] or None, "origins": [origin or None for origin in origins]}, text)
 
 
 def _checked(url: str) -> str:
@@ -114,7 +99,7 @@ def _origin(name: str, given: str | None, root: str) -> str:
 
 def _asked(name: str, origin: str) -> str:
     """The key, typed unseen or piped in."""
-    if sys.stdin is not None and sys.stdin.isatty():
+    if can_ask():
         import getpass
 
         return getpass.getpass(f"Key for {name}, sent only to {_shown(origin)} (not shown): ")
@@ -133,8 +118,17 @@ class _Row(NamedTuple):
     origin: str = ""
     next_step: str = ""
 
+    def cells(self, out: Term) -> tuple[Cell, ...]:
+        sent = f"for {_shown(self.origin)}" if self.where else ""
+        if self.next_step:
+            sent = "without its server, so it is not sent"
+        elif self.where.startswith("environment") and not self.origin:
+            sent = "for the server that the settings name"
+        mark = "warn" if self.next_step else "ok" if self.where else "dot"
+        return out.mark_cell(mark), self.name, self.where or ("not set", "dim"), sent
 
-def _rows(names: list[str], root: str, *, usable: bool) -> Iterator[_Row]:
+
+def _rows(names: Sequence[str], root: str, *, usable: bool) -> Iterator[_Row]:
     from holdfast_keys import origins, secrets
 
     for name in names:
@@ -153,38 +147,24 @@ def _rows(names: list[str], root: str, *, usable: bool) -> Iterator[_Row]:
             yield _Row(name)
 
 
-def _status(names: list[str], root: str, *, as_json: bool) -> int:
+@auth.action("status [NAME]", default=True)
+def _status(call: Call) -> Answer:
     from holdfast_keys import secrets
 
-    out = Term()
     usable = secrets.has_keyring()
-    rows = list(_rows(names, root, usable=usable))
-    if as_json:
-        out.json(
-            {
-                "ok": True,
-                "keyring": usable,
-                "keys": [
-                    {"name": row.name, "where": row.where or None, "origin": row.origin or None}
-                    | ({"next_step": row.next_step} if row.next_step else {})
-                    for row in rows
-                ],
-            }
-        )
-        return 0
-    table = []
-    for row in rows:
-        mark = "warn" if row.next_step else "ok" if row.where else "dot"
-        sent = f"for {_shown(row.origin)}" if row.where else ""
-        if row.next_step:
-            sent = "without its server, so it is not sent"
-        elif row.where.startswith("environment") and not row.origin:
-            sent = "for the server that the settings name"
-        table.append((out.mark_cell(mark), row.name, row.where or ("not set", "dim"), sent))
-    out.say(out.table(table))
-    for row in rows:
-        if row.next_step:
-            out.say(f"next: {row.next_step}")
-    if not usable:
-        out.say("This machine has no usable keyring. Set keys in the environment.")
-    return 0
+    rows = list(_rows(call.names or sorted(secrets.USUAL_VARIABLES), call.root, usable=usable))
+
+    def show(out: Term) -> None:
+        out.say(out.table([row.cells(out) for row in rows]))
+        for row in rows:
+            if row.next_step:
+                out.say(f"next: {row.next_step}")
+        if not usable:
+            out.say("This machine has no usable keyring. Set keys in the environment.")
+
+    keys = [
+        {"name": row.name, "where": row.where or None, "origin": row.origin or None}
+        | ({"next_step": row.next_step} if row.next_step else {})
+        for row in rows
+    ]
+    return Answer({"keyring": usable, "keys": keys}, show)

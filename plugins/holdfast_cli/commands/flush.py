@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from holdfast.errors import FlushRefused, HoldfastError, NothingToFlush
-from holdfast_cli import payload_args as given
-from holdfast_cli import receipt
-from holdfast_cli.args import DEFAULT_SESSION, add_json, add_session, examples, file_name
-from holdfast_cli.problem import UsageError, caution
+from holdfast.text.humanize import count
+from holdfast_cli import payload_args, receipt
+from holdfast_cli.args import SESSION, file_name
+from holdfast_cli.command import DEFAULT_SESSION, Answer, Call, Command, argument
+from holdfast_cli.problem import UsageError
 from holdfast_cli.session_lookup import how_to_give, require_session, require_source
 from holdfast_cli.terminal import Term
 
@@ -24,91 +24,77 @@ REASONS = ("compaction", "end", "handoff", "switch", "manual")
 _CHUNK = 250
 
 
-def configure(parser: ArgumentParser) -> None:
-    parser.usage = (
-        "holdfast flush [--session ID] [--reason WHY] [--transcript FILE]\n"
-        "                      [--payload FILE] [FIELDS] [--json]"
-    )
-    add_session(parser)
-    parser.add_argument(
+@Command(
+    "Save",
+    "make a session durable, verify it and print the receipt",
+    SESSION,
+    argument(
         "--reason", metavar="WHY", choices=REASONS, default="manual", help=f"{', '.join(REASONS)} (default: manual)"
-    )
-    parser.add_argument(
+    ),
+    argument(
         "--transcript",
         metavar="FILE",
         type=file_name,
         help="first journal a client's recorded session (Claude Code, Codex, opencode)",
-    )
-    add_json(parser)
-    given.add_arguments(parser)
-    parser.epilog = (
-        examples(
-            "holdfast flush --session fix-login --reason compaction",
-            "holdfast flush --transcript session.jsonl",
-            "holdfast flush --session fix-login --payload payload.json",
-            'echo \'{"objective": "Fix login", "next_step": "test", "curated": "none"}\' | \\',
-            "    holdfast flush --session fix-login",
-            'holdfast flush --session fix-login --objective "Fix login" --blocker none \\',
-            '    --fact "the clock is mocked" --next-step "run the tests" \\',
-            '    --mutation "status:acme/app#12:in review" --curated none',
-        )
-        + "\n\nMissing payload fields are derived from the messages and marked as derived."
-        "\nExit code 0: everything is written and read back."
-        "\nExit code 1: refused. Nothing may be dropped, and the session is UNSAFE until a flush succeeds."
-    )
-
-
-def run(args: Namespace) -> int:
-    payload = given.payload(args, ask_stdin=args.transcript is None)
+    ),
+    *payload_args.ARGUMENTS,
+    usage="holdfast flush [--session ID] [--reason WHY] [--transcript FILE]\n"
+    "                      [--payload FILE] [FIELDS] [--json]",
+    examples=(
+        "holdfast flush --session fix-login --reason compaction",
+        "holdfast flush --transcript session.jsonl",
+        "holdfast flush --session fix-login --payload payload.json",
+        'echo \'{"objective": "Fix login", "next_step": "test", "curated": "none"}\' | \\',
+        "    holdfast flush --session fix-login",
+        'holdfast flush --session fix-login --objective "Fix login" --blocker none \\',
+        '    --fact "the clock is mocked" --next-step "run the tests" \\',
+        '    --mutation "status:acme/app#12:in review" --curated none',
+    ),
+    notes="Missing payload fields are derived from the messages and marked as derived."
+    "\nExit code 0: everything is written and read back."
+    "\nExit code 1: refused. Nothing may be dropped, and the session is UNSAFE until a flush succeeds.",
+    caution=True,
+)
+def flush(call: Call) -> Answer:
+    """Flush the session. Raises: FlushRefused; NotFound; UsageError."""
+    payload = payload_args.payload(call.args, ask_stdin=call.args.transcript is None)
     try:
-        return _flush(args, payload)
+        return _flush(call, payload)
     except (FlushRefused, UsageError):
         raise
     except HoldfastError as error:
         if payload is not None:  # a stated payload must block compaction although no flush has begun
-            from holdfast.flush import payloads
+            from holdfast.flush import refused_payloads
 
-            payloads.unopened(args.root, args.session or DEFAULT_SESSION, payload, error)
+            refused_payloads.unopened(call.args.root, call.session, payload, error)
         raise
 
 
-def _flush(args: Namespace, payload: Payload | None) -> int:
-    from holdfast import Holdfast
-
-    out = Term()
-    with Holdfast.open(args.root) as memory:
-        caution(memory.services.notices)
-        if args.transcript is not None:
-            session = _imported(memory, args)
-        else:
-            if payload is not None:
-                require_source(memory, args.session or DEFAULT_SESSION, payload)
-            elif args.session is not None:
-                require_session(memory, args.session)
-            session = memory.session(args.session or DEFAULT_SESSION)
-        try:
-            got = session.flush(payload, reason=args.reason)
-        except NothingToFlush as nothing:
-            if args.session is None:
-                nothing.next_step = _others(memory) or nothing.next_step
-            raise
-        except FlushRefused as refused:
-            _say_blocked(session, args.reason)
-            if refused.missing:
-                refused.next_step = how_to_give(refused.missing)
-            raise
-        memory.end_idle(but=session.id)
-        if args.json:
-            out.json(receipt.as_table(got))
-        else:
-            receipt.show(out, got, now=memory.services.now())
-    return 0
-
-
-def _say_blocked(session: Session, reason: str) -> None:
-    err = Term(sys.stderr)
-    what = reason if reason != "manual" else "dropping context"
-    err.say(f"{err.mark('fail')} {err.red('blocked', bold=True)}: {what}; session {err.plain(session.id)} is UNSAFE")
+def _flush(call: Call, payload: Payload | None) -> Answer:
+    memory, reason = call.memory, call.args.reason
+    if call.args.transcript is not None:
+        session = _imported(call)
+    else:
+        if payload is not None:
+            require_source(memory, call.session, payload)
+        elif call.args.session is not None:
+            require_session(memory, call.session)
+        session = memory.session(call.session)
+    try:
+        got = session.flush(payload, reason=reason)
+    except NothingToFlush as nothing:
+        if call.args.session is None:
+            nothing.next_step = _others(memory) or nothing.next_step
+        raise
+    except FlushRefused as refused:
+        err, what = Term(sys.stderr), reason if reason != "manual" else "dropping context"
+        blocked = f"{err.mark('fail')} {err.red('blocked', bold=True)}"
+        err.say(f"{blocked}: {what}; session {err.plain(session.id)} is UNSAFE")
+        if refused.missing:
+            refused.next_step = how_to_give(refused.missing)
+        raise
+    memory.end_idle(but=session.id)
+    return Answer(receipt.as_table(got), lambda out: receipt.show(out, got, now=memory.services.now()))
 
 
 def _others(memory: Holdfast) -> str:
@@ -120,41 +106,37 @@ def _others(memory: Holdfast) -> str:
     return f"Not flushed yet: {', '.join(others)} (name a session with --session)." if others else ""
 
 
-def _imported(memory: Holdfast, args: Namespace) -> Session:
+def _imported(call: Call) -> Session:
     """The session with the transcript's messages in it."""
     from attrs import evolve
 
-    transcript = memory.read_transcript(args.transcript)
-    err = Term(sys.stderr)
-    session_id = args.session or transcript.session_id or DEFAULT_SESSION
+    from holdfast_cli import progress
+
+    transcript = call.memory.read_transcript(call.args.transcript)
+    session_id = call.args.session or transcript.session_id or DEFAULT_SESSION
     total = len(transcript.kept)
-    session = memory.import_transcript(evolve(transcript, kept=transcript.kept[:_CHUNK]), session_id)
-    for done in range(_CHUNK, total, _CHUNK):
-        if err.is_tty:
-            err.stream.write(f"\r{done:,} of {total:,} messages journalled")
-            err.stream.flush()
-        chunk = transcript.kept[done : done + _CHUNK]
-        session = memory.import_transcript(evolve(transcript, kept=chunk), session_id)
-    if err.is_tty and total > _CHUNK:
-        err.stream.write("\r\x1b[K" if err.colour else "\n")
-    if not args.json:
-        _say_read(Term(), transcript)
+    with progress.shown(quiet=call.json) as bar:
+        for start in range(0, max(total, 1), _CHUNK):
+            chunk = evolve(transcript, kept=transcript.kept[start : start + _CHUNK])
+            session = call.memory.import_transcript(chunk, session_id)
+            if bar:
+                bar(min(start + _CHUNK, total), total, "messages journalled")
+    if not call.json:
+        _say_read(call.out, transcript)
     elif transcript.skipped or transcript.truncated:
-        _say_read(err, transcript)
+        _say_read(Term(sys.stderr), transcript)
     return session
 
 
 def _say_read(out: Term, transcript: Transcript) -> None:
-    from holdfast.text.humanize import count
-
-    told = f"read {count(len(transcript.messages), 'message')} ({transcript.format})"
+    text = f"read {count(len(transcript.messages), 'message')} ({transcript.format})"
     if transcript.skipped:
-        told += (
+        text += (
             f"; {count(transcript.skipped, 'row')} skipped, damaged or of no known kind (their text is in the journal)"
         )
     if transcript.left_out:
         kinds = ", ".join(f"{kind} {number}" for kind, number in sorted(transcript.left_out.items()))
-        told += f"; {count(sum(transcript.left_out.values()), 'row')} without conversation left out ({kinds})"
+        text += f"; {count(sum(transcript.left_out.values()), 'row')} without conversation left out ({kinds})"
     if transcript.truncated:
-        told += "; the file ends inside a row"
-    out.say(out.wrapped(told, first=f"{out.mark('ok')} ", rest="  "))
+        text += "; the file ends inside a row"
+    out.note("ok", text)

@@ -6,90 +6,77 @@ Agents run this as often as people do, so its output passes the gate like everyt
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from holdfast.config.provenance import NEXT_STEP, sentence
 from holdfast.errors import Corrupt, NotFound
-from holdfast.text.humanize import nearest, size
-from holdfast_cli.args import add_json, examples
+from holdfast.text.humanize import count, nearest, size
+from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from holdfast import Holdfast
     from holdfast.storage import Document
 
 
-def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("names", metavar="NAME", nargs="*", help="a document to print (default: list all)")
-    parser.add_argument("--raw", action="store_true", help="print as stored: unmasked, and into a file byte for byte")
-    add_json(parser)
-    parser.epilog = (
-        examples("holdfast show", "holdfast show MEMORY.md", "holdfast show --raw MEMORY.md USER.md > both.md")
-        + "\n\nSecrets are masked, and control characters are shown as escapes like \\x1b. --raw does neither, but a"
-        "\nterminal still gets escapes."
-    )
-
-
-def run(args: Namespace) -> int:
-    from holdfast import Holdfast
-
-    with Holdfast.open(args.root) as memory:
-        if args.names:
-            return _print(memory, args.names, raw=args.raw, as_json=args.json)
-        return _list(memory, as_json=args.json)
-
-
-def _print(memory: Holdfast, names: list[str], *, raw: bool, as_json: bool) -> int:
-    documents = [_read(memory, name) for name in names]
+@Command(
+    "Resume and search",
+    "print stored documents, or list them",
+    argument("documents", metavar="NAME", nargs="*", help="a document to print (default: list all)"),
+    flag("--raw", "print as stored: unmasked, and into a file byte for byte"),
+    examples=("holdfast show", "holdfast show MEMORY.md", "holdfast show --raw MEMORY.md USER.md > both.md"),
+    notes="Secrets are masked, and control characters are shown as escapes like \\x1b. --raw does neither, but a"
+    "\nterminal still gets escapes.",
+)
+def show(call: Call) -> Answer:
+    """The named documents, or a row for each one."""
+    memory, raw = call.memory, call.args.raw
+    documents = [_read(memory, name) for name in call.args.documents or memory.store.names()]
+    rows = [_row(memory, document) for document in documents]
+    if not call.args.documents:
+        return Answer({"documents": rows}, lambda out: _list(out, rows))
     if not raw:
         documents = [memory.services.shown(document) for document in documents]
-    out, err = Term(), Term(sys.stderr)
-    withheld = {document.name: number for document in documents if (number := memory.store.withheld_in(document.name))}
-    if withheld:
-        err.say(err.wrapped(f"{sentence(withheld, names=True)} {NEXT_STEP}", first=f"{err.mark('warn')} ", rest="  "))
+        rows = [_row(memory, document) for document in documents]
+    err = Term(sys.stderr)
+    if withheld := {str(row["name"]): int(str(row["withheld"])) for row in rows if row["withheld"]}:
+        err.note("warn", f"{sentence(withheld, names=True)} {NEXT_STEP}")
         err.stream.flush()
-    if as_json:
-        out.json({"ok": True, "documents": [{**_row(memory, d), "text": d.text} for d in documents]})
-        return 0
+    table = [{**row, "text": document.text} for row, document in zip(rows, documents, strict=True)]
+    return Answer({"documents": table}, lambda out: _print(out, err, documents, raw=raw))
+
+
+def _print(out: Term, err: Term, documents: Sequence[Document], *, raw: bool) -> None:
     for document in documents:
         if len(documents) > 1:
             err.say(err.dim(f"== {document.name}"))
             err.stream.flush()
         (out.raw if raw else out.exact)(document.text)
-    return 0
 
 
-def _list(memory: Holdfast, *, as_json: bool) -> int:
-    out = Term()
-    rows = [_row(memory, _read(memory, name)) for name in memory.store.names()]
-    if as_json:
-        out.json({"ok": True, "documents": rows})
-    elif rows:
-        out.say(out.table([(str(r["name"]), size(int(str(r["size"]))), (_note(r), "dim")) for r in rows], right=(1,)))
-    else:
-        out.say("Nothing is stored yet. `holdfast flush` writes the first documents.")
-    return 0
-
-
-def _note(row: dict[str, object]) -> str:
-    number = row["withheld"]
-    passages = f"{number} {'passage' if number == 1 else 'passages'}"
-    return f"{row['surface']}, {passages} withheld from agents" if number else str(row["surface"])
+def _list(out: Term, rows: Sequence[dict[str, object]]) -> None:
+    cells = []
+    for row in rows:
+        withheld = int(str(row["withheld"]))
+        note = f"{row['surface']}, {count(withheld, 'passage')} withheld from agents" if withheld else row["surface"]
+        cells.append((str(row["name"]), size(int(str(row["size"]))), (str(note), "dim")))
+    out.say(out.table(cells, right=(1,)) or "Nothing is stored yet. `holdfast flush` writes the first documents.")
 
 
 def _read(memory: Holdfast, name: str) -> Document:
+    """Raises: NotFound, also for a folder; as the store."""
     try:
-        document = memory.store.read(name)
+        if document := memory.store.read(name):
+            return document
     except Corrupt:
         _refuse_folder(memory, name)
         raise
-    if document is None:
-        _refuse_folder(memory, name)
-        near = nearest(name, memory.store.names())
-        step = f"Did you mean `holdfast show {near}`?" if near else "`holdfast show` lists all documents."
-        raise NotFound(f"There is no document {name!r}.", next_step=step)
-    return document
+    _refuse_folder(memory, name)
+    near = nearest(name, memory.store.names())
+    step = f"Did you mean `holdfast show {near}`?" if near else "`holdfast show` lists all documents."
+    raise NotFound(f"There is no document {name!r}.", next_step=step)
 
 
 def _refuse_folder(memory: Holdfast, name: str) -> None:
@@ -98,7 +85,7 @@ def _refuse_folder(memory: Holdfast, name: str) -> None:
     inside = [one for one in memory.store.names() if one.startswith(folder)]
     if inside:
         raise NotFound(
-            f"{name!r} is a folder with {len(inside)} document{'s' if len(inside) > 1 else ''}.",
+            f"{name!r} is a folder with {count(len(inside), 'document')}.",
             next_step=f"Print a document, like `holdfast show {inside[-1]}`. `holdfast show` lists all.",
         )
 

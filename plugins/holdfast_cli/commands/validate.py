@@ -3,59 +3,65 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from holdfast.text.humanize import count
-from holdfast_cli.args import add_json, examples
+from holdfast_cli.ask import can_ask, confirmed
+from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from holdfast import Holdfast
-    from holdfast.models import Finding
-    from holdfast_app.validation.validation import Repair, Validation
+    from holdfast_app.validation.validation import Repair
 
 
-#: The help section that lists the command, and its line there.
-HEADING = "Manage"
-SUMMARY = "check every stored document; exit code 1 for errors"
-
-
-def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("names", metavar="NAME", nargs="*", help="a document or its path (default: check all)")
-    parser.add_argument("--strict", action="store_true", help="warnings count as errors")
-    parser.add_argument("--fix", action="store_true", help="show and add missing anchors; change nothing else")
-    parser.add_argument("--yes", action="store_true", help="with --fix: change files without asking")
-    add_json(parser)
-    parser.epilog = (
-        examples("holdfast validate", "holdfast validate --strict --json", "holdfast validate --fix")
-        + "\n\nExit code 1 when there is an error. --fix creates missing files of the three and adds missing"
-        "\nanchors at the end. It never renames, moves or removes anything."
-    )
-
-
-def run(args: Namespace) -> int:
-    from holdfast import Holdfast
-
+@Command(
+    "Manage",
+    "check every stored document; exit code 1 for errors",
+    argument("documents", metavar="NAME", nargs="*", help="a document or its path (default: check all)"),
+    flag("--strict", "warnings count as errors"),
+    flag("--fix", "show and add missing anchors; change nothing else"),
+    flag("--yes", "with --fix: change files without asking"),
+    examples=("holdfast validate", "holdfast validate --strict --json", "holdfast validate --fix"),
+    notes="Exit code 1 when there is an error. --fix creates missing files of the three and adds missing"
+    "\nanchors at the end. It never renames, moves or removes anything.",
+)
+def validate(call: Call) -> Answer:
+    """The findings in the named documents, or in all."""
+    args, memory = call.args, call.memory
     if args.yes and not args.fix:
         raise UsageError("--yes goes with --fix.")
-    out = Term()
-    with Holdfast.open(args.root) as memory:
-        names = [_document(memory, name) for name in args.names]
-        fixed = _fix(memory, names, args) if args.fix else []
-        result = memory.validate(names)
-        rows = [_row(memory, finding) for finding in result.findings]
-    failed = not result.ok or (args.strict and bool(result.findings))
-    if args.json:
-        out.json(
-            {"ok": not failed, "checked": list(result.checked), "findings": rows, "fixed": fixed, "strict": args.strict}
-        )
-    else:
-        _show(out, result, rows)
-    return 1 if failed else 0
+    where = memory.store.backend.where
+    names = [_document(memory, name) for name in args.documents]
+    fixed = _fix(memory, names, yes=args.yes) if args.fix else []
+    result = memory.validate(names)
+    rows = [
+        {
+            "file": where(finding.name),
+            "line": finding.line,
+            "rule": finding.rule,
+            "severity": str(finding.severity),
+            "message": finding.message,
+            "fix": finding.fix,
+        }
+        for finding in result.findings
+    ]
+
+    def show(out: Term) -> None:
+        for row in rows:
+            place = f"{row['file']}:{row['line']}" if row["line"] else row["file"]
+            mark = out.mark("fail" if row["severity"] == "error" else "warn")
+            out.fill(f"{place}: {row['message']} ({row['rule']})", f"{mark} ", "    ")
+            if row["fix"]:
+                out.fill(str(row["fix"]), f"    {out.dim('next:')} ", "    ")
+        errors, warnings = len(result.errors), len(result.warnings)
+        mark = out.mark("fail" if errors else "warn" if warnings else "ok")
+        checked = count(len(result.checked), "document")
+        out.say(f"{mark} {checked} checked: {count(errors, 'error')}, {count(warnings, 'warning')}")
+
+    ok = result.ok and not (args.strict and rows)
+    return Answer({"checked": result.checked, "findings": rows, "fixed": fixed, "strict": args.strict}, show, ok=ok)
 
 
 def _document(memory: Holdfast, name: str) -> str:
@@ -66,41 +72,22 @@ def _document(memory: Holdfast, name: str) -> str:
     return known.get(name, name.removeprefix(prefix))
 
 
-def _row(memory: Holdfast, finding: Finding) -> dict[str, Any]:
-    return {
-        "file": memory.store.backend.where(finding.name),
-        "line": finding.line,
-        "rule": finding.rule,
-        "severity": str(finding.severity),
-        "message": finding.message,
-        "fix": finding.fix,
-    }
-
-
-def _show(out: Term, result: Validation, rows: Sequence[dict[str, Any]]) -> None:
-    for row in rows:
-        mark = out.mark("fail" if row["severity"] == "error" else "warn")
-        place = f"{row['file']}:{row['line']}" if row["line"] else str(row["file"])
-        out.say(out.wrapped(f"{place}: {row['message']} ({row['rule']})", first=f"{mark} ", rest="    "))
-        if row["fix"]:
-            out.say(out.wrapped(row["fix"], first=f"    {out.dim('next:')} ", rest="    "))
-    errors, warnings = len(result.errors), len(result.warnings)
-    mark = out.mark("fail" if errors else "warn" if warnings else "ok")
-    checked = count(len(result.checked), "document")
-    out.say(f"{mark} {checked} checked: {count(errors, 'error')}, {count(warnings, 'warning')}")
-
-
-def _fix(memory: Holdfast, names: list[str], args: Namespace) -> list[str]:
-    """Show the additions, ask, and write them. Returns the changed documents."""
-    found = memory.repairs(names)
-    err = Term(sys.stderr)
-    for repair in found:
-        _diff(err, memory, repair)
-    if not found or not (args.yes or _agreed(err, len(found))):
+def _fix(memory: Holdfast, names: list[str], *, yes: bool) -> list[str]:
+    """Show the additions, ask, and write them. Returns the changed documents. Raises: UsageError."""
+    repairs = memory.repairs(names)
+    for repair in repairs:
+        _diff(Term(sys.stderr), memory, repair)
+    changes = count(len(repairs), "document")
+    if repairs and not yes and not can_ask():
+        raise UsageError(
+            f"{changes} would change, but stdin is not a terminal to ask on. Nothing was changed.",
+            next_step="Check the changes above, then add --yes.",
+        )
+    if not repairs or not (yes or confirmed(f"Add this to {changes}?")):
         return []
-    for repair in found:
+    for repair in repairs:
         memory.apply_repair(repair)
-    return [repair.name for repair in found]
+    return [repair.name for repair in repairs]
 
 
 def _diff(err: Term, memory: Holdfast, repair: Repair) -> None:
@@ -110,19 +97,4 @@ def _diff(err: Term, memory: Holdfast, repair: Repair) -> None:
     name_of = {"surface": "daily", "name": repair.name}
     before, after = (memory.services.gate.outgoing(text or "", **name_of) for text in (repair.before, repair.after))
     titles = f"{name} (now)", f"{name} (fixed)"
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), *titles, lineterm="")
-    styles = {"+": "green", "-": "red", "@": "cyan"}
-    for line in lines:
-        err.say(err.style(err.plain(line), styles.get(line[:1], "")))
-
-
-def _agreed(err: Term, number: int) -> bool:
-    """Ask the user. Raises: UsageError when stdin is not a terminal."""
-    if sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError(
-            f"{count(number, 'document')} would change, but stdin is not a terminal to ask on. Nothing was changed.",
-            next_step="Check the changes above, then add --yes.",
-        )
-    err.stream.write(f"Add this to {count(number, 'document')}? [y/N] ")
-    err.stream.flush()
-    return sys.stdin.readline().strip().casefold() in ("y", "yes")
+    err.diff("\n".join(difflib.unified_diff(before.splitlines(), after.splitlines(), *titles, lineterm="")))

@@ -6,47 +6,51 @@ really cannot be written to. No model, no key, no server.
 
 from __future__ import annotations
 
+import os
+import subprocess
 import tempfile
-from argparse import ArgumentParser, Namespace
+import time
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.config.layout import Surface
+from holdfast.config.serde import payload_from_json
 from holdfast.errors import ConfigError, FlushRefused
+from holdfast.plugin import nested
 from holdfast_app.dream.dreamlog import Status
-from holdfast_cli.args import examples, file_name
-from holdfast_cli.demo.demo_runner import KEEP, Stage
+from holdfast_app.transcripts import read
+from holdfast_cli import receipt
+from holdfast_cli.args import file_name
+from holdfast_cli.command import Call, Command, argument
 from holdfast_cli.dream import shown
-from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from holdfast import Holdfast, Session
     from holdfast.models import Message, Payload
-
-#: The help heading for the command, and its summary line.
-HEADING = "Get started"
-SUMMARY = "see the promise kept in a few seconds, in a new folder"
+    from holdfast_cli.terminal import Term
 
 SESSION = "webhook-fix"
 #: Share of the session before the first compaction.
 FIRST_ACT = 0.8
+#: Number of messages that stay in context after each compaction.
+KEEP = 4
 
 
-def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("--dir", metavar="DIR", type=file_name, help="folder for the demo project (must not exist yet)")
-    parser.epilog = examples("holdfast demo", "holdfast demo --dir try-holdfast")
-
-
-def run(args: Namespace) -> int:
+@Command(
+    "Get started",
+    "see the promise kept in a few seconds, in a new folder",
+    argument("--dir", metavar="DIR", type=file_name, help="folder for the demo project (must not exist yet)"),
+    examples=("holdfast demo", "holdfast demo --dir try-holdfast"),
+    json=False,
+)
+def demo(call: Call) -> int:
     """Play all acts; 0 when the promise held in each."""
     from holdfast import Holdfast
-    from holdfast.config.serde import payload_from_json
-    from holdfast_app.transcripts import read
 
-    out = Term()
-    folder = _folder(args.dir)
+    out, folder = call.out, _folder(call.args.dir)
     data = resources.files("holdfast_cli.demo")
     with resources.as_file(data / "session.jsonl") as path:
         messages = read(path).messages
@@ -55,14 +59,17 @@ def run(args: Namespace) -> int:
     out.say(out.bold("Nothing is dropped until it is durable."))
     out.say(f"A coding session of {len(messages)} messages, in a new project: {folder}")
     with Holdfast.open(folder) as memory:
-        stage = _Acts(out, memory, memory.session(SESSION))
+        stage = _Stage(out, memory, memory.session(SESSION))
         held = stage.compaction(messages[:first]) and stage.compaction_with_a_broken_store(messages[first:], payload)
         held = held and stage.dream()
-    stage.look_yourself(
+    out.say(f"\n{out.bold('Try it yourself')}")
+    rows = [
+        (f'cd "{folder}"' if " " in str(folder) else f"cd {folder}", "plain files, nothing else"),
         (f"holdfast show {memory.services.layout.name(Surface.HANDOFF)}", "the restart point"),
         ("holdfast report", "a summary for operators"),
         ("holdfast init", "start in your own project"),
-    )
+    ]
+    out.say(out.table(rows))
     return 0 if held else 1
 
 
@@ -71,17 +78,91 @@ def _folder(wanted: str | None) -> Path:
         return Path(tempfile.mkdtemp(prefix="holdfast-demo-"))
     try:
         Path(wanted).mkdir(parents=True)
-    except FileExistsError as error:
-        raise ConfigError(f"{wanted!r} exists already.", next_step="Name a folder that does not exist.") from error
     except OSError as error:
+        exists = isinstance(error, FileExistsError)
         raise ConfigError(
-            f"{wanted!r} cannot be made: {error.strerror}.", next_step="Name a folder that can be."
+            f"{wanted!r} {'exists already' if exists else f'cannot be made: {error.strerror}'}.",
+            next_step="Name a folder that does not exist.",
         ) from error
     return Path(wanted).resolve()
 
 
-class _Acts(Stage):
-    """The promise kept, the promise defended, and a dream."""
+class _Stage:
+    """The acts, on one terminal with one project and one session."""
+
+    def __init__(self, out: Term, memory: Holdfast, session: Session) -> None:
+        self.out = out
+        self.memory = memory
+        self.session = session
+
+    def capture(self, messages: Sequence[Message]) -> None:
+        """Journal the messages one by one."""
+        start = time.perf_counter()
+        for message in messages:
+            self.session.add(
+                message.role,
+                message.text,
+                message_id=message.id,
+                at=message.at,
+                tool=message.tool,
+                failed=message.failed,
+            )
+        each_ms = (time.perf_counter() - start) * 1000 / len(messages)
+        self.step(
+            f"{len(messages)} messages captured, each on disk before the next one ({each_ms:.1f} ms each). "
+            f"The context holds {len(self.session.messages)} messages, about {self.session.token_usage:,} tokens."
+        )
+
+    def show_masks(self) -> None:
+        """Print the lines in which a secret was masked."""
+        lines = [line for m in self.session.messages for line in m.text.splitlines() if "[REDACTED:" in line]
+        if lines:
+            self.step("The user pasted credentials. Only these masked lines reach the disk or a model:")
+            self.quote("\n".join(lines))
+
+    def compact(self, payload: Payload | None = None) -> None:
+        """Compact, and show the receipt. Raises: FlushRefused."""
+        before = len(self.session.messages)
+        kept = self.session.compact(KEEP, payload)
+        self.out.say()
+        if self.session.last_receipt is not None:
+            receipt.show(self.out, self.session.last_receipt, now=self.memory.services.now())
+        self.out.say()
+        self.step(f"The context is dropped only now. {len(kept)} of {before} messages stay.")
+
+    def resume(self) -> None:
+        """Print the restart point as a new agent receives it, without the notes that follow it."""
+        text = self.another_process("load", "--max-chars", "9000")
+        self.quote(text.split("\n<!-- ", 1)[0].removeprefix("<recalled-memory>\n"))
+
+    def another_process(self, *words: str) -> str:
+        """The output of ``holdfast WORDS`` in its own process."""
+        command = [*nested.THIS, "--root", self.memory.services.root, *words]
+        env = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": str(self.out.width - 6)}
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=False)  # noqa: S603
+        return done.stdout + done.stderr
+
+    def state(self) -> str:
+        """The session's state, for display."""
+        return self.out.red("UNSAFE", bold=True) if self.session.unsafe else self.out.bold(self.session.state.upper())
+
+    def title(self, number: str, text: str) -> None:
+        """Print an act's heading."""
+        self.out.say()
+        self.out.say(self.out.bold(f"{number}. {text}"))
+        self.out.say()
+
+    def step(self, text: str) -> None:
+        """Print one step."""
+        self.out.say(f"  {self.out.mark('dot')} {text}")
+
+    def quote(self, text: str) -> None:
+        """Print output from elsewhere, such as a file, another process or a server."""
+        bar = self.out.dim("│" if self.out.unicode else "|")
+        for line in text.strip("\n").splitlines():
+            long = len(line) > self.out.width - 6  # a printed table keeps its layout
+            quoted = self.out.wrapped(line, first=f"    {bar} ", rest=f"    {bar}   ") if long else f"    {bar} {line}"
+            self.out.say(quoted.rstrip())
 
     def compaction(self, messages: Sequence[Message]) -> bool:
         """Capture, compact, and start again in another process. True when the session is safe and the context small."""
@@ -108,8 +189,8 @@ class _Acts(Stage):
             self.session.compact(KEEP, payload)
         except FlushRefused as refused:
             self.out.say(f"    {self.out.mark('fail')} {self.out.red('blocked', bold=True)}")
-            self.out.say(self.out.wrapped(refused.message, first="      "))
-            self.out.say(self.out.wrapped(refused.next_step, first="      next: "))
+            self.out.fill(refused.message, "      ")
+            self.out.fill(refused.next_step, "      next: ")
         kept = len(self.session.messages)
         self.step(f"{kept} of {before} messages are still in context. The session is {self.state()}.")
         self.quote(self.another_process("status"))

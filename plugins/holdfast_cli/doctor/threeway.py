@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 from holdfast.errors import Corrupt
-from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import handoff, notes
 from holdfast.storage import tombstone
 from holdfast.text import conflicts, untrusted
+from holdfast.text.factrules import duplicate_key
 from holdfast_app.facts.store import origins
 
 _Item = TypeVar("_Item")

@@ -18,14 +18,10 @@ def checks(memory: Holdfast) -> Iterator[Check]:
     if not runs:
         return
     last = runs[-1]
-    if last.ok:
-        yield Check(
-            name="dreams", outcome=Outcome.OK, message=f"the last dream, at {last.at:%Y-%m-%d %H:%M}, succeeded"
-        )
-    else:
-        yield Check(
-            name="dreams",
-            outcome=Outcome.WARN,
-            message=f"the dream of {last.at:%Y-%m-%d %H:%M} failed: {last.reason}",
-            next_step=last.next_step or "Run `holdfast dream --log` for details.",
-        )
+    good = f"the last dream, at {last.at:%Y-%m-%d %H:%M}, succeeded"
+    yield Check(
+        name="dreams",
+        outcome=Outcome.OK if last.ok else Outcome.WARN,
+        message=good if last.ok else f"the dream of {last.at:%Y-%m-%d %H:%M} failed: {last.reason}",
+        next_step="" if last.ok else last.next_step or "Run `holdfast dream --log` for details.",
+    )

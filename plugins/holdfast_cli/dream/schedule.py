@@ -2,63 +2,67 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
-from holdfast_cli.args import add_json, examples
+from holdfast.config import resolved
+from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.dream import schedulers
 from holdfast_cli.terminal import Term
 
-#: The help heading for the command, and its summary line.
-HEADING = "Consolidate"
-SUMMARY = "set up the nightly dream with the system's scheduler"
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+schedule = Command(
+    "Consolidate",
+    "set up the nightly dream with the system's scheduler",
+    argument(
+        "--with", dest="kind", choices=[str(kind) for kind in schedulers.Kind], help="scheduler (default: detected)"
+    ),
+    flag("--print", "show the setup without installing it"),
+    examples=("holdfast schedule install --print", "holdfast schedule install", "holdfast schedule status"),
+    notes="It runs `holdfast dream --if-due` once a day, at the time of `[dream] at`, without a holdfast daemon."
+    "\nThe run also stores the previous day's report.",
+)
 
 
-def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("action", choices=("install", "remove", "status"), help="the action")
-    parser.add_argument(
-        "--with",
-        dest="kind",
-        choices=("systemd", "cron", "launchd", "windows"),
-        help="scheduler to use (default: detected)",
-    )
-    parser.add_argument("--print", dest="only_print", action="store_true", help="show the setup without installing it")
-    add_json(parser)
-    parser.epilog = (
-        examples("holdfast schedule install --print", "holdfast schedule install", "holdfast schedule status")
-        + "\n\nIt runs `holdfast dream --if-due` once a day, at the time of `[dream] at`, without a holdfast daemon."
-        "\nThe run also stores the previous day's report."
-    )
+@schedule.action("install")
+def _install(call: Call) -> Answer:
+    def installed(plan: schedulers.Plan, at: str) -> tuple[bool, str]:
+        schedulers.install(plan)
+        return True, f"the dream runs daily at {at} ({plan.kind}, {plan.name})"
+
+    return _planned(call, installed)
 
 
-def run(args: Namespace) -> int:
-    from holdfast.config import resolved, settings
-    from holdfast_cli.dream import schedulers
+@schedule.action("remove")
+def _remove(call: Call) -> Answer:
+    def removed(plan: schedulers.Plan, at: str) -> tuple[bool, str]:
+        return False, "the nightly dream was removed" if schedulers.remove(plan) else "there was no nightly dream"
 
-    root = settings.find_root(args.root)
-    kind = schedulers.Kind(args.kind) if args.kind else schedulers.detect()
-    at = resolved.load(root).dream.at
-    made = schedulers.plan(kind, root, at=at)
-    out = Term()
-    if args.only_print:
-        if args.json:
-            out.json(
-                {"ok": True, "kind": str(kind), "name": made.name, "at": at, "installed": False, "plan": str(made)}
-            )
+    return _planned(call, removed)
+
+
+@schedule.action("status")
+def _status(call: Call) -> Answer:
+    def state(plan: schedulers.Plan, at: str) -> tuple[bool, str]:
+        if schedulers.is_installed(plan):
+            return True, f"the dream runs daily ({plan.kind}, {plan.name})"
+        return False, f"no nightly dream is set up ({plan.kind})"
+
+    return _planned(call, state)
+
+
+def _planned(call: Call, act: Callable[[schedulers.Plan, str], tuple[bool, str]]) -> Answer:
+    """Do it, or with --print only show the plan. ``act`` returns whether a dream is set up, and a sentence."""
+    kind = schedulers.Kind(call.args.kind) if call.args.kind else schedulers.detect()
+    at = resolved.load(call.root).dream.at
+    plan = schedulers.plan(kind, call.root, at=at)
+    installed, said = (False, "") if call.args.print else act(plan, at)
+
+    def show(out: Term) -> None:
+        if call.args.print:
+            out.exact(str(plan))
         else:
-            out.exact(str(made))
-        return 0
-    if args.action == "install":
-        schedulers.install(made)
-        installed, said = True, f"the dream runs daily at {at} ({kind}, {made.name})"
-    elif args.action == "remove":
-        said = "the nightly dream was removed" if schedulers.remove(made) else "there was no nightly dream"
-        installed = False
-    else:
-        installed = schedulers.is_installed(made)
-        said = f"the dream runs daily ({kind}, {made.name})" if installed else f"no nightly dream is set up ({kind})"
-    if args.json:
-        out.json(
-            {"ok": True, "kind": str(kind), "name": made.name, "at": at, "installed": installed, "plan": str(made)}
-        )
-    else:
-        out.say(out.wrapped(said, first=f"{out.mark('ok' if installed else 'dot')} ", rest="  "))
-    return 0
+            out.note("ok" if installed else "dot", said)
+
+    return Answer({"kind": kind, "name": plan.name, "at": at, "installed": installed, "plan": str(plan)}, show)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from holdfast.config.serde import unstructure
 from holdfast.text.humanize import ago, count
 from holdfast_app.dream.dreamlog import Status
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from holdfast_app.dream.dreamlog import DreamResult
+    from holdfast_app.dream.dreamlog import DreamResult, Gone
     from holdfast_cli.terminal import Term
 
 _MARKS = {
@@ -22,60 +23,62 @@ _MARKS = {
     Status.SKIPPED: "dot",
     Status.FAILED: "fail",
 }
+_COUNTED = ("kept", "added", "merged", "replaced", "archived", "dropped", "refused")
 
 
 def as_table(result: DreamResult) -> dict[str, Any]:
     """A run for programs."""
-    from holdfast.config.serde import unstructure
-
     return {"ok": result.ok, **unstructure(result)}
 
 
 def counts(result: DreamResult) -> str:
     """``3 kept, 2 added, 1 refused``."""
-    parts = (
-        (len(result.kept), "kept"),
-        (len(result.added), "added"),
-        (len(result.merged), "merged"),
-        (len(result.replaced), "replaced"),
-        (len(result.archived) + result.overflow, "archived"),
-        (len(result.dropped), "dropped"),
-        (len(result.refused), "refused"),
-    )
-    return ", ".join(f"{number} {what}" for number, what in parts if number)
+    numbers = {name: len(getattr(result, name)) for name in _COUNTED}
+    return ", ".join(f"{number} {name}" for name, number in numbers.items() if number)
+
+
+#: Lists of what a run did with lines: attribute, label, mark, style.
+GONE: Final = (
+    ("merged", "merged into other lines", "~", "cyan"),
+    ("replaced", "replaced by newer statements", ">", "cyan"),
+    ("archived", "moved to the archive", "=", "cyan"),
+    ("dropped", "dropped", "-", "yellow"),
+    ("refused", "refused, because the notes do not say it", "x", "red"),
+)
 
 
 def show(out: Term, result: DreamResult) -> None:
     """Show a run's changes, line by line."""
     status = str(result.status) + (f" by {result.plugin}" if result.plugin else "")
-    head = ": ".join(filter(None, (f"dream {status}", counts(result))))
-    out.say(out.wrapped(head, first=f"{out.mark(_MARKS.get(result.status, 'dot'))} ", rest="  "))
+    out.note(_MARKS.get(result.status, "dot"), ": ".join(filter(None, (f"dream {status}", counts(result)))))
     if result.reason:
-        out.say(out.wrapped(result.reason, first="  "))
-    for line in result.lines:
-        if not line.kept:
-            out.say(out.wrapped(line.text, first=f"  {out.style('+', 'green')} ", rest="    "))
-            if line.sources:
-                out.say(f"    {out.dim('from ' + ', '.join(line.sources))}")
-    moved = (("~", result.merged), (">", result.replaced), ("=", result.archived))
-    for mark, gone in (*moved, ("-", result.dropped), ("x", result.refused)):
-        for one in gone:
-            style = {"-": "yellow", "x": "red"}.get(mark, "cyan")
-            out.say(out.wrapped(one.text, first=f"  {out.style(mark, style)} ", rest="    "))
-            out.say(out.wrapped(one.reason, first="    "))
+        out.fill(result.reason)
+    show_new(out, result)
+    for name, _, mark, style in GONE:
+        show_gone(out, getattr(result, name), mark, style)
     for warning in result.warnings:
-        out.say(out.wrapped(warning, first=f"  {out.mark('warn')} ", rest="    "))
+        out.note("warn", warning, indent="  ")
     if result.diary:
         out.say(f"  {out.dim('diary:')} holdfast show {out.plain(result.diary)}")
     if result.next_step:
-        out.say(out.wrapped(result.next_step, first=f"  {out.dim('next:')} ", rest="        "))
+        out.next_step(result.next_step)
 
 
-def show_diff(out: Term, diff: str) -> None:
-    """Show a unified diff in colours."""
-    for line in diff.splitlines():
-        style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
-        out.say("  " + out.style(out.plain(line), style))
+def show_new(out: Term, result: DreamResult) -> None:
+    """Show the new lines with their sources."""
+    for line in result.lines:
+        if not line.kept:
+            out.fill(line.text, f"  {out.style('+', 'green')} ", "    ")
+            if line.sources:
+                out.say(f"    {out.dim('from ' + ', '.join(line.sources))}")
+
+
+def show_gone(out: Term, gone: Sequence[Gone], mark: str, style: str) -> None:
+    """Show one of a run's lists."""
+    for one in gone:
+        out.fill(one.text, f"  {out.style(mark, style)} ", "    ")
+        if one.reason:
+            out.fill(one.reason, "    ")
 
 
 def show_log(out: Term, runs: Sequence[DreamResult], now: datetime) -> None:

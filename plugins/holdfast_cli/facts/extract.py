@@ -2,82 +2,65 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from holdfast.text.humanize import ago, count, some
-from holdfast_cli import progress
-from holdfast_cli.args import add_json, examples, file_name
+from holdfast_cli.args import file_name
+from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.facts.remember import as_table as outcome
 from holdfast_cli.problem import UsageError
-from holdfast_cli.terminal import Term
+from holdfast_cli.terminal import Cell, Term
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
     from holdfast_app.facts.extraction.extract import ExtractResult, Judged
     from holdfast_app.facts.extraction.queue import GivenUp
 
-#: The command's help heading, and its summary line.
-HEADING = "Save"
-SUMMARY = "extract facts from a recorded conversation"
-
 _MARKS = {"added": "ok", "duplicate": "dot", "below threshold": "dot", "refused": "fail"}
 
 
-def configure(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--transcript", metavar="FILE", type=file_name, help="a client's recorded session, or a list of messages"
-    )
-    parser.add_argument("--queued", action="store_true", help="retry turns whose extraction failed")
-    parser.add_argument(
-        "--turns", action="store_true", help="extract the ended turns of every session not yet extracted"
-    )
-    parser.add_argument(
-        "--log", action="store_true", help="list the abandoned turns (they are not retried), with the reasons"
-    )
-    add_json(parser)
-    parser.epilog = (
-        examples("holdfast extract --transcript session.jsonl", "holdfast extract --queued", "holdfast extract --log")
-        + "\n\nCalls the enabled plugins with on_extract, after redaction. Nothing is journalled."
-    )
-
-
-def run(args: Namespace) -> int:
-    from holdfast import Holdfast
+@Command(
+    "Save",
+    "extract facts from a recorded conversation",
+    argument("--transcript", metavar="FILE", type=file_name, help="a client's recorded session, or a list of messages"),
+    flag("--queued", "retry turns whose extraction failed"),
+    flag("--turns", "extract the ended turns of every session not yet extracted"),
+    flag("--log", "list the abandoned turns (they are not retried), with the reasons"),
+    examples=("holdfast extract --transcript session.jsonl", "holdfast extract --queued", "holdfast extract --log"),
+    notes="Calls the enabled plugins with on_extract, after redaction. Nothing is journalled.",
+    progress=True,
+)
+def extract(call: Call) -> Answer:
+    """Extract from all that is asked for. Exit code 1 when a plugin failed."""
     from holdfast_app.facts.extraction.extract import ExtractResult
 
+    args = call.args
     if args.log and (args.transcript or args.queued or args.turns):
         raise UsageError("--log extracts nothing.", next_step="Give --log alone.")
     if not (args.transcript or args.queued or args.turns or args.log):
         raise UsageError("There is nothing to extract from.", next_step="Give --transcript FILE, --turns or --queued.")
-    with Holdfast.open(args.root) as memory, progress.shown(quiet=args.json):
-        if args.log:
-            return _log(memory, Term(), as_json=args.json)
-        result = ExtractResult()
-        if args.transcript:
-            transcript = memory.read_transcript(args.transcript)
-            result += memory.extract(transcript.messages, source=transcript.session_id)
-        if args.turns:
-            result += memory.extract_turns()
-        if args.queued:
-            result += memory.extract_queued()
-    out = Term()
+    memory = call.memory
+    if args.log:
+        return _log(memory)
+    result = ExtractResult()
+    if args.transcript:
+        transcript = memory.read_transcript(args.transcript)
+        result += memory.extract(transcript.messages, source=transcript.session_id)
+    if args.turns:
+        result += memory.extract_turns()
+    if args.queued:
+        result += memory.extract_queued()
     failed = bool(result.failures or result.given_up)
-    if args.json:
-        out.json({"ok": not failed, **as_table(result)})
-    elif not args.transcript and not failed and not result.retried:
-        out.say("Nothing waits to be extracted.")
-    else:
-        _print(result, out)
-    return 1 if failed else 0
+    idle = not args.transcript and not failed and not result.retried
+    text = "Nothing waits to be extracted." if idle else lambda out: _print(out, result)
+    return Answer(as_table(result), text, ok=not failed)
 
 
-def _print(result: ExtractResult, out: Term) -> None:
+def _print(out: Term, result: ExtractResult) -> None:
     if result.judged:
-        out.say(out.table([_row(judged, out) for judged in result.judged]))
-    known = len(result.judged) - len(result.added)
-    known_too = f", {known:,} not stored" if known else ""
-    if result.judged:
-        out.say(f"{count(len(result.added), 'fact')} added{known_too}.")
+        out.say(out.table([_row(out, judged) for judged in result.judged]))
+        rest = len(result.judged) - len(result.added)
+        out.say(f"{count(len(result.added), 'fact')} added{f', {rest:,} not stored' if rest else ''}.")
     elif not result.failures and not result.given_up:
         out.say("Nothing was proposed.")
     if result.profile:
@@ -85,10 +68,10 @@ def _print(result: ExtractResult, out: Term) -> None:
     if result.evicted:
         out.say(f"The store was full. Evicted: {some(result.evicted)}")
     for failure in result.failures:
-        out.say(out.wrapped(failure, first=f"{out.mark('fail')} ", rest="  "))
+        out.note("fail", failure)
     for gone in result.given_up:
         error = "" if any(failure.startswith(gone.error) for failure in result.failures) else gone.error
-        out.say(out.wrapped(f"given up: {_sentence(gone)} {error}", first=f"{out.mark('fail')} ", rest="  "))
+        out.note("fail", f"given up: {_sentence(gone)} {error}")
     if result.queued:
         out.say("Failed turns will be retried. `holdfast extract --queued` retries them now.")
     if result.given_up:
@@ -101,42 +84,22 @@ def _sentence(gone: GivenUp) -> str:
     return f"{turns}{reader}, tried {count(gone.attempts, 'time')}; {gone.why}."
 
 
-def _log(memory: Holdfast, out: Term, *, as_json: bool) -> int:
-    from holdfast.config.serde import unstructure
-
-    entries = memory.turns_given_up()
-    if as_json:
-        out.json({"ok": True, "given_up": [unstructure(one) for one in entries]})
-    elif entries:
-        now = memory.services.now()
-        out.say(out.table([((ago(one.at, now), "dim"), f"{_sentence(one)} {one.error}") for one in entries]))
-    else:
-        out.say("No turn was abandoned.")
-    return 0
+def _log(memory: Holdfast) -> Answer:
+    entries, now = memory.turns_given_up(), memory.services.now()
+    rows = [((ago(one.at, now), "dim"), f"{_sentence(one)} {one.error}") for one in entries]
+    return Answer({"given_up": entries}, lambda out: out.say(out.table(rows) or "No turn was abandoned."))
 
 
-def _row(judged: Judged, out: Term) -> list[str | tuple[str, str]]:
+def _row(out: Term, judged: Judged) -> tuple[Cell, ...]:
     result, candidate = judged.result, judged.candidate
-    what = str(result.outcome)
-    if result.duplicate_of:
-        what = f"duplicate of {result.duplicate_of}"
+    what = f"duplicate of {result.duplicate_of}" if result.duplicate_of else str(result.outcome)
     reason = f" ({result.reason})" if result.reason else ""
     content = result.fact.content if result.fact else str(candidate.content)
-    return [out.mark_cell(_MARKS[result.outcome]), what, (str(candidate.category), "dim"), content + reason]
+    return out.mark_cell(_MARKS[result.outcome]), what, (str(candidate.category), "dim"), content + reason
 
 
 def as_table(result: ExtractResult) -> dict[str, object]:
     """The result as JSON data. Refused candidates give only the reason, because their text did not pass the gate."""
-    from holdfast.config.serde import unstructure
-    from holdfast_cli.facts.remember import as_table as outcome
-
-    return {
-        "candidates": [{"plugin": judged.plugin, **outcome(judged.result)} for judged in result.judged],
-        "added": list(result.added),
-        "evicted": list(result.evicted),
-        "failures": list(result.failures),
-        "queued": result.queued,
-        "retried": result.retried,
-        "given_up": [unstructure(gone) for gone in result.given_up],
-        "profile": result.profile,
-    }
+    keys = ("added", "evicted", "failures", "queued", "retried", "given_up", "profile")
+    candidates = [{"plugin": judged.plugin, **outcome(judged.result)} for judged in result.judged]
+    return {"candidates": candidates, **{key: getattr(result, key) for key in keys}}

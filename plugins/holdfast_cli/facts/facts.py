@@ -3,50 +3,52 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.config.provenance import NEXT_STEP, sentence
+from holdfast.config.serde import fact_out
 from holdfast.errors import HoldfastError
-from holdfast.text.humanize import ago
+from holdfast.storage import snapshot
+from holdfast.text.humanize import ago, count
 from holdfast.text.plain import json_safe
 from holdfast_app.facts.store import origins
-from holdfast_cli.args import add_json, examples, positive
-from holdfast_cli.facts.remember import add_confidence, kind
-from holdfast_cli.problem import UsageError, as_table, caution, tell
+from holdfast_cli.args import file_name, positive
+from holdfast_cli.command import Answer, Call, Command, argument
+from holdfast_cli.facts.remember import confidence, kind
+from holdfast_cli.problem import UsageError
+from holdfast_cli.stdin import read_file, text_of
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from holdfast import Holdfast
     from holdfast.models import Fact
+    from holdfast_app.facts.store.factfile import ImportReport
 
-#: The command's help heading, and its summary line.
-HEADING = "Manage"
-SUMMARY = "list, show, edit, forget, import and export facts, and show the log of removed facts"
+#: Bad rows that a person is shown; ``--json`` lists all.
+_SHOWN: Final = 20
 
 
-def configure(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "action",
-        metavar="ACTION",
-        nargs="?",
-        default="list",
-        choices=_ACTIONS,
-        help="list (default), show ID, edit ID, forget ID ..., conflicts, keep ID, import FILE, export, log",
-    )
-    parser.add_argument("names", metavar="ID or FILE", nargs="*", help="the facts or the file; `-` is stdin")
-    chosen = parser.add_argument_group("list")
-    chosen.add_argument("--order", choices=("created", "confidence"), default="created", help="created, confidence")
-    chosen.add_argument("--limit", metavar="N", type=positive("limit"), help="maximum number of facts to list")
-    chosen.add_argument("--by", metavar="NAME", help="only facts of this person, machine or agent, where recorded")
-    change = parser.add_argument_group("list and edit")
-    change.add_argument("--category", metavar="NAME", help="list: only this category. edit: the new category")
-    edit = parser.add_argument_group("edit")
-    edit.add_argument("--content", metavar="TEXT", help="the new text; `-` reads it from stdin")
-    add_confidence(edit)  # type: ignore[arg-type] # a group takes arguments as a parser does
-    add_json(parser)
-    parser.epilog = examples(
+class RowsLeftOut(HoldfastError):
+    """Some rows of the file could not be stored. The others are stored."""
+
+
+facts = Command(
+    "Manage",
+    "list, show, edit, forget, import and export facts, and show the log of removed facts",
+    argument("--order", choices=("created", "confidence"), default="created", help="created, confidence", group="list"),
+    argument("--limit", metavar="N", type=positive, help="maximum number of facts to list", group="list"),
+    argument("--by", metavar="NAME", help="only facts of this person, machine or agent, where recorded", group="list"),
+    argument(
+        "--category",
+        metavar="NAME",
+        help="list: only this category. edit: the new category",
+        group="list and edit",
+    ),
+    argument("--content", metavar="TEXT", help="the new text; `-` reads it from stdin", group="edit"),
+    argument("--confidence", metavar="N", type=confidence, help="the fact's confidence, 0.0 to 1.0", group="edit"),
+    examples=(
         "holdfast facts --order confidence --limit 20",
         "holdfast facts edit fact_0a1b2c3d --confidence 1.0",
         "holdfast facts forget fact_0a1b2c3d",
@@ -55,71 +57,44 @@ def configure(parser: ArgumentParser) -> None:
         "holdfast facts export > facts.jsonl",
         "holdfast facts import facts.jsonl",
         "holdfast facts log",
-    )
+    ),
+    notes="As FILE, `-` is stdin.",
+    caution=True,
+    progress=True,
+)
 
 
-def run(args: Namespace) -> int:
-    from holdfast import Holdfast
-
-    _check(args)
-    with Holdfast.open(args.root) as memory:
-        caution(memory.services.notices)
-        return _ACTIONS[args.action](memory, args, Term())
-
-
-def _check(args: Namespace) -> None:
-    """Refuse arguments that the action does not take."""
-    some, one = "at least one ID", "one ID"
-    wanted = {"show": some, "edit": one, "forget": some, "keep": one, "import": "one FILE"}
-    given = len(args.names)
-    right = {one: given == 1, "one FILE": given == 1, some: given >= 1}
-    want = wanted.get(args.action)
-    if (given and want is None) or (want is not None and not right[want]):
-        raise UsageError(
-            f"`holdfast facts {args.action}` takes {want or 'no name'}.", next_step="See `holdfast facts --help`."
-        )
-    if args.by and args.action != "list":
-        raise UsageError("--by is for the list.", next_step="See `holdfast facts --help`.")
-    changes = args.content is not None or args.confidence is not None
-    if args.action == "edit" and not changes and args.category is None:
-        raise UsageError(
-            "There is nothing to change.", next_step="Give --content, --category or --confidence with the new value."
-        )
-    misplaced = changes and args.action != "edit"
-    if misplaced or (args.category is not None and args.action not in ("edit", "list")):
-        raise UsageError(f"`holdfast facts {args.action}` changes nothing.", next_step="Use `holdfast facts edit ID`.")
-
-
-def _list(memory: Holdfast, args: Namespace, out: Term) -> int:
-    limit = None if args.by else args.limit
-    with memory.services.store.backend.snapshot():  # a single round trip to a server
-        facts = memory.facts.list(order=args.order, limit=limit, category=args.category)
+@facts.action("list", "order", "limit", "by", "category", default=True)
+def _list(call: Call) -> Answer:
+    memory, args = call.memory, call.args
+    with snapshot():  # a single round trip to a server
+        found = memory.facts.list(order=args.order, limit=None if args.by else args.limit, category=args.category)
         if args.by:
             wanted = args.by.casefold()
-            facts = [f for f in facts if wanted in origins.of(f.source).casefold()][: args.limit]
-        facts = memory.facts.shown(facts)
+            found = [f for f in found if wanted in origins.of(f.source).casefold()][: args.limit]
+        found = memory.facts.shown(found)
         total = memory.facts.count()
         _say_provenance(memory)
-    if args.json:
-        out.json({"ok": True, "count": total, "facts": [_row(f) for f in facts]})
-    elif facts:
-        signed = any(origins.of(f.source) for f in facts)
-        named = [(f, ((origins.of(f.source), "dim"),) if signed else ()) for f in facts]
-        rows = [(f.id, (str(f.category), "dim"), f"{f.confidence:.2f}", *by, f.content) for f, by in named]
+
+    def show(out: Term) -> None:
+        if not found:
+            nothing = 'No fact is stored yet. `holdfast remember "..."` stores one.'
+            out.say("No stored fact matches." if total else nothing)
+            return
+        signed = any(origins.of(f.source) for f in found)
+        rows = []
+        for f in found:
+            by = ((origins.of(f.source), "dim"),) if signed else ()
+            rows.append((f.id, (str(f.category), "dim"), f"{f.confidence:.2f}", *by, f.content))
         out.say(out.table(rows, right=(2,)))
         most = f"{total:,} of at most {memory.config.facts.max_facts:,} facts"
-        out.say(out.dim(f"  {most}" if len(facts) == total else f"  {len(facts):,} shown, {most} stored"))
-    elif total:
-        out.say("No stored fact matches.")
-    else:
-        out.say('No fact is stored yet. `holdfast remember "..."` stores one.')
-    return 0
+        out.say(out.dim(f"  {most}" if len(found) == total else f"  {len(found):,} shown, {most} stored"))
+
+    return Answer({"count": total, "facts": [_row(f) for f in found]}, show)
 
 
 def _row(fact: Fact) -> dict[str, object]:
     """A fact for ``--json``, with its origin if recorded."""
-    from holdfast.config.serde import fact_out
-
     by = origins.of(fact.source)
     return {**fact_out(fact), **({"by": by} if by else {})}
 
@@ -127,92 +102,81 @@ def _row(fact: Fact) -> dict[str, object]:
 def _say_provenance(memory: Holdfast) -> None:
     """A line on stderr for facts that agents are not given."""
     if withheld := sentence({}, facts=len(memory.store.withheld_facts())):
-        err = Term(sys.stderr)
-        err.say(err.wrapped(f"{withheld} {NEXT_STEP}", first=f"{err.mark('warn')} ", rest="  "))
+        Term(sys.stderr).note("warn", f"{withheld} {NEXT_STEP}")
 
 
-def _show(memory: Holdfast, args: Namespace, out: Term) -> int:
-    from holdfast.config.serde import fact_out
-
-    facts = memory.facts.shown([memory.facts.get(name) for name in args.names])
+@facts.action("show ID ...")
+def _show(call: Call) -> Answer:
+    memory = call.memory
+    found = memory.facts.shown([memory.facts.get(name) for name in call.names])
     _say_provenance(memory)
-    if args.json:
-        out.json({"ok": True, "facts": [fact_out(f) for f in facts]})
-        return 0
-    for fact in facts:
-        _print(fact, memory, out)
-    return 0
+    return Answer({"facts": [fact_out(f) for f in found]}, lambda out: _print(out, found, memory))
 
 
-def _print(fact: Fact, memory: Holdfast, out: Term) -> None:
-    out.say(f"{out.bold(fact.id)}  {out.dim(kind(fact))}")
-    out.say(out.wrapped(fact.content, first="  "))
-    said_in, by = origins.unsigned(fact.source), origins.of(fact.source)
-    source = (f", from {out.plain(said_in)}" if said_in else "") + (f", by {out.plain(by)}" if by else "")
-    out.say(out.dim(f"  stored {ago(fact.created_at, memory.services.now())}{source}"))
+def _print(out: Term, found: Iterable[Fact], memory: Holdfast) -> None:
+    for fact in found:
+        out.say(f"{out.bold(fact.id)}  {out.dim(kind(fact))}")
+        out.fill(fact.content)
+        said_in, by = origins.unsigned(fact.source), origins.of(fact.source)
+        source = (f", from {out.plain(said_in)}" if said_in else "") + (f", by {out.plain(by)}" if by else "")
+        out.say(out.dim(f"  stored {ago(fact.created_at, memory.services.now())}{source}"))
 
 
-def _edit(memory: Holdfast, args: Namespace, out: Term) -> int:
-    from holdfast.config.serde import fact_out
+@facts.action("edit ID", "content", "category", "confidence")
+def _edit(call: Call) -> Answer:
+    args, memory = call.args, call.memory
+    if args.content is None and args.category is None and args.confidence is None:
+        raise UsageError(
+            "There is nothing to change.", next_step="Give --content, --category or --confidence with the new value."
+        )
+    content = None if args.content is None else text_of(args.content)
+    fact = memory.facts.update(call.names[0], content=content, category=args.category, confidence=args.confidence)
+    found = memory.facts.shown([fact])
 
-    content = args.content
-    if content == "-":
-        from holdfast_cli.stdin import read_text
-
-        content = read_text()
-    fact = memory.facts.update(args.names[0], content=content, category=args.category, confidence=args.confidence)
-    (fact,) = memory.facts.shown([fact])
-    if args.json:
-        out.json({"ok": True, "fact": fact_out(fact)})
-    else:
+    def show(out: Term) -> None:
         out.say(f"{out.mark('ok')} changed")
-        _print(fact, memory, out)
-    return 0
+        _print(out, found, memory)
+
+    return Answer({"fact": fact_out(found[0])}, show)
 
 
-def _forget(memory: Holdfast, args: Namespace, out: Term) -> int:
-    for name in args.names:  # all of them are known before the first one goes
+@facts.action("forget ID ...")
+def _forget(call: Call) -> Answer:
+    memory = call.memory
+    for name in call.names:  # all of them are known before the first one goes
         memory.facts.get(name)
-    gone = memory.facts.shown([memory.facts.delete(name) for name in dict.fromkeys(args.names)])
-    left = _leave_nothing(memory)
-    if args.json:
-        error = {"error": as_table(left)} if left else {}
-        out.json({"ok": left is None, "forgotten": [f.id for f in gone], **error})
-    for fact in () if args.json else gone:
-        out.say(f"{out.mark('ok')} forgotten: {out.bold(fact.id)}  {out.dim(out.clip(fact.content, 60))}")
-    if left is None:
-        return 0
-    out.stream.flush()
-    return tell(left, as_json=False)
+    gone = memory.facts.shown([memory.facts.delete(name) for name in dict.fromkeys(call.names)])
+    out = call.out
+    said = [f"{out.mark('ok')} forgotten: {out.bold(f.id)}  {out.dim(out.clip(f.content, 60))}" for f in gone]
+    return Answer({"forgotten": [f.id for f in gone]}, "\n".join(said), error=_leave_nothing(memory))
 
 
-def _conflicts(memory: Holdfast, args: Namespace, out: Term) -> int:
+@facts.action("conflicts")
+def _conflicts(call: Call) -> Answer:
+    memory = call.memory
     found = [memory.facts.shown(one.facts) for one in memory.facts.conflicts()]
     _say_provenance(memory)
-    if args.json:
-        out.json({"ok": True, "conflicts": [[_row(fact) for fact in facts] for facts in found]})
-    elif found:
-        for facts in found:
-            for fact in facts:
-                _print(fact, memory, out)
+
+    def show(out: Term) -> None:
+        for disputed in found:
+            _print(out, disputed, memory)
             out.say()
-        out.say(out.wrapped("`holdfast facts keep ID` decides; otherwise the next dream keeps the newest.", first="  "))
-    else:
-        out.say("No two machines disagree on a fact.")
-    return 0
+        if found:
+            out.fill("`holdfast facts keep ID` decides; otherwise the next dream keeps the newest.")
+        else:
+            out.say("No two machines disagree on a fact.")
+
+    return Answer({"conflicts": [[_row(fact) for fact in disputed] for disputed in found]}, show)
 
 
-def _keep(memory: Holdfast, args: Namespace, out: Term) -> int:
-    gone = memory.facts.shown(memory.facts.keep(args.names[0]))
-    left = _leave_nothing(memory)
-    if args.json:
-        error = {"error": as_table(left)} if left else {}
-        out.json({"ok": left is None, "kept": args.names[0], "replaced": [_row(fact) for fact in gone], **error})
-        return 0 if left is None else tell(left, as_json=False)
-    out.say(f"{out.mark('ok')} kept: {out.bold(out.plain(args.names[0]))}")
-    for fact in gone:
-        out.say(f"  replaced: {fact.id}  {out.dim(out.clip(fact.content, 60))}")
-    return 0 if left is None else tell(left, as_json=False)
+@facts.action("keep ID")
+def _keep(call: Call) -> Answer:
+    kept, out, memory = call.names[0], call.out, call.memory
+    gone = memory.facts.shown(memory.facts.keep(kept))
+    said = [f"{out.mark('ok')} kept: {out.bold(out.plain(kept))}"]
+    said += [f"  replaced: {fact.id}  {out.dim(out.clip(fact.content, 60))}" for fact in gone]
+    table = {"kept": kept, "replaced": [_row(fact) for fact in gone]}
+    return Answer(table, "\n".join(said), error=_leave_nothing(memory))
 
 
 def _leave_nothing(memory: Holdfast) -> HoldfastError | None:
@@ -226,54 +190,75 @@ def _leave_nothing(memory: Holdfast) -> HoldfastError | None:
     return None
 
 
-def _import(memory: Holdfast, args: Namespace, out: Term) -> int:
-    from holdfast_cli.facts.importing import import_file
+@facts.action("import FILE")
+def _import(call: Call) -> Answer:
+    """Store rows from a file. Exit code 1 when rows were skipped."""
+    from holdfast_app.facts.store.factfile import read_rows
 
-    return import_file(memory, args, out)
+    name, memory, bar = file_name(call.names[0]), call.memory, call.bar
+    rows = list(read_rows(read_file(name), name))
+    before = _ids(memory)
+    try:
+        report = memory.facts.import_(rows, progress=(lambda done: bar(done, len(rows))) if bar else None)
+    except KeyboardInterrupt:
+        more = len(_ids(memory) - before)
+        known = f"{count(more, 'fact')} were imported and will count as known"
+        raise KeyboardInterrupt(known if more else "nothing was imported") from None
+    problem = None
+    if report.bad:
+        problem = RowsLeftOut(
+            f"{len(report.bad):,} of {count(len(rows), 'row')} {'was' if len(report.bad) == 1 else 'were'} left out.",
+            next_step="Correct them, then import the file again. Facts already stored count as known.",
+        )
+    table: dict[str, Any] = {key: getattr(report, key) for key in ("added", "duplicates", "evicted")}
+    table["bad"] = [{"row": row.number, "why": row.why} for row in report.bad]
+    what = "Standard input" if name == "-" else call.out.plain(name)
+    nothing = f"{call.out.mark('dot')} {what} holds no facts, so nothing was imported"
+    return Answer(table, (lambda out: _say_imported(out, report)) if rows else nothing, error=problem)
 
 
-def _export(memory: Holdfast, args: Namespace, out: Term) -> int:
+def _ids(memory: Holdfast) -> set[str]:
+    return {fact.id for fact in memory.store.backend.facts()}  # a listing that is read as it is used
+
+
+def _say_imported(out: Term, report: ImportReport) -> None:
+    known = f", {report.duplicates:,} known already" if report.duplicates else ""
+    left = f", {report.evicted:,} evicted because the store was full" if report.evicted else ""
+    out.say(f"{out.mark('warn' if report.bad else 'ok')} {count(report.added, 'fact')} added{known}{left}")
+    for row in report.bad[:_SHOWN]:
+        out.fill(row.why, f"  {out.mark('fail')} row {row.number}: ", "      ")
+    if len(report.bad) > _SHOWN:
+        out.say(f"    and {len(report.bad) - _SHOWN:,} more; `--json` lists all")
+
+
+@facts.action("export")
+def _export(call: Call) -> Answer:
     import json
 
-    if args.json:
-        out.json({"ok": True, "facts": list(memory.facts.export())})
-        return 0
-    for row in memory.facts.export():
-        out.exact(json_safe(json.dumps(row, ensure_ascii=False)) + "\n")
-    return 0
+    rows = call.memory.facts.export()
+
+    def show(out: Term) -> None:
+        for row in rows:
+            out.exact(json_safe(json.dumps(row, ensure_ascii=False)) + "\n")
+
+    return Answer({"facts": list(rows) if call.json else []}, show)
 
 
-def _log(memory: Holdfast, args: Namespace, out: Term) -> int:
+@facts.action("log")
+def _log(call: Call) -> Answer:
     from attrs import evolve
 
-    from holdfast.config.serde import unstructure
-
+    memory = call.memory
     entries = list(memory.facts.trail.entries())
     texts = memory.services.gate.outgoing_all([e.content or "" for e in entries], surface="fact")
     entries = [evolve(e, content=text) if e.content else e for e, text in zip(entries, texts, strict=True)]
-    if args.json:
-        out.json({"ok": True, "events": [unstructure(e) for e in entries]})
-    elif entries:
-        now = memory.services.now()
+
+    def show(out: Term) -> None:
         rows = []
         for e in entries:
             why = f"{e.why}, for {e.by}" if e.by else e.why
             what = f"{why}: {e.content}" if e.content else why
-            rows.append(((ago(e.at, now), "dim"), e.event, e.id, what))
-        out.say(out.table(rows))
-    else:
-        out.say("No fact has left the store or was changed.")
-    return 0
+            rows.append(((ago(e.at, memory.services.now()), "dim"), e.event, e.id, what))
+        out.say(out.table(rows) or "No fact has left the store or was changed.")
 
-
-_ACTIONS: Mapping[str, Callable[[Holdfast, Namespace, Term], int]] = {
-    "list": _list,
-    "show": _show,
-    "edit": _edit,
-    "forget": _forget,
-    "conflicts": _conflicts,
-    "keep": _keep,
-    "import": _import,
-    "export": _export,
-    "log": _log,
-}
+    return Answer({"events": entries}, show)

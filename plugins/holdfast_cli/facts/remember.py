@@ -1,51 +1,24 @@
-"""``holdfast remember``: store one fact."""
+"""``holdfast remember``: store one fact; and ``holdfast prompt``: profile and facts as a block for a system prompt."""
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+import sys
 from typing import TYPE_CHECKING
 
+from holdfast.storage import snapshot
+from holdfast.text.factrules import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast.text.humanize import some
-from holdfast_cli.args import add_json, examples
-from holdfast_cli.problem import UsageError, caution
+from holdfast_cli.args import positive
+from holdfast_cli.command import Answer, Call, Command, argument, flag
+from holdfast_cli.problem import UsageError
+from holdfast_cli.stdin import text_of
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
     from holdfast.models import AddResult, Fact
 
-#: The command's help heading, and its summary line.
-HEADING = "Save"
-SUMMARY = "store one fact"
 
-
-def configure(parser: ArgumentParser) -> None:
-    from holdfast.facts.factrules import CATEGORIES, DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
-
-    parser.add_argument("content", metavar="TEXT", help="the fact; `-` reads it from stdin")
-    parser.add_argument(
-        "--category",
-        metavar="NAME",
-        default=DEFAULT_CATEGORY,
-        help=f"{', '.join(CATEGORIES[:-1])} or {CATEGORIES[-1]} (default: {DEFAULT_CATEGORY})",
-    )
-    add_confidence(parser, default=DEFAULT_CONFIDENCE)
-    parser.add_argument("--source", metavar="TEXT", default="", help="the fact's origin")
-    add_json(parser)
-    parser.epilog = examples(
-        'holdfast remember "Prefers tabs" --category preference --confidence 0.9',
-        "git log -1 --format=%s | holdfast remember - --source git",
-    )
-
-
-def add_confidence(parser: ArgumentParser, *, default: float | None = None) -> None:
-    """``--confidence``."""
-    shown = "" if default is None else f" (default: {default})"
-    parser.add_argument(
-        "--confidence", metavar="N", type=number, default=default, help=f"the fact's confidence, 0.0 to 1.0{shown}"
-    )
-
-
-def number(text: str) -> float:
+def confidence(text: str) -> float:
     """A confidence from the command line. Raises: UsageError."""
     from holdfast_app.facts.store.checks import check_confidence
 
@@ -55,38 +28,54 @@ def number(text: str) -> float:
         raise UsageError(f"--confidence takes a number from 0.0 to 1.0, not {ascii(text)[:40]}.") from None
 
 
-def run(args: Namespace) -> int:
-    from holdfast import Holdfast
+@Command(
+    "Save",
+    "store one fact",
+    argument("content", metavar="TEXT", help="the fact; `-` reads it from stdin"),
+    argument(
+        "--category",
+        metavar="NAME",
+        default=DEFAULT_CATEGORY,
+        help=f"{', '.join(CATEGORIES[:-1])} or {CATEGORIES[-1]} (default: {DEFAULT_CATEGORY})",
+    ),
+    argument(
+        "--confidence",
+        metavar="N",
+        type=confidence,
+        default=DEFAULT_CONFIDENCE,
+        help=f"the fact's confidence, 0.0 to 1.0 (default: {DEFAULT_CONFIDENCE})",
+    ),
+    argument("--source", metavar="TEXT", default="", help="the fact's origin"),
+    examples=(
+        'holdfast remember "Prefers tabs" --category preference --confidence 0.9',
+        "git log -1 --format=%s | holdfast remember - --source git",
+    ),
+    caution=True,
+)
+def remember(call: Call) -> Answer:
+    """Store it. Exit code 1 when it was not stored and is not known either."""
     from holdfast.models import AddOutcome
 
-    content = args.content
-    if content == "-":
-        from holdfast_cli.stdin import read_text
+    args, memory = call.args, call.memory
+    result = memory.facts.remember(text_of(args.content), args.category, args.confidence, args.source)
+    if result.fact is not None:
+        from attrs import evolve
 
-        content = read_text()
-    from attrs import evolve
+        result = evolve(result, fact=memory.facts.shown([result.fact])[0])
 
-    with Holdfast.open(args.root) as memory:
-        caution(memory.services.notices)
-        result = memory.facts.remember(content, args.category, args.confidence, args.source)
-        if result.fact is not None:
-            result = evolve(result, fact=memory.facts.shown([result.fact])[0])
-    kept = result.outcome in (AddOutcome.ADDED, AddOutcome.DUPLICATE)
-    out = Term()
-    if args.json:
-        out.json({"ok": kept, **as_table(result)})
-        return 0 if kept else 1
-    if result.outcome is AddOutcome.ADDED and result.fact:
-        out.say(f"{out.mark('ok')} remembered as {out.bold(result.fact.id)}  {out.dim(kind(result.fact))}")
-    elif result.fact:
-        out.say(f"{out.mark('dot')} known already as {out.bold(result.fact.id)}  {out.dim(kind(result.fact))}")
-    else:
-        out.say(f"{out.mark('fail')} not stored: {out.plain(result.reason)}")
-    if result.replaced:
-        out.say(f"  it replaces {some(result.replaced)}; `holdfast facts log` has the content")
-    if result.evicted:
-        out.say(f"  the store was full. Evicted: {some(result.evicted)}")
-    return 0 if kept else 1
+    def show(out: Term) -> None:
+        if result.fact is None:
+            out.say(f"{out.mark('fail')} not stored: {out.plain(result.reason)}")
+        else:
+            added = result.outcome is AddOutcome.ADDED
+            said = f"{out.mark('ok')} remembered" if added else f"{out.mark('dot')} known already"
+            out.say(f"{said} as {out.bold(result.fact.id)}  {out.dim(kind(result.fact))}")
+        if result.replaced:
+            out.say(f"  it replaces {some(result.replaced)}; `holdfast facts log` has the content")
+        if result.evicted:
+            out.say(f"  the store was full. Evicted: {some(result.evicted)}")
+
+    return Answer(as_table(result), show, ok=result.outcome in (AddOutcome.ADDED, AddOutcome.DUPLICATE))
 
 
 def kind(fact: Fact) -> str:
@@ -98,11 +87,41 @@ def as_table(result: AddResult) -> dict[str, object]:
     """The outcome of storing a fact, as JSON data."""
     from holdfast.config.serde import fact_out
 
-    return {
-        "outcome": str(result.outcome),
-        "fact": fact_out(result.fact) if result.fact else None,
-        "duplicate_of": result.duplicate_of,
-        "evicted": list(result.evicted),
-        "reason": result.reason,
-        "replaced": list(result.replaced),
-    }
+    keys = ("outcome", "fact", "duplicate_of", "evicted", "reason", "replaced")
+    return {key: getattr(result, key) for key in keys} | {"fact": fact_out(result.fact) if result.fact else None}
+
+
+@Command(
+    "Resume and search",
+    "print the profile and facts as a block for a system prompt",
+    argument("--max-tokens", metavar="N", type=positive, help="the budget (default: 2000, or as configured)"),
+    flag("--fenced", "mark it as recalled data, with < > & escaped"),
+    examples=("holdfast prompt --max-tokens 2000", "holdfast prompt --fenced --json"),
+)
+def prompt(call: Call) -> Answer:
+    """The block."""
+    from holdfast_app.facts.counters import counter
+
+    memory = call.memory
+    with snapshot():  # one round trip
+        text = memory.prompt(call.args.max_tokens, fenced=call.args.fenced)
+        settled = memory.config.prompt
+        shown = sum(line.startswith("- [") for line in text.rpartition("Facts:\n")[2].splitlines())
+        left_out = memory.facts.count() - shown
+    budget = settled.max_tokens if call.args.max_tokens is None else call.args.max_tokens
+
+    def show(out: Term) -> None:
+        if text:
+            out.exact(text + "\n")
+        elif out.is_tty and not left_out:
+            out.say("There is nothing to put into a prompt yet.")
+        if left_out and not shown:
+            Term(sys.stderr).note(
+                "warn",
+                f"The block has no fact, because the strongest of {left_out:,} exceeds the {budget:,} tokens, or a"
+                " validator refuses it now. `holdfast facts list --order confidence --limit 1` shows it.",
+            )
+
+    tokens = counter(settled.counter)(text) if call.json else 0
+    table = {"text": text, "tokens": tokens, "max_tokens": budget, "facts": shown, "left_out": left_out}
+    return Answer(table, show)

@@ -16,7 +16,7 @@ from holdfast.config.serde import moment, structure, unstructure
 from holdfast.errors import Corrupt
 from holdfast.fs import durable, safeopen
 from holdfast.text import untrusted
-from holdfast_app.dream import held
+from holdfast_app.dream import state_files
 from holdfast_app.sessions import archive as archived
 from holdfast_cli.migration import archive
 
@@ -39,7 +39,7 @@ def private_rows(memory: Holdfast) -> Iterator[dict[str, object]]:
     for item in memory.outbox.items():
         if not item.is_damaged:
             yield row(archive.OUTBOX, item.id, json.dumps(unstructure(item), ensure_ascii=False))
-    for backup in held.backups(services.state):
+    for backup in state_files.backups(services.state):
         yield row(archive.BACKUP, backup.id, json.dumps(unstructure(backup), ensure_ascii=False))
     for file in archived.files(services.state):
         for message in archived.read(file):
@@ -52,7 +52,7 @@ def restore(memory: Holdfast, rows: Iterable[dict[str, Any]], *, with_settings: 
     services = memory.services
     added = unchanged = waiting = 0
     left: list[str] = []
-    known = {one.id for one in held.backups(services.state)}
+    known = {one.id for one in state_files.backups(services.state)}
     for row in rows:
         kind, text = row["kind"], services.gate.outgoing(row["text"], surface=str(Surface.JOURNAL))
         if kind == archive.SETTINGS:
@@ -61,11 +61,11 @@ def restore(memory: Holdfast, rows: Iterable[dict[str, Any]], *, with_settings: 
         elif kind == archive.OUTBOX:
             waiting += 1
         elif kind == archive.BACKUP:
-            backup = structure(untrusted.from_json(text), held.Backup, what="A dream's copy", error=Corrupt)
+            backup = structure(untrusted.from_json(text), state_files.Backup, what="A dream's copy", error=Corrupt)
             if backup.id in known:
                 unchanged += 1
             else:
-                held.back_up(services.state, backup, keep=services.config.dream.backups)
+                state_files.back_up(services.state, backup, keep=services.config.dream.backups)
                 added += 1
         elif kind == archive.MESSAGE:
             message = untrusted.from_json(text)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
+import io
 import json
 import os
-import secrets
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, define, evolve, field
 
@@ -24,9 +23,9 @@ from holdfast_cli.migration.belongings import private_rows
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
+    from holdfast.session.services import Services
 
 Progress = Callable[[int, int], object]
-_DESCRIPTORS = "/proc/self/fd"
 _HEX = frozenset("0123456789abcdef-")
 
 
@@ -52,58 +51,27 @@ def export(memory: Holdfast, path: str, *, force: bool = False, progress: Progre
     path = os.path.realpath(path)
     if os.path.isdir(path) or (os.path.lexists(path) and not force):
         raise ConfigError(f"{path} exists already.", next_step="Name another file, or add `--force` to replace it.")
-    folder = os.path.dirname(path)
-    temp = os.path.join(folder, f".holdfast-export-{secrets.token_hex(8)}.tmp")
-    try:
-        with _opened(folder, temp) as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
-                done = _Export(memory, out, progress).run()
-            file.flush()
-            os.fsync(file.fileno())
-            done.size = file.tell() if file.seek(0, os.SEEK_END) else 0
-            if not os.path.exists(temp):
-                _name(file.fileno(), temp)
-        os.replace(temp, path)
-    except OSError as error:
-        raise durable.unavailable(error, path, "write") from error
-    finally:
-        if os.path.exists(temp):
-            os.unlink(temp)
-    durable.fsync_dir(folder)
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as out:
+        done = _Export(memory, out, progress).run()
+    done.size = len(data.getbuffer())
+    durable.replace(path, data.getvalue())
     return done
 
 
-def _opened(folder: str, temp: str) -> BinaryIO:
-    """A new file in ``folder``, mode 0600. Without a name where the system can (Linux), so that a kill leaves nothing;
-    otherwise called ``temp``."""
-    nameless = getattr(os, "O_TMPFILE", 0)
-    if nameless and os.path.isdir(_DESCRIPTORS):
-        try:
-            return os.fdopen(os.open(folder, nameless | os.O_RDWR, 0o600), "w+b")
-        except OSError as error:
-            if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
-                raise
-    return os.fdopen(os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b")
-
-
-def _name(fd: int, path: str) -> None:
-    """Give a file without a name one."""
-    folder = os.open(os.path.dirname(path), os.O_RDONLY)
-    try:
-        # A `dst_dir_fd` makes Python follow the link to the file instead of linking the link.
-        os.link(f"{_DESCRIPTORS}/{fd}", os.path.basename(path), dst_dir_fd=folder, follow_symlinks=True)
-    finally:
-        os.close(folder)
-
-
+@define
 class _Export:
-    def __init__(self, memory: Holdfast, out: zipfile.ZipFile, progress: Progress | None) -> None:
-        self._memory, self._services = memory, memory.services
-        self._out = out
-        self._progress = progress
-        self._seen = self._total = 0
-        self._done = Exported()
-        self._members: dict[str, dict[str, object]] = {}
+    _memory: Holdfast
+    _out: zipfile.ZipFile
+    _progress: Progress | None
+    _seen: int = 0
+    _total: int = 0
+    _done: Exported = field(factory=Exported)
+    _members: dict[str, dict[str, object]] = field(factory=dict)
+
+    @property
+    def _services(self) -> Services:
+        return self._memory.services
 
     def run(self) -> Exported:
         names, journals = self._services.store.names(), session_files(self._services.state)

@@ -11,15 +11,16 @@ from holdfast.config.layout import Surface
 from holdfast.errors import Conflict, Refused
 from holdfast.fs import durable, private
 from holdfast.fs.records import decode
-from holdfast.gate import clean
 from holdfast.journal.journal import Journal
 from holdfast.storage import ABSENT
+from holdfast.text.plain import clean
 from holdfast_cli.migration import archive, belongings
 from holdfast_cli.migration.database import opened
 from holdfast_cli.migration.exporting import edited, masked
 
 if TYPE_CHECKING:
     from holdfast import Holdfast
+    from holdfast.session.services import Services
     from holdfast_cli.migration.archive import Archive
     from holdfast_cli.migration.database import Database
 
@@ -73,20 +74,19 @@ def import_archive(
             return _Import(memory, given, replace, settings, progress).run()
 
 
+@define
 class _Import:
-    def __init__(
-        self, memory: Holdfast, given: Archive | Database, replace: bool, settings: bool, progress: Progress | None
-    ) -> None:
-        self._memory, self._services = memory, memory.services
-        self._given = given
-        self._replace = replace
-        self._settings = settings
-        self._progress = progress
-        self._seen, self._total = (
-            0,
-            sum(1 if name.startswith(archive.JOURNALS) else one.rows for name, one in given.members.items()),
-        )
-        self._done = Imported()
+    _memory: Holdfast
+    _given: Archive | Database
+    _replace: bool
+    _settings: bool
+    _progress: Progress | None
+    _seen: int = 0
+    _done: Imported = field(factory=Imported)
+
+    @property
+    def _services(self) -> Services:
+        return self._memory.services
 
     def run(self) -> Imported:
         for row in self._given.rows(archive.DOCUMENTS):
@@ -158,8 +158,8 @@ class _Import:
         for row in self._given.rows(archive.EVENTS):
             texts = [row.get("content") or "", row.get("source") or "", row["why"]]
             content, source, why = self._services.gate.outgoing_all(texts, surface="fact")
-            rows.append({**row, "content": content if row.get("content") is not None else None, "source": source})
-            rows[-1]["why"] = why
+            shown = content if row.get("content") is not None else None
+            rows.append({**row, "content": shown, "source": source, "why": why})
             self._tell()
         self._done.added.events = self._memory.facts.trail.restore(rows)
         self._done.unchanged.events = len(rows) - self._done.added.events
@@ -180,7 +180,9 @@ class _Import:
     def _tell(self) -> None:
         self._seen += 1
         if self._progress:
-            self._progress(self._seen, max(self._total, self._seen))
+            members = self._given.members.items()
+            total = sum(1 if name.startswith(archive.JOURNALS) else one.rows for name, one in members)
+            self._progress(self._seen, max(total, self._seen))
 
 
 def _is_reserved(name: str) -> bool:

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from holdfast.errors import ConfigError, Conflict, Unavailable
-from holdfast.facts.factrules import duplicate_key
 from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, Fact
-from holdfast.storage import ABSENT, StorageBackend, sha256
+from holdfast.storage import ABSENT, Add, Remove, StorageBackend, sha256
+from holdfast.text.factrules import duplicate_key
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
@@ -104,43 +104,33 @@ class _Record:
         lines = (private.read(path) or b"").split(b"\n")
         self._known = {line.decode("utf-8", "replace").strip() for line in lines if line}
 
-    def promise(self, *what: str | int) -> None:
-        """Record the item durably, once."""
-        self.promise_all([what])
-
-    def promise_all(self, many: Iterable[tuple[str | int, ...]]) -> None:
-        """Record all of them, with one flush."""
+    def promise(self, *many: tuple[str, ...]) -> None:
+        """Record the items durably, each once."""
         lines = [json.dumps(what) for what in many if what not in self]
         if lines:
             # The leading newline ends a line cut off by a crash. A partial line matches nothing.
             durable.append(self._path, "\n".join(["", *lines, ""]).encode())
             self._known.update(lines)
 
-    def __contains__(self, what: tuple[str | int, ...]) -> bool:
+    def __contains__(self, what: tuple[str, ...]) -> bool:
         return json.dumps(what) in self._known
 
 
+@define
 class _Run:
-    def __init__(
-        self,
-        source: StorageBackend,
-        target: StorageBackend,
-        record: _Record,
-        prefixes: Sequence[str],
-        progress: Progress | None,
-    ) -> None:
-        self._source = source
-        self._target = target
-        self._record = record
-        self._prefixes = prefixes
-        self._progress = progress
-        self._done = self._total = 0
-        self._changed = False
-        self._skipped: list[str] = []
+    _source: StorageBackend
+    _target: StorageBackend
+    _record: _Record
+    _prefixes: Sequence[str]
+    _progress: Progress | None
+    _done: int = 0
+    _total: int = 0
+    _changed: bool = False
+    _skipped: list[str] = field(factory=list)
 
     def run(self) -> Migration:
         names = self._names(self._source)
-        self._total = len(names) + self._source.count_facts()
+        self._total = len(names) + sum(1 for _ in self._source.facts())
         surplus = self._check_documents(names)
         kept = self._check_facts()
         for name in surplus:
@@ -177,33 +167,29 @@ class _Run:
 
     def _check_documents(self, names: Sequence[str]) -> list[str]:
         """The target's documents missing from the source. Raises: Conflict for a document no earlier run wrote."""
-        wanted = set(names)
         surplus = []
         for name in self._names(self._target):
             there = _text(self._target, name)
-            if name in wanted and there == _text(self._source, name):
+            if name in names and there == _text(self._source, name):
                 continue
             if there is not None and ("document", name, sha256(there)) not in self._record:
                 raise self._foreign(f"the document {name!r}")
-            if name not in wanted:
+            if name not in names:
                 surplus.append(name)
         return surplus
 
     def _check_facts(self) -> int | None:
         """The number of leading source facts that the target holds; None when it holds outdated facts from an earlier
         run. Raises: Conflict."""
-        digest, stored, agree, leaving = hashlib.sha256(), 0, True, True
+        stored, agree, ours = 0, True, True
         source = _distinct(self._source.facts(), [])
         for fact in self._target.facts():
             agree = agree and next(source, None) == fact
-            leaving = leaving and ("leaving", _short(fact)) in self._record
+            ours = ours and _mark(fact) in self._record
             stored += 1
-            digest.update(_line(fact))
-        if agree:
-            return stored
-        if not leaving and ("facts", stored, digest.hexdigest()) not in self._record:
+        if not agree and not ours:
             raise self._foreign("facts")
-        return None
+        return stored if agree else None
 
     def _foreign(self, what: str) -> Conflict:
         return Conflict(
@@ -220,32 +206,22 @@ class _Run:
         there = self._target.read(name)
         if there is None or there.text != text:
             self._changed = True
-            self._record.promise("document", name, sha256(text))
+            self._record.promise(("document", name, sha256(text)))
             self._target.write(name, text, expected=there.revision if there else ABSENT)
 
     def _clear_facts(self) -> None:
         self._changed = True
-        self._record.promise_all(("leaving", _short(fact)) for fact in self._target.facts())
         while part := list(self._target.facts(limit=BATCH)):
-            with self._target.batch():
-                for fact in part:
-                    self._target.delete_fact(fact.id)
+            self._target.commit([Remove(fact.id) for fact in part])
 
     def _copy_facts(self, kept: int) -> None:
-        source = _distinct(self._source.facts(), self._skipped)
-        digest = hashlib.sha256()
-        for fact in islice(source, kept):
-            digest.update(_line(fact))
+        source = islice(_distinct(self._source.facts(), self._skipped), kept, None)
         while part := list(islice(source, BATCH)):
-            for fact in part:
-                digest.update(_line(fact))
-            kept += len(part)
             self._changed = True
-            self._record.promise("facts", kept, digest.hexdigest())
-            with self._target.batch():
-                for fact in part:
-                    if self._target.add_fact(fact, sys.maxsize).outcome is not AddOutcome.ADDED:
-                        raise self._moving()
+            self._record.promise(*map(_mark, part))
+            added = self._target.commit([Add(fact, sys.maxsize) for fact in part]).added
+            if any(one is None or one.outcome is not AddOutcome.ADDED for one in added):
+                raise self._moving()
             self._tell(len(part))
 
     # --- the proof
@@ -304,5 +280,6 @@ def _line(fact: Fact) -> bytes:
     return json.dumps(fact_out(fact), sort_keys=True).encode() + b"\n"
 
 
-def _short(fact: Fact) -> str:
-    return hashlib.sha256(_line(fact)).hexdigest()[:16]
+def _mark(fact: Fact) -> tuple[str, str]:
+    """How the record names a fact."""
+    return "fact", hashlib.sha256(_line(fact)).hexdigest()[:16]

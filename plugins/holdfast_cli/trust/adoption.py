@@ -15,7 +15,7 @@ from attrs import frozen
 from holdfast.errors import Unavailable
 from holdfast.fs import durable, private, safeopen
 from holdfast.fs.safeopen import Folder
-from holdfast.journal import journal, reserve
+from holdfast.journal import emergency_log, journal
 from holdfast.journal.journal import Journal
 from holdfast_app.sessions import rewriting
 from holdfast_redaction.mark import KEY_FILE
@@ -23,7 +23,7 @@ from holdfast_redaction.mark import KEY_FILE
 _SESSIONS = "sessions"
 #: Not adopted, because they are meaningless elsewhere, rebuilt on demand, or unsafe. An intent to append may name any
 #: document and any position.
-_OF_ITS_PLACE = frozenset({".gitignore", private.MARK, private.INDEX_SEEN, "append.intent", "facts.mark", "safe.jsonl"})
+_OF_ITS_PLACE = frozenset({".gitignore", private.MARK, private.INDEX_SEEN, "append.intent", "facts.mark"})
 #: Files and folders that are rebuilt on demand: clients' records and heartbeats, and the key of redaction marks.
 _REBUILT = ("agents", "heartbeats", KEY_FILE)
 _OF_ITS_PLACE_ENDS = (".lock", ".hint", ".mark", durable.TEMP_SUFFIX)
@@ -118,8 +118,8 @@ def _take(state: str, aside: str, name: str) -> str:
         own = safeopen.read(target)
     except FileNotFoundError:
         own = None
-    if name == reserve.FILE:
-        reserve.adopt(state, data)
+    if name == emergency_log.FILE:
+        emergency_log.adopt(state, data)
     elif own is None:
         durable.replace(target, data)
     elif own == data:

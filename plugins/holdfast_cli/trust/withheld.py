@@ -59,8 +59,7 @@ class Withheld:
         from holdfast import Holdfast
 
         with Holdfast.open(self.root) as memory:
-            if memory.store.provenance is not None:
-                memory.store.provenance.accept(self.passages, self.facts)
+            memory.store.provenance.accept(self.passages, self.facts)
 
     def say(self, out: Term) -> None:
         """Show all of it, made safe for the terminal."""

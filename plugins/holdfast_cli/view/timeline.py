@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, Final
 
 from holdfast.text.humanize import count
-from holdfast_cli.args import add_json, examples, positive
+from holdfast_app.view.events import COUNTS, history, interruptions, since_first, totals
+from holdfast_app.view.project import Project
+from holdfast_cli.args import positive
+from holdfast_cli.command import Answer, Call, Command, argument
 from holdfast_cli.terminal import Term
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from holdfast_app.view.events import Day, Interruption
-
-#: The help section that lists the command, and its line there.
-HEADING = "Inspect"
-SUMMARY = "plot the sessions, flushes, blocked compactions and dreams of each day"
 
 _DAYS: Final = 60
 _MOST_DAYS: Final = 3_660
@@ -43,58 +41,45 @@ _COLUMNS: Final = ((3, 1), (1, 1), (1, 0))
 _LISTED: Final = 5
 
 
-def configure(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--days",
-        metavar="N",
-        type=positive("days"),
-        help=f"days up to today (default: {_DAYS}, from the first event on)",
+@Command(
+    "Inspect",
+    "plot the sessions, flushes, blocked compactions and dreams of each day",
+    argument(
+        "--days", metavar="N", type=positive, help=f"days up to today (default: {_DAYS}, from the first event on)"
+    ),
+    examples=("holdfast timeline", "holdfast timeline --days 7", "holdfast timeline --days 365 --json"),
+    notes="If the days do not fit, a column covers several days. `blocked` counts refused flushes, after which"
+    "\nnothing left the context. `compacted` counts flushes made for a compaction.",
+)
+def timeline(call: Call) -> Answer:
+    """The days, and the newest refused flushes."""
+    asked: int | None = call.args.days
+    project = Project(call.memory)
+    days = history(project, min(asked or _DAYS, _MOST_DAYS))
+    stopped = interruptions(project, project.status(), days[0].day)
+    titles = project.titles({one.session for one in stopped[:_LISTED]})
+
+    def show(out: Term) -> None:
+        whole = totals(days)
+        if whole.is_quiet:
+            out.say(f"{out.mark('dot')} Nothing happened in the last {count(len(days), 'day')}.")
+            out.next_step("holdfast timeline --days 365, or holdfast install CLIENT to begin")
+            return
+        _plot(out, days if asked else since_first(days, least=_LEAST_DAYS), whole)
+        _say_stopped(out, stopped, titles)
+        if whole.failed:
+            out.say(f"\n{out.mark('warn')} {count(whole.failed, 'dream')} failed")
+            out.next_step("holdfast dream --log")
+        if project.facts_withheld:
+            out.say(f"\n{out.mark('warn')} Facts are withheld, because they came with a clone.")
+            out.next_step("holdfast trust")
+
+    rows = [
+        {"day": day.day.isoformat(), **{name: getattr(day, name) for name in COUNTS}, "note": day.note} for day in days
+    ]
+    return Answer(
+        {"days": rows, "interruptions": [{**one._asdict(), "day": one.day.isoformat()} for one in stopped]}, show
     )
-    add_json(parser)
-    parser.epilog = (
-        examples("holdfast timeline", "holdfast timeline --days 7", "holdfast timeline --days 365 --json")
-        + "\n\nIf the days do not fit, a column covers several days. `blocked` counts refused flushes, after which"
-        "\nnothing left the context. `compacted` counts flushes made for a compaction."
-    )
-
-
-def run(args: Namespace) -> int:
-    from holdfast import Holdfast
-    from holdfast_app.view.events import COUNTS, totals
-    from holdfast_app.view.history import history, since_first
-    from holdfast_app.view.project import Project
-
-    out = Term()
-    with Holdfast.open(args.root) as memory:
-        project = Project(memory)
-        days = history(project, min(args.days or _DAYS, _MOST_DAYS))
-        stopped = project.interruptions(project.status(), days[0].day)
-        titles = project.titles({one.session for one in stopped[:_LISTED]})
-        withheld = project.facts_withheld
-    if args.json:
-        rows = [
-            {"day": day.day.isoformat(), **{name: getattr(day, name) for name in COUNTS}, "note": day.note}
-            for day in days
-        ]
-        found = [{**one._asdict(), "day": one.day.isoformat()} for one in stopped]
-        out.json({"ok": True, "days": rows, "interruptions": found})
-        return 0
-    whole = totals(days)
-    if whole.is_quiet:
-        out.say(f"{out.mark('dot')} Nothing happened in the last {count(len(days), 'day')}.")
-        out.say(out.wrapped("holdfast timeline --days 365, or holdfast install CLIENT to begin", first=_next(out)))
-        return 0
-    _plot(out, days if args.days else since_first(days, least=_LEAST_DAYS), whole)
-    _say_stopped(out, stopped, titles)
-    if whole.failed:
-        out.say(f"\n{out.mark('warn')} {count(whole.failed, 'dream')} failed\n{_next(out)}holdfast dream --log")
-    if withheld:
-        out.say(f"\n{out.mark('warn')} Facts are withheld, because they came with a clone.\n{_next(out)}holdfast trust")
-    return 0
-
-
-def _next(out: Term) -> str:
-    return f"  {out.dim('next:')} "
 
 
 def _say_stopped(out: Term, stopped: Sequence[Interruption], titles: Mapping[str, str]) -> None:
@@ -108,7 +93,7 @@ def _say_stopped(out: Term, stopped: Sequence[Interruption], titles: Mapping[str
         else:
             where = f" at the {one.why}" if one.why else ""
             said, mark = f"{one.day}: {flushes} refused{where}, nothing was dropped", "fail"
-        out.say(out.wrapped(said, first=f"{out.mark(mark)} ", rest="  "))
+        out.note(mark, said)
         title = f"  {titles[one.session]}" if one.session in titles else ""
         out.say(f"  {out.dim(out.clip(f'{one.session}{title}', out.width - 2))}")
     if len(stopped) > _LISTED:

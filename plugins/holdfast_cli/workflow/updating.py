@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import Action
 from typing import TYPE_CHECKING, Any
 
-from holdfast.text import untrusted
 from holdfast_cli.args import file_name
+from holdfast_cli.command import Argument, argument
 from holdfast_cli.problem import UsageError
-from holdfast_cli.stdin import decode, read_text
+from holdfast_cli.stdin import read_json
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -31,32 +31,7 @@ LISTS = {
 }
 
 
-def add_arguments(parser: ArgumentParser, *, no_change: bool) -> None:
-    """Add the flags; list flags may be repeated. ``no_change`` adds the flag that leaves a file unchanged."""
-    entries = parser.add_argument_group("entries (repeatable)")
-    entries.add_argument(
-        "--from", dest="source", metavar="FILE", type=file_name, help="the update as JSON, `-` for stdin"
-    )
-    for flag, (key, where) in LISTS.items():
-        entries.add_argument(f"--{flag}", dest=key, metavar="TEXT", action="append", help=where)
-    entries.add_argument(
-        "--deliverable",
-        dest="deliverables",
-        metavar="TEXT",
-        action=_Delivered,
-        help="progress: Verified Deliverables; put its proof after it",
-    )
-    proof: dict[str, Any] = {"dest": "deliverables", "action": _Delivered}
-    entries.add_argument("--evidence", metavar="LINK", help="proof as a URL, owner/repo#12, commit or path", **proof)
-    entries.add_argument("--command", metavar="COMMAND", help="proof as a command already run", **proof)
-    entries.add_argument("--exit-status", metavar="N", type=int, help="exit status of the command", **proof)
-    if no_change:
-        entries.add_argument(
-            "--no-change",
-            metavar="FILE",
-            action="append",
-            help="file without entries: active_context, patterns or progress",
-        )
+_ENTRIES = "entries (repeatable)"
 
 
 class _Delivered(Action):
@@ -78,11 +53,43 @@ class _Delivered(Action):
         setattr(args, self.dest, found)
 
 
+def _proof(name: str, text: str, **options: Any) -> Argument:
+    return argument(name, dest="deliverables", action=_Delivered, help=text, group=_ENTRIES, **options)
+
+
+#: The flags of an update.
+ARGUMENTS = (
+    argument(
+        "--from",
+        dest="source",
+        metavar="FILE",
+        type=file_name,
+        help="the update as JSON, `-` for stdin",
+        group=_ENTRIES,
+    ),
+    *(
+        argument(f"--{name}", dest=key, metavar="TEXT", action="append", help=where, group=_ENTRIES)
+        for name, (key, where) in LISTS.items()
+    ),
+    _proof("--deliverable", "progress: Verified Deliverables; put its proof after it", metavar="TEXT"),
+    _proof("--evidence", "proof as a URL, owner/repo#12, commit or path", metavar="LINK"),
+    _proof("--command", "proof as a command already run", metavar="COMMAND"),
+    _proof("--exit-status", "exit status of the command", metavar="N", type=int),
+)
+NO_CHANGE = argument(
+    "--no-change",
+    metavar="FILE",
+    action="append",
+    help="file without entries: active_context, patterns or progress",
+    group=_ENTRIES,
+)
+
+
 def given(args: Namespace) -> MemoryUpdate:
     """Combine flags and JSON into one update, flags after the JSON. Raises: UsageError; ConfigError."""
     from holdfast_app.workflow.three import update_from
 
-    data = _json(args.source) if args.source else {}
+    data = read_json(args.source, "The update", '{"decisions": ["..."]}') if args.source else {}
     if not isinstance(data, dict):
         return update_from(data)  # validates the data
     for key, _ in LISTS.values():
@@ -101,32 +108,8 @@ def _add(data: dict[str, Any], key: str, more: list[Any]) -> None:
         data[key] = [*before, *more] if isinstance(before, list) else before
 
 
-def _json(source: str) -> Any:
-    what = "The update on stdin" if source == "-" else f"The update {source}"
-    try:
-        if source == "-":
-            text = read_text()
-        else:
-            with open(source, "rb") as file:
-                text = decode(file.read(), what)
-        return untrusted.from_json(text)
-    except OSError as error:
-        raise UsageError(
-            f"{what} cannot be read: {error.strerror}.", next_step="Pass a JSON file's path, or `-` for stdin."
-        ) from error
-    except ValueError as error:
-        raise UsageError(
-            f"{what} is not valid JSON: {error}.", next_step='Start it with {"decisions": ["..."]}.'
-        ) from error
-
-
-def show(out: Term, done: Updated, what: str, *, as_json: bool) -> None:
+def show(out: Term, done: Updated, what: str) -> None:
     """Report per file."""
-    if as_json:
-        from holdfast.config.serde import unstructure
-
-        out.json({"ok": True, **unstructure(done)})
-        return
     said = "already applied, nothing to do" if done.repeated else "everything was read back"
     if not any(change.written for change in done.files):
         said = "nothing was changed"
@@ -136,8 +119,8 @@ def show(out: Term, done: Updated, what: str, *, as_json: bool) -> None:
         known = f", {len(change.known)} already there" if change.known else ""
         out.say(f"  {out.bold(out.plain(change.name))}: {state}{known}")
         for anchor, text in change.added:
-            out.say(out.wrapped(f"{anchor}: {text}", first="    + ", rest="      "))
+            out.fill(f"{anchor}: {text}", "    + ", "      ")
     for text in done.deferred:
-        out.say(out.wrapped(f"not verified, so deferred: {text}", first=f"  {out.mark('warn')} ", rest="    "))
+        out.note("warn", f"not verified, so deferred: {text}", indent="  ")
     for text in done.warnings:
-        out.say(out.wrapped(text, first=f"  {out.mark('warn')} ", rest="    "))
+        out.note("warn", text, indent="  ")

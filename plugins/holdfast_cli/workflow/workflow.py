@@ -1,103 +1,110 @@
-"""``holdfast workflow``: LOAD at the start, UPDATE at the end, and the status of workflows."""
+"""``holdfast workflow``: LOAD at the start, UPDATE at the end, and their status; and ``holdfast capture``."""
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
-
-from holdfast_cli.args import add_json, examples
+from holdfast.config.serde import moment, unstructure
+from holdfast.text.humanize import ago, count
+from holdfast_app.workflow import observations
+from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS
+from holdfast_app.workflow.workflow import records
+from holdfast_cli.command import Answer, Call, Command, argument, flag
 from holdfast_cli.problem import UsageError
 from holdfast_cli.terminal import Term
 from holdfast_cli.workflow import updating
 
-if TYPE_CHECKING:
-    from holdfast import Holdfast
+_ENTRIES = [one.dest for one in (*updating.ARGUMENTS, updating.NO_CHANGE)]
 
-#: The help heading for the command, and its summary line.
-HEADING = "The three files"
-SUMMARY = "read the memory at a workflow's start, update it at its end"
-
-ACTIONS = ("start", "end", "status")
-
-
-def configure(parser: ArgumentParser) -> None:
-    from holdfast_app.workflow.three import CONDITIONS, WORKFLOWS
-
-    parser.add_argument("action", choices=ACTIONS, help="start reads the memory, end updates it, status lists")
-    parser.add_argument("name", metavar="NAME", nargs="?", choices=WORKFLOWS, help=", ".join(WORKFLOWS))
-    conditions = parser.add_argument_group("conditions for end")
-    for workflow, table in CONDITIONS.items():
-        for flag, text in table.items():
-            conditions.add_argument(
-                f"--{flag}", dest="confirmed", action="append_const", const=flag, help=f"{workflow}: {text}"
-            )
-    updating.add_arguments(parser, no_change=True)
-    add_json(parser)
-    parser.epilog = (
-        examples(
-            "holdfast workflow start build",
-            'holdfast workflow end build --tests-passed --focus "login is done" \\',
-            '    --deliverable "login works" --command "pytest -q" --exit-status 0 \\',
-            "    --no-change patterns",
-            "holdfast workflow end review --review-complete --from update.json",
-            "holdfast workflow status",
+workflow = Command(
+    "The three files",
+    "read the memory at a workflow's start, update it at its end",
+    *(
+        argument(
+            f"--{name}",
+            dest="confirmed",
+            action="append_const",
+            const=name,
+            help=f"{workflow}: {text}",
+            group="conditions for end",
         )
-        + "\n\nA workflow ends only after its start, with its condition stated and an entry or an explicit --no-change"
-        "\nfor each of the three files. Otherwise nothing is written."
-    )
+        for workflow, table in CONDITIONS.items()
+        for name, text in table.items()
+    ),
+    *updating.ARGUMENTS,
+    updating.NO_CHANGE,
+    examples=(
+        "holdfast workflow start build",
+        'holdfast workflow end build --tests-passed --focus "login is done" \\',
+        '    --deliverable "login works" --command "pytest -q" --exit-status 0 \\',
+        "    --no-change patterns",
+        "holdfast workflow end review --review-complete --from update.json",
+        "holdfast workflow status",
+    ),
+    notes=f"NAME is one of {', '.join(WORKFLOWS)}. A workflow ends only after its start, with its condition stated and"
+    "\nan entry or an explicit --no-change for each of the three files. Otherwise nothing is written.",
+)
 
 
-def run(args: Namespace) -> int:
-    from holdfast import Holdfast
-
-    if (args.action == "status") is not (args.name is None):
-        wanted = "no NAME" if args.action == "status" else "a workflow's NAME"
-        raise UsageError(f"`workflow {args.action}` takes {wanted}.", next_step="See `holdfast workflow --help`.")
-    given = updating.given(args) if args.action == "end" else None
-    out = Term()
-    with Holdfast.open(args.root) as memory:
-        if args.action == "start":
-            return _start(out, memory, args)
-        if given is None:
-            return _status(out, memory, as_json=args.json)
-        done = memory.workflow(args.name).end(given, confirmed=args.confirmed or ())
-        updating.show(out, done, f"workflow {args.name} has ended", as_json=args.json)
-    return 0
+def _name(call: Call) -> str:
+    """The workflow's name. Raises: UsageError."""
+    name = call.names[0]
+    if name not in WORKFLOWS:
+        raise UsageError(f"There is no workflow {name!a}.", next_step=f"Use {', '.join(WORKFLOWS)}.")
+    return name
 
 
-def _start(out: Term, memory: Holdfast, args: Namespace) -> int:
-    loaded = memory.workflow(args.name).start()
-    if args.json:
-        files = [{"file": one.surface, "name": one.name, "text": one.text} for one in loaded.files]
-        out.json({"ok": True, "workflow": args.name, "files": files})
-    else:
-        out.exact(f"{loaded}\n")
-    return 0
+@workflow.action("start NAME")
+def _start(call: Call) -> Answer:
+    name = _name(call)
+    loaded = call.memory.workflow(name).start()
+    files = [{"file": one.surface, "name": one.name, "text": one.text} for one in loaded.files]
+    return Answer({"workflow": name, "files": files}, lambda out: out.exact(f"{loaded}\n"))
 
 
-def _status(out: Term, memory: Holdfast, *, as_json: bool) -> int:
-    from holdfast.config.serde import moment, unstructure
-    from holdfast.text.humanize import ago, count
-    from holdfast_app.workflow import observations
-    from holdfast_app.workflow.workflow import records
+@workflow.action("end NAME", "confirmed", *_ENTRIES)
+def _end(call: Call) -> Answer:
+    name, given = _name(call), updating.given(call.args)
+    done = call.memory.workflow(name).end(given, confirmed=call.args.confirmed or ())
+    return Answer(unstructure(done), lambda out: updating.show(out, done, f"workflow {name} has ended"))
 
-    found = records(memory.services)
-    waiting = observations.waiting(memory.services)
-    if as_json:
-        out.json({"ok": True, "workflows": unstructure(found), "waiting": unstructure(waiting)})
-        return 0
-    now = memory.services.now()
-    if found:
-        out.say(
-            out.table(
-                [(r.name, r.state, ago(moment(r.ended if r.state == "ended" else r.started), now)) for r in found]
-            )
-        )
-    else:
-        out.say("No workflow has been started. To start one, run `holdfast workflow start NAME`.")
-    if waiting:
-        out.say(
-            f"\n  {count(len(waiting), 'entry') if len(waiting) == 1 else f'{len(waiting)} entries'} noticed on the way"
-        )
-        out.say("  wait for the next update")
-    return 0
+
+@workflow.action("status")
+def _status(call: Call) -> Answer:
+    services = call.memory.services
+    found, waiting = records(services), observations.waiting(services)
+
+    def show(out: Term) -> None:
+        times = [ago(moment(r.ended if r.state == "ended" else r.started), services.now()) for r in found]
+        rows = [(r.name, r.state, time) for r, time in zip(found, times, strict=True)]
+        out.say(out.table(rows) or "No workflow has been started. To start one, run `holdfast workflow start NAME`.")
+        if waiting:
+            number = count(len(waiting), "entry") if len(waiting) == 1 else f"{len(waiting)} entries"
+            out.say(f"\n  {number} noticed on the way\n  wait for the next update")
+
+    return Answer({"workflows": found, "waiting": waiting}, show)
+
+
+@Command(
+    "The three files",
+    "count an issue or pattern; recurring ones are written to patterns.md",
+    argument("kind", choices=("issue", "pattern"), help="an issue becomes a gotcha, a pattern a convention"),
+    argument("text", metavar="TEXT", help="the observation, in one sentence"),
+    flag("--critical", "critical violation; write it immediately"),
+    argument("--workflow", choices=WORKFLOWS, default="", help="its workflow (by default the open workflow)"),
+    examples=(
+        'holdfast capture issue "the fixture leaks its port"',
+        'holdfast capture pattern "handlers are named on_EVENT" --workflow review',
+        'holdfast capture issue "secrets.py imports os.environ directly" --critical',
+    ),
+    notes="The entry is counted, and written to patterns.md once it is critical or seen three times or in"
+    "\ntwo workflows. Writes are throttled. Waiting entries are kept and written with the next update.",
+)
+def capture(call: Call) -> Answer:
+    """Record an issue or a pattern noticed during work."""
+    args = call.args
+    done = call.memory.capture(args.kind, args.text, workflow=args.workflow, critical=args.critical)
+    seen = done.sighting
+    times = "once" if seen.count == 1 else f"{seen.count} times"
+    state = f"waiting to be written ({seen.trigger}) with the next update" if seen.trigger else "counted"
+    if seen.written:
+        state = f"written to patterns.md ({seen.trigger})"
+    return Answer(unstructure(done), lambda out: out.note("ok", f"seen {times}: {state}"))

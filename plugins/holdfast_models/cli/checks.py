@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from holdfast.api import Check, Outcome
 from holdfast.errors import ConfigError, ModelFailed
 from holdfast.fs import safeopen
-from holdfast.plugin.checks import Check, Outcome
 from holdfast.text import untrusted
 from holdfast.text.humanize import ago, count
 from holdfast_models.cli import finding

@@ -13,20 +13,18 @@ import time
 from abc import abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.errors import ConfigError
 from holdfast.plugin import nested
-from holdfast_models.base import ModelPlugin, read_settings
+from holdfast_models.base import ModelPlugin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import ClassVar
 
-    from holdfast_models.base import _Context
     from holdfast_models.cli.running import Ended
     from holdfast_models.retry import Completion
 
-#: Shorter than the 60 s of ``on_extract``, so that the program is ended before the call is abandoned.
-_DEFAULTS = {"model": "default", "timeout_s": 50.0, "budget_s": 55.0, "max_retries": 0, "dream_timeout_s": 300.0}
+#: The model's name when the program chooses it.
+_OWN_CHOICE = "default"
 #: Variables that a client sets for its child processes. With them the program would join the client's session.
 _SESSION_OF = ("CLAUDECODE", "CLAUDE_PROJECT_DIR", "CLAUDE_ENV_FILE", "PWD", "OLDPWD")
 _SESSION_PREFIXES = ("CLAUDE_PLUGIN_", "HOLDFAST_")
@@ -59,21 +57,14 @@ class CliModel(ModelPlugin):
         "dream_timeout_s",
         "dream_budget_s",
     )
-
-    def __init__(self, *, context: _Context) -> None:
-        given = dict(context.settings)
-        for key in given:
-            if key not in self.known_settings:
-                raise ConfigError(
-                    f"plugins.{context.name}.{key} is not known.",
-                    next_step=f"Settings are: {', '.join(self.known_settings)}.",
-                )
-        if not isinstance(given.pop("program", ""), str):
-            raise ConfigError(f"plugins.{context.name}.program is not a path.", next_step="See docs/models.md.")
-        self._name = context.name
-        self._state = context.state
-        self._root = getattr(context, "root", "")
-        self.settings = read_settings(context.name, {**_DEFAULTS, **given}, self.provider)
+    #: Shorter than the 60 s of ``on_extract``, so that the program is ended before the call is abandoned.
+    defaults: ClassVar[Mapping[str, object]] = {
+        "model": _OWN_CHOICE,
+        "timeout_s": 50.0,
+        "budget_s": 55.0,
+        "max_retries": 0,
+        "dream_timeout_s": 300.0,
+    }
 
     @abstractmethod
     def start(self, program: str, folder: str, system: str, env: Mapping[str, str]) -> Start:
@@ -90,7 +81,6 @@ class CliModel(ModelPlugin):
     def complete(self, system: str, user: str, *, max_tokens: int, timeout_s: float) -> Completion:
         """Run the program once. ``max_tokens`` is not used, because no program takes it. Raises: ModelFailed."""
         from holdfast.errors import ModelFailed
-        from holdfast_models.base import CUT_OFF
         from holdfast_models.cli import finding, running, troubles
 
         if nested.inside():
@@ -116,23 +106,15 @@ class CliModel(ModelPlugin):
         finally:
             self.clean(folder, env)
             shutil.rmtree(folder, ignore_errors=True)
-        if ended.too_long:
-            raise troubles.too_long(self.program)
-        if ended.late:
-            raise troubles.late(self.program, timeout_s, ended.stderr)
-        completion = self.parse(ended)
-        if completion.stop in CUT_OFF:
-            raise ModelFailed(
-                f"The answer of `{self.program}` was cut off at its limit.",
-                next_step="A model with a higher limit may do.",
-            )
-        return completion
+        if ended.too_long or ended.late:
+            raise troubles.killed(self.program, timeout_s, ended)
+        return self.parse(ended)
 
     @property
     def model_arguments(self) -> tuple[str, ...]:
         """``--model NAME``, or nothing for the program's own choice."""
         model = self.settings.model
-        return () if model == _DEFAULTS["model"] else (f"--model={model}",)
+        return () if model == _OWN_CHOICE else (f"--model={model}",)
 
     def _outside(self) -> str:
         """A private folder outside of the project for the folders of single calls. The user's own is the first choice:

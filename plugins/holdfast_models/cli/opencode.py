@@ -78,7 +78,7 @@ class OpencodeCli(CliModel):
             (program, "debug", "config"), "", folder=folder, env={**env, **_ENV}, timeout_s=_LIST_LIMIT_S
         )
         if listed.late:
-            raise troubles.late(self.program, _LIST_LIMIT_S)
+            raise troubles.killed(self.program, _LIST_LIMIT_S, listed)
         settings = whole(listed.stdout)
         if listed.code or settings is None:
             raise troubles.failed(self.program, self._name, listed.stderr, code=listed.code)

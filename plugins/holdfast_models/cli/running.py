@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-import threading
+import tempfile
 import time
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
@@ -19,16 +19,13 @@ if TYPE_CHECKING:
 MAX_OUTPUT_BYTES: Final = 8_000_000
 #: Only the beginning of stderr is kept, in bytes.
 MAX_ERROR_BYTES: Final = 64_000
-_PIECE: Final = 65_536
 _POLL_S: Final = 0.02
-#: Seconds for the output to arrive after the program has ended.
-_DRAIN_S: Final = 1.0
-
-_running: set[subprocess.Popen[bytes]] = set()
-
-
+#: Seconds for a killed program to end.
+_REAP_S: Final = 5.0
 #: Start of a failed program's output, searched for the cause.
 _SAID_CHARS = 500
+
+_running: set[subprocess.Popen[bytes]] = set()
 
 
 class Ended(NamedTuple):
@@ -52,69 +49,42 @@ def run(argv: Sequence[str], text: str, *, folder: str, env: Mapping[str, str], 
     No process of its group is left when this returns. Raises: OSError when it cannot be started.
     """
     new_group = 0x200 if sys.platform == "win32" else 0  # CREATE_NEW_PROCESS_GROUP
-    process = subprocess.Popen(  # noqa: S603 - the program is the user's choice; see finding.py
-        argv,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=folder,
-        env=dict(env),
-        start_new_session=True,
-        creationflags=new_group,
-    )
-    _running.add(process)
-    try:
-        assert process.stdin
-        assert process.stdout
-        assert process.stderr
-        out, err = _Reader(process.stdout, MAX_OUTPUT_BYTES), _Reader(process.stderr, MAX_ERROR_BYTES)
-        threads = [out.thread, err.thread, _thread(_write, process.stdin, text.encode("utf-8", "replace"))]
-        end = time.monotonic() + timeout_s
-        while not (ended := _ended(process)) and time.monotonic() < end and not out.overflowed:
-            time.sleep(_POLL_S)
-        if ended:
-            out.thread.join(_DRAIN_S)
-    finally:
-        _kill(process)
-        _running.discard(process)
-    for thread in threads:
-        thread.join(_DRAIN_S)  # a process that left the group may hold a pipe, so do not wait for it
-    late = not ended and not out.overflowed
-    return Ended(process.returncode, out.text(), err.text(), late=late, too_long=out.overflowed)
-
-
-class _Reader:
-    """Reads a stream to its end in a thread and keeps the first ``limit`` bytes."""
-
-    def __init__(self, stream: IO[bytes], limit: int) -> None:
-        self._stream, self._limit = stream, limit
-        self._kept = bytearray()
-        self.overflowed = False
-        self.thread = _thread(self._read)
-
-    def _read(self) -> None:
-        with contextlib.suppress(OSError, ValueError), self._stream:
-            while piece := os.read(self._stream.fileno(), _PIECE):
-                room = self._limit - len(self._kept)
-                self._kept += piece[:room]
-                self.overflowed = self.overflowed or len(piece) > room
-
-    def text(self) -> str:
-        return bytes(self._kept).decode("utf-8", "replace")
-
-
-def _thread(job: object, *arguments: object) -> threading.Thread:
-    thread = threading.Thread(target=job, args=arguments, name="holdfast-model", daemon=True)  # type: ignore[arg-type]
-    thread.start()
-    return thread
-
-
-def _write(stream: IO[bytes], data: bytes) -> None:
-    with contextlib.suppress(OSError, ValueError):  # the program may end without reading all of it
+    # Files without a name, because a process that left the group could keep a pipe open.
+    with (
+        tempfile.TemporaryFile(dir=folder) as given,
+        tempfile.TemporaryFile(dir=folder) as out,
+        tempfile.TemporaryFile(dir=folder) as err,
+    ):
+        given.write(text.encode("utf-8", "replace"))
+        given.seek(0)
+        process = subprocess.Popen(  # noqa: S603 - the program is the user's choice; see finding.py
+            argv,
+            stdin=given,
+            stdout=out,
+            stderr=err,
+            cwd=folder,
+            env=dict(env),
+            start_new_session=True,
+            creationflags=new_group,
+        )
+        _running.add(process)
         try:
-            stream.write(data)
+            end = time.monotonic() + timeout_s
+            while not (ended := _ended(process)) and time.monotonic() < end and _size(out) <= MAX_OUTPUT_BYTES:
+                time.sleep(_POLL_S)
         finally:
-            stream.close()
+            _kill(process)
+            _running.discard(process)
+        too_long = _size(out) > MAX_OUTPUT_BYTES
+        said, errors = (
+            os.pread(one.fileno(), most, 0).decode("utf-8", "replace")
+            for one, most in ((out, MAX_OUTPUT_BYTES), (err, MAX_ERROR_BYTES))
+        )
+    return Ended(process.returncode, said, errors, late=not ended and not too_long, too_long=too_long)
+
+
+def _size(file: IO[bytes]) -> int:
+    return os.fstat(file.fileno()).st_size
 
 
 def _ended(process: subprocess.Popen[bytes]) -> bool:
@@ -134,7 +104,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(_DRAIN_S * 5)
+        process.wait(_REAP_S)
 
 
 @atexit.register

@@ -4,9 +4,12 @@ quote the conversation or a key."""
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from holdfast.errors import ModelFailed
+
+if TYPE_CHECKING:
+    from holdfast_models.cli.running import Ended
 
 _QUOTA = re.compile(
     r"\b429\b|usage limit|rate.?limit|quota|hit your .{0,20}limit|limit reached|resource.?exhausted|credit balance|"
@@ -34,55 +37,33 @@ def failed(program: str, plugin: str, said: str, status: int | None = None, *, c
     status."""
     if status is None or not 400 <= status < 600:
         status = next((number for number, pattern in _PATTERNS if pattern.search(said)), None)
+    passes = status is not None and (status in (408, 409, 429) or status >= 500)
     if status == 429:
-        return ModelFailed(
-            f"`{program}` is over its quota or rate limit.",
-            next_step="Wait until the quota is renewed.",
-            status=status,
-            retryable=True,
-        )
-    if status in (401, 403):
-        return ModelFailed(
-            f"`{program}` is not logged in, or its login is not valid.",
-            next_step=f"Start `{program}` in a terminal and log in.",
-            status=status,
-        )
-    if status == 404:
-        return ModelFailed(
-            f"`{program}` does not know the model, or has no access to it.",
-            next_step=f"Set another one: `holdfast config --user plugins.{plugin}.model MODEL`.",
-            status=status,
-        )
-    if status is not None and (status in (408, 409) or status >= 500):
-        return ModelFailed(
-            f"The server that `{program}` asks is not available.",
-            next_step="It will be retried.",
-            status=status,
-            retryable=True,
-        )
-    how = f" and ended with exit status {code}" if code else ""
-    return ModelFailed(
-        f"`{program}` gave no answer{how}.",
-        next_step=f"Run `{program}` in a terminal to see the cause. It may need an update.",
-        status=status,
-    )
+        problem, step = "is over its quota or rate limit", "Wait until the quota is renewed."
+    elif status in (401, 403):
+        problem, step = "is not logged in, or its login is not valid", f"Start `{program}` in a terminal and log in."
+    elif status == 404:
+        problem = "does not know the model, or has no access to it"
+        step = f"Set another one: `holdfast config --user plugins.{plugin}.model MODEL`."
+    elif passes:
+        problem, step = "asks a server that is not available", "It will be retried."
+    else:
+        problem = "gave no answer" + (f" and ended with exit status {code}" if code else "")
+        step = f"Run `{program}` in a terminal to see the cause. It may need an update."
+    return ModelFailed(f"`{program}` {problem}.", next_step=step, status=status, retryable=passes)
 
 
-def late(program: str, timeout_s: float, said: str = "") -> ModelFailed:
-    """The error for a program killed at its time limit. ``said`` shows whether it waited for its quota."""
-    if _QUOTA.search(said):
-        return failed(program, "", said, 429)
+def killed(program: str, timeout_s: float, ended: Ended) -> ModelFailed:
+    """The error for a program killed at its time limit, or for its output. Its words show whether it waited for its
+    quota."""
+    if ended.too_long:
+        problem, step = "wrote more than an answer can be", f"Run `{program}` in a terminal to see why."
+        return ModelFailed(f"`{program}` {problem} and was ended.", next_step=step)
+    if _QUOTA.search(ended.stderr):
+        return failed(program, "", ended.stderr, 429)
     return ModelFailed(
         f"`{program}` did not answer within {timeout_s:.0f} seconds and was ended.",
         next_step="It will be retried; `timeout_s` sets the limit.",
         status=408,
         retryable=True,
-    )
-
-
-def too_long(program: str) -> ModelFailed:
-    """The error for a program killed because of too much output."""
-    return ModelFailed(
-        f"`{program}` wrote more than an answer can be and was ended.",
-        next_step=f"Run `{program}` in a terminal to see why.",
     )

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from holdfast.config.layout import Surface
 from holdfast.flush import notes as daily
-from holdfast_app.view.memory_lines import lines_of
+from holdfast_app.view.memory_lines import Origins, lines_of
 from holdfast_web.paging import page
 
 if TYPE_CHECKING:
@@ -18,11 +18,8 @@ if TYPE_CHECKING:
     from holdfast_web.pages.request import Request
     from holdfast_web.rendering import Renderer
 
-#: Characters of a document on one page. Pages break at headings where possible.
-_PART: Final = 24_000
 _NOTES: Final = 31
 _LINES: Final = 100
-_HEADING: Final = "## "
 _RENDERED: Final = (".md", ".markdown")
 
 
@@ -35,14 +32,14 @@ def notes(project: Project, renderer: Renderer, request: Request) -> str:
         here="notes",
         title="Notes",
         page=shown,
-        days=[(project.note(day, name), withheld(name)) for day, name in shown.items],
+        days=[(day, name, project.flushes(name), withheld(name)) for day, name in shown.items],
         others=page(sorted(listed), request.text("documents"), size=_NOTES),
     )
 
 
 def memory(project: Project, renderer: Renderer, request: Request) -> str:
     layout = project.services.layout
-    origins = project.origins()
+    origins = Origins(project)
     documents = [project.standing(surface) for surface in (Surface.MEMORY, Surface.USER)]
     chosen = request.choice("document", tuple(one.name for one in documents))
     document = next(one for one in documents if one.name == chosen)
@@ -63,46 +60,20 @@ def memory(project: Project, renderer: Renderer, request: Request) -> str:
 
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     document = project.document(request.argument)
-    parts = _parts(document.text)
-    chosen = page(parts, request.text("page") or _part_of(parts, request.text("line")), size=1)
-    first, text = chosen.items[0]
     return renderer.page(
         "document.html",
         here="memory" if document.name in _standing(project) else "notes",
         title=document.name,
         document=document,
-        text=_without_marks(text),
-        first_line=first,
-        stamps=_stamps(renderer, text, first),
-        rendered=document.name.endswith(_RENDERED) and not text.startswith("+++"),
-        page=chosen,
+        text=_without_marks(document.text),
+        stamps=_stamps(renderer, document.text),
+        rendered=document.name.endswith(_RENDERED) and not document.text.startswith("+++"),
         lines=document.text.count("\n") + 1,
     )
 
 
 def _standing(project: Project) -> tuple[str, ...]:
     return tuple(project.services.layout.name(surface) for surface in (Surface.MEMORY, Surface.USER))
-
-
-def _parts(text: str) -> list[tuple[int, str]]:
-    """The text in parts of about :data:`_PART` characters, each with its first line number."""
-    parts: list[tuple[int, str]] = []
-    lines: list[str] = []
-    size, first = 0, 1
-    for number, line in enumerate(text.split("\n"), 1):
-        if lines and (size > 2 * _PART or (size > _PART and (line.startswith(_HEADING) or not line))):
-            parts.append((first, "\n".join(lines)))
-            lines, size, first = [], 0, number
-        lines.append(line)
-        size += len(line) + 1
-    return [*parts, (first, "\n".join(lines))]
-
-
-def _part_of(parts: list[tuple[int, str]], line: str) -> str:
-    """Number of the part that has the line; 1 without a line."""
-    if not (line.isascii() and line.isdigit() and len(line) < 10):
-        return "1"
-    return str(max(1, sum(first <= int(line) for first, _ in parts)))
 
 
 def _without_marks(text: str) -> str:
@@ -114,7 +85,7 @@ def _is_mark(line: str) -> bool:
     return line.startswith(("<!-- holdfast:block id=", "<!-- at=")) and line.endswith(" -->")
 
 
-def _stamps(renderer: Renderer, text: str, first_line: int) -> dict[int, Markup]:
+def _stamps(renderer: Renderer, text: str) -> dict[int, Markup]:
     """Each block's time, session and flush, by its heading's line number."""
     found: dict[int, Markup] = {}
     at = 0
@@ -122,6 +93,5 @@ def _stamps(renderer: Renderer, text: str, first_line: int) -> dict[int, Markup]
         at = text.find(block.text, at)
         if at < 0:
             break
-        number = first_line + text.count("\n", 0, at)
-        found[number] = renderer.part("stamp.html", block=block)
+        found[1 + text.count("\n", 0, at)] = renderer.part("stamp.html", block=block)
     return found

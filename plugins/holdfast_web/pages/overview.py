@@ -10,9 +10,9 @@ from holdfast.config import provenance
 from holdfast.errors import HoldfastError
 from holdfast.journal.safety import State
 from holdfast_app.dream.dreamlog import Status as DreamStatus
-from holdfast_app.view.events import Day, days, events, totals
+from holdfast_app.view.events import days, events, interruptions, since_first, totals
 from holdfast_web.paging import page
-from holdfast_web.timeline import Picture, picture, without_quiet_start
+from holdfast_web.timeline import picture
 
 if TYPE_CHECKING:
     from holdfast.flush.handoff import Work
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _DAYS: Final = 60
-_NARROW_DAYS: Final = 14
+#: Fewest days of a picture that begins with the first event.
+_FEWEST: Final = 21
 _SPANS: Final = ("90", "30", "180", "365", "730")
 _LATEST: Final = 6
 _UNSAFE: Final = 5
@@ -55,7 +56,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
 
     runs: list[DreamResult] = read(project.dreams, [])
     found = read(lambda: events(project, now, _DAYS), days(now.at.date(), _DAYS))
-    shown = without_quiet_start(list(found.values()))
+    shown = since_first(list(found.values()), least=_FEWEST)
     nothing: tuple[Work, ...] = ()
     work = read(memory.work.list, nothing)
     none: dict[str, int] = {}
@@ -84,7 +85,7 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         titles=project.titles(one.id for one in (*latest[:_LATEST], *now.unsafe[:_UNSAFE])),
         days=shown,
         totals=totals(shown),
-        **_pictures(shown),
+        picture=picture(shown),
         withheld=provenance.sentence(withheld, facts=facts_withheld),
         spooled=read(lambda: memory.spool.sentence, ""),
         copy=memory.spool.last_brief() if project.is_remote and problems else None,
@@ -95,7 +96,7 @@ def timeline(project: Project, renderer: Renderer, request: Request) -> str:
     span = request.choice("days", _SPANS)
     now = project.status()
     shown = list(events(project, now, int(span)).values())
-    interruptions = page(project.interruptions(now, shown[0].day), request.text("page"), size=_INTERRUPTIONS)
+    stopped = page(interruptions(project, now, shown[0].day), request.text("page"), size=_INTERRUPTIONS)
     return renderer.page(
         "timeline.html",
         here="timeline",
@@ -104,21 +105,11 @@ def timeline(project: Project, renderer: Renderer, request: Request) -> str:
         totals=totals(shown),
         span=span,
         spans=sorted(_SPANS, key=int),
-        interruptions=interruptions,
-        titles=project.titles({one.session for one in interruptions.items}),
+        interruptions=stopped,
+        titles=project.titles({one.session for one in stopped.items}),
         lost=now.lost,
-        **_pictures(shown),
+        picture=picture(shown),
     )
-
-
-def _pictures(shown: list[Day]) -> dict[str, Picture | int]:
-    """The picture for wide and for narrow screens."""
-    every = 7 if len(shown) <= 90 else max(14, len(shown) // 9)
-    return {
-        "wide": picture(shown, width=960, label_every=every),
-        "narrow": picture(shown[-_NARROW_DAYS:], width=340, label_every=4),
-        "narrow_days": min(_NARROW_DAYS, len(shown)),
-    }
 
 
 def _unique(problems: Iterable[HoldfastError], shown: Iterable[str]) -> list[HoldfastError]:

@@ -6,17 +6,13 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
-from holdfast_web.searching import Searches
-
 
 @frozen(kw_only=True)
 class Request:
-    """``argument`` is the decoded rest of the path, ``query`` the last value of each field. ``searches`` are
-    the site's, because a page that waits for a search asks again."""
+    """``argument`` is the decoded rest of the path, ``query`` the last value of each field."""
 
     argument: str = ""
     query: Mapping[str, str] = field(factory=dict)
-    searches: Searches = field(factory=Searches)
 
     def text(self, name: str, most: int = 2_000) -> str:
         """A field's value without surrounding blanks, cut to ``most`` characters; empty when missing."""

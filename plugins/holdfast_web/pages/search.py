@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 from holdfast.errors import BadValue, PluginNotFound
 from holdfast.text.plain import in_one_line
-from holdfast_web.searching import Pending
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,14 +28,10 @@ _WORD: Final = 3
 def show(project: Project, renderer: Renderer, request: Request) -> str:
     question, kind = request.text("q", 500), request.choice("kind", _KINDS)
     hits: Sequence[SearchHit] = ()
-    pending, problem = None, ""
+    problem = ""
     if question:
-        kinds = (kind,) if kind else ()
         try:
-            found = request.searches.result(
-                (question, kind), lambda: project.memory.search(question, limit=_HITS, kinds=kinds)
-            )
-            pending, hits = (found, ()) if isinstance(found, Pending) else (None, found)
+            hits = project.memory.search(question, limit=_HITS, kinds=(kind,) if kind else ())
         except (BadValue, PluginNotFound) as error:
             problem = f"{error.message} {error.next_step}"
     words = [word.casefold() for word in re.findall(r"\w+", question) if len(word) >= _WORD]
@@ -48,7 +43,6 @@ def show(project: Project, renderer: Renderer, request: Request) -> str:
         kind=kind,
         kinds=_KINDS,
         problem=problem,
-        pending=pending,
         number=len(hits),
         hits=[
             (hit, marked(hit.excerpt.removeprefix("- ").replace("**", ""), words), _places(renderer, hit))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from holdfast.errors import Conflict, NotFound
 from holdfast.fs import durable, safeopen
-from holdfast.storage import ABSENT, StorageBackend, sha256
+from holdfast.storage import ABSENT, StorageBackend, delete_fact, sha256, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_file import documents, facts, intent, mark
 from holdfast_file.backend import FileBackend
@@ -47,10 +47,10 @@ STEPS: tuple[Step, ...] = (
     _append("three"),
     _add(3),
     _add(4),  # evicts 2
-    lambda store: store.update_fact("fact_00000003", confidence=0.1),
+    lambda store: update_fact(store, "fact_00000003", confidence=0.1),
     _add(5),  # evicts 3
     _add(5),
-    lambda store: store.delete_fact("fact_00000001"),
+    lambda store: delete_fact(store, "fact_00000001"),
     _add(6),
     _add(7),
     _add(8),  # by now the file has been rewritten, see small_files

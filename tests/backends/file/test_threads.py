@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from holdfast.errors import NotFound
-from holdfast.storage import FactOrder
+from holdfast.storage import delete_fact
 from holdfast.testing.base import make_fact
 from holdfast_file import mark
 from holdfast_file.backend import FileBackend
@@ -32,47 +29,14 @@ class Undo(Exception):
 
 
 @pytest.mark.req("R045")
-@pytest.mark.parametrize(
-    "read",
-    [
-        lambda store: [store.get_fact("fact_00000002")],
-        lambda store: list(store.facts())[1:],
-        lambda store: list(store.facts(order=FactOrder.CONFIDENCE))[1:],
-        lambda store: [1] * (store.count_facts() - 1),
-    ],
-    ids=["get", "oldest", "strongest", "count"],
-)
-def test_read__another_threads_batch_is_under_way__waits_and_shows_nothing_of_it(
-    store: FileBackend, read: Callable[[FileBackend], list[object]]
-) -> None:
-    store.add_fact(make_fact(1), 9)
-    found: list[object] = []
-
-    def look() -> None:
-        with suppress(NotFound):
-            found.extend(read(store))
-
-    other = threading.Thread(target=look)
-    with suppress(Undo), store.batch():
-        store.add_fact(make_fact(2), 9)
-        other.start()
-        other.join(ENOUGH_S)
-        assert other.is_alive()
-        raise Undo
-    other.join()
-    assert found == []
-
-
-@pytest.mark.req("R045")
 def test_compact__another_store_is_writing__waits_and_keeps_its_facts(store: FileBackend, project: Path) -> None:
     store.add_fact(make_fact(1), 9)
     store.add_fact(make_fact(3), 9)
-    store.delete_fact("fact_00000003")
-    writer = FileBackend(project, lock_timeout_s=20)
-    facts = FactFile(Place(project, path=".holdfast", facts="facts.jsonl", timeout_s=20))
+    delete_fact(store, "fact_00000003")
+    facts, writer = (FactFile(Place(project, path=".holdfast", facts="facts.jsonl", timeout_s=20)) for _ in range(2))
     other = threading.Thread(target=facts.compact)  # the store's own call settles the documents first
     with writer.batch():
-        writer.add_fact(make_fact(2), 9)
+        writer.add(make_fact(2), 9)
         other.start()
         other.join(ENOUGH_S)
         assert other.is_alive()

@@ -20,7 +20,7 @@ from tests.support.gitea.fake_server import FakeServer
 from tests.support.gitea.faults import FAULTS, SLOW_S, Fault, FaultProxy
 
 from holdfast.errors import NotFound, Unavailable
-from holdfast.storage import StorageBackend
+from holdfast.storage import StorageBackend, delete_fact, update_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_file.backend import FileBackend
 from holdfast_gitea.backend import GiteaBackend
@@ -61,9 +61,9 @@ WRITES = {
         before=(lambda s: s.add_fact(FACT, 2), lambda s: s.add_fact(make_fact(2), 2)),
     ),
     "change of a fact": Write(
-        act=lambda s: s.update_fact(FACT.id, content="changed"), before=(lambda s: s.add_fact(FACT, 2),)
+        act=lambda s: update_fact(s, FACT.id, content="changed"), before=(lambda s: s.add_fact(FACT, 2),)
     ),
-    "removal of a fact": Write(act=lambda s: s.delete_fact(FACT.id), before=(lambda s: s.add_fact(FACT, 2),)),
+    "removal of a fact": Write(act=lambda s: delete_fact(s, FACT.id), before=(lambda s: s.add_fact(FACT, 2),)),
 }
 
 

@@ -72,7 +72,7 @@ def test_invite__a_user_whom_no_settings_name__their_records_count_on_every_mach
     for view in (owner, of("agent"), other, of("ana")):
         assert text_of(view) == "two\n"
         assert "holdfast:block" in (text_of(view, DAY) or "")
-        assert view.count_facts() == 1
+        assert len(list(view.facts())) == 1
     owner.write("MEMORY.md", "three\n")
     assert text_of(ana) == "three\n"
 
@@ -123,7 +123,7 @@ def test_write__before_the_invitation__refused_until_the_records_count_and_then_
     ana.add_fact(make_fact(1), 100)
     for view in (owner, ana, of("agent"), of("ana")):
         view.log.index.refresh()
-        assert (text_of(view, "USER.md"), view.count_facts()) == ("late\n", 1)
+        assert (text_of(view, "USER.md"), len(list(view.facts()))) == ("late\n", 1)
         assert "id=one" in (text_of(view, DAY) or "")
     assert not [check for check in inspect(of("ana", "ana", scopes).log) if check.outcome is Outcome.FAIL]
 
@@ -163,7 +163,7 @@ def test_revoke__records_from_before__still_count_and_later_ones_do_not(gitea: F
     for view in (owner, of("agent"), of("cleo")):
         assert text_of(view) == "of ana\n"
         assert "holdfast:block" in (text_of(view, DAY) or "")
-        assert view.count_facts() == 1
+        assert len(list(view.facts())) == 1
     with pytest.raises(Refused, match="revoked"):
         ana.write("MEMORY.md", "later\n")
     assert owner.revoke("ana") == (member, 0)
@@ -202,7 +202,7 @@ def test_revoke__the_user_then_edits_and_deletes_what_they_wrote__no_agent_is_to
         view.log.index.refresh(whole=True)
         assert text_of(view) == "of ana\n"
         assert text_of(view, DAY) == before
-        assert view.count_facts() == 1
+        assert len(list(view.facts())) == 1
         assert view.names() == ["MEMORY.md", DAY]
     assert all(check.outcome is not Outcome.FAIL for check in inspect(of("agent").log))
 
@@ -274,7 +274,7 @@ def test_invitation__edited_by_a_user_with_write_access__corrupt_although_the_ch
     more = {key: value for key, value in framed.fields.items() if key not in ("sha256", "n")}
     gitea.skew(5)
     gitea.edit_comment(REPO, comment, marker.frame("x", evil, language="json", **more))
-    for touch in (lambda view: view.read("MEMORY.md"), lambda view: view.names(), lambda view: view.count_facts()):
+    for touch in (lambda view: view.read("MEMORY.md"), lambda view: view.names(), lambda view: len(list(view.facts()))):
         with pytest.raises(Corrupt, match="edited"):
             touch(of("agent"))
     assert any(c.outcome is Outcome.FAIL and "edited" in c.message for c in inspect(of("agent").log))
@@ -338,7 +338,7 @@ def test_authors__a_named_user_gives_up_their_login__the_next_with_it_does_not_c
     owner = of("agent", "owner", authors=("ana",))
     of("ana", authors=("ana",)).write("MEMORY.md", "two\n")
     assert text_of(owner) == "two\n"
-    with owner.snapshot():
+    with owner.log.sharing():
         pass  # saves the index
     gitea.rename_user("ana", "anna")
     number = issue_of(gitea, "holdfast:doc:MEMORY.md")
@@ -425,7 +425,7 @@ def test_start__users_were_invited__costs_one_request_more_once(gitea: FakeServe
         gitea.requests.clear()
         view.read("MEMORY.md")
         counts.append(len(gitea.requests))
-        with view.snapshot():
+        with view.log.sharing():
             pass  # saves the index
     assert counts == [3, 2, 2]  # the list of issues, the document, and the first time the list of users
 

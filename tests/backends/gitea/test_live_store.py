@@ -18,7 +18,6 @@ from holdfast.testing import (
     FactContract,
     OptionalContract,
     ProcessContract,
-    SearchContract,
     fact_machine,
 )
 
@@ -74,11 +73,7 @@ class TestFacts(OnServer, FactContract):
 
 
 class TestOptional(OnServer, OptionalContract):
-    """D10, F15-F17, T1-T4, H1, H2."""
-
-
-class TestSearch(OnServer, SearchContract):
-    """S1, S2."""
+    """D10, F13-F17, T1-T4, S1, S2."""
 
 
 class TestProcesses(OnServer, ProcessContract):

@@ -19,13 +19,13 @@ REPO = "agent/memory"
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"repository": REPO}, "storage.server"),
-        ({"server": "https://x.org"}, "storage.repository"),
-        ({"server": 3, "repository": REPO}, "storage.server"),
-        ({"server": "https://x.org", "repository": "memory"}, "storage.repository"),
-        ({"server": "http://x.org", "repository": REPO}, "storage.server"),
-        ({"server": "https://x.org", "repository": REPO, "timeout_s": True}, "storage.timeout_s"),
-        ({"server": "https://x.org", "repository": REPO, "insecure_http": 1}, "storage.insecure_http"),
+        ({"repository": REPO}, "server"),
+        ({"server": "https://x.org"}, "repository"),
+        ({"server": 3, "repository": REPO}, "server"),
+        ({"server": "https://x.org", "repository": "memory"}, "repository"),
+        ({"server": "http://x.org", "repository": REPO}, "server"),
+        ({"server": "https://x.org", "repository": REPO, "timeout_s": True}, "timeout_s"),
+        ({"server": "https://x.org", "repository": REPO, "insecure_http": 1}, "insecure_http"),
     ],
 )
 def test_from_options__not_usable__config_error_names_the_key(

@@ -299,7 +299,7 @@ def test_flush__any_fault_at_any_request__nothing_lost_nothing_twice_and_in_orde
 
 def test_flush__server_hangs_for_ever__is_bounded(gitea, opened, monkeypatch):
     monkeypatch.setattr("holdfast_app.outbox.forge.FLUSH_LIMIT_S", 0.3)
-    monkeypatch.setattr("holdfast.flush.evidence.FLUSH_LIMIT_S", 0.1)
+    monkeypatch.setattr("holdfast.flush.verify.FLUSH_LIMIT_S", 0.1)
     with gitea.world.lock:  # the fake server accepts and does not answer
         began = datetime.now(UTC)
         receipt = flushed(opened(), changed((WORK, "in review")))

@@ -56,7 +56,7 @@ def works(store: PostgresBackend, name: str) -> bool:
 
 
 def is_closed(store: PostgresBackend) -> bool:
-    for call in (store.names, store.count_facts, lambda: store.write("MEMORY.md", "mine"), store.compact):
+    for call in (store.names, store.facts, lambda: store.write("MEMORY.md", "mine"), store.compact):
         with pytest.raises(Refused, match="not allowed"):
             call()
     return True
@@ -177,7 +177,7 @@ def test_copy__on_another_server_with_other_roles_of_these_ids__is_closed_until_
     other = Cluster()
     tables = opened(other, "tables")
     if kind:
-        tables.upgrade()
+        tables.repair()
     other.sql(*(f"CREATE ROLE {name} LOGIN" for name in ("alice", "bob", *(f"r{n}" for n in range(40)))))
     version = ("-T", "holdfast.version") if kind else ()
     dump = [program("pg_dump"), "--no-owner", "-n", "holdfast", *kind, *version, "-d"]
@@ -205,6 +205,7 @@ def test_migrate__tables_that_know_the_owner_by_name__binds_the_roles_of_today(
     cluster.sql(*steps, database="byname", user="hf")
     cluster.sql(rows, database="byname")
     store = opened(cluster, "mine", database="byname")
-    assert store.upgrade() == (2, schema.LATEST)
+    assert store.check(thorough=True).version == (2, schema.LATEST)
+    store.repair()
     store.write("MEMORY.md", "x")
     assert is_closed(opened(cluster, "gone", database="byname"))

@@ -81,7 +81,7 @@ def test_migrate__role_that_does_not_own_the_tables__refused_with_a_next_step(cl
     cluster.sql("DROP ROLE IF EXISTS guest", "CREATE ROLE guest LOGIN")
     guest = opened(cluster, "old", user="guest", database="earlier2")
     with pytest.raises(Unavailable) as caught:
-        guest.upgrade()
+        guest.repair()
     assert caught.value.next_step
     store = opened(cluster, "old", database="earlier2")
     assert store.database.version() == 1
@@ -90,10 +90,11 @@ def test_migrate__role_that_does_not_own_the_tables__refused_with_a_next_step(cl
 def test_tables__of_a_later_version__left_alone(cluster: Cluster, opened: Opened) -> None:
     create(cluster, "later")
     store = opened(cluster, "old", database="later")
-    assert store.upgrade() == (0, schema.LATEST)
+    assert store.check(thorough=True).version == (0, schema.LATEST)
+    store.repair()
     cluster.sql(f"INSERT INTO holdfast.version VALUES ({schema.LATEST + 1})", database="later", user="hf")
     with pytest.raises(Unsupported, match="knows none above"):
-        store.upgrade()
+        store.repair()
 
 
 def test_prepare__two_processes_at_once__one_makes_the_tables(cluster: Cluster) -> None:
@@ -114,7 +115,7 @@ def test_namespaces__reserved_by_the_owner_of_the_tables__others_cannot_claim_on
 ) -> None:
     create(cluster, "reserved")
     owner = opened(cluster, "team/known", database="reserved")
-    owner.upgrade()
+    owner.repair()
     cluster.sql("DROP ROLE IF EXISTS member", "CREATE ROLE member LOGIN")
     known = "INSERT INTO holdfast.namespaces (namespace, owner) VALUES ('team/known', 'member')"
     cluster.sql("REVOKE INSERT ON holdfast.namespaces FROM PUBLIC", known, database="reserved")

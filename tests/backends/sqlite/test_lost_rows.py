@@ -40,7 +40,7 @@ def sql(root, statement):
 
 def lost(root):
     with Holdfast.open(root) as memory:
-        return memory.services.store.backend.lost_facts()
+        return memory.services.store.backend.check().lost
 
 
 def named(root):
@@ -77,7 +77,7 @@ def test_facts__rows_deleted_in_the_database__counted_and_accepted_on_request(ro
     with Holdfast.open(root) as memory:
         for more in range(number):  # what comes later hides nothing
             memory.facts.create(content=f"Later {more}", category="knowledge", confidence=0.9)
-        assert memory.services.store.backend.lost_facts() == number
+        assert memory.services.store.backend.check().lost == number
     assert lost(root) == number
     [told] = [c for c in doctor.examine(str(root)) if c.outcome is Outcome.FAIL]
     assert "missing" in told.message

@@ -13,6 +13,7 @@ import pytest
 
 from holdfast.errors import Unavailable
 from holdfast.models import AddOutcome
+from holdfast.storage import delete_fact, get_fact
 from holdfast.testing.base import make_block, make_fact
 from holdfast_sqlite.backend import SqliteBackend
 
@@ -42,17 +43,16 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 def check_reads(store: SqliteBackend) -> None:
     """All of the reading calls, and the writing ones refused."""
-    assert store.get_fact("fact_00000001") == make_fact(1)
+    assert get_fact(store, "fact_00000001") == make_fact(1)
     assert [fact.id for fact in store.facts()] == [make_fact(n).id for n in range(3)]
-    assert store.count_facts() == 3
+    assert len(list(store.facts())) == 3
     assert store.names() == ["MEMORY.md"]
     document = store.read("MEMORY.md")
     assert document is not None
     assert document.text == "text"
-    assert store.add_fact(make_fact(1), 10).outcome is AddOutcome.DUPLICATE
     for write in (
         lambda: store.add_fact(make_fact(7), 10),
-        lambda: store.delete_fact("fact_00000001"),
+        lambda: delete_fact(store, "fact_00000001"),
         lambda: store.write("MEMORY.md", "new"),
         lambda: store.append("day.md", make_block("one"), "", "one"),
     ):
@@ -77,7 +77,7 @@ def test_read_only__closed_store__reads_work_and_writes_do_once_they_can(disk: P
         assert {p.name: p.read_bytes() for p in (disk / ".holdfast").iterdir()} == before
         mount("-o", "remount,rw", str(disk))
         assert store.add_fact(make_fact(7), 10).outcome is AddOutcome.ADDED
-        assert store.count_facts() == 4
+        assert len(list(store.facts())) == 4
 
 
 def test_read_only__opened_then_writable__compacts_at_once(disk: Path) -> None:
@@ -85,10 +85,10 @@ def test_read_only__opened_then_writable__compacts_at_once(disk: Path) -> None:
         fill(store)
     mount("-o", "remount,ro", str(disk))
     with contextlib.closing(SqliteBackend(disk)) as store:
-        assert store.count_facts() == 3
+        assert len(list(store.facts())) == 3
         mount("-o", "remount,rw", str(disk))
         store.compact()
-        assert store.count_facts() == 3
+        assert len(list(store.facts())) == 3
 
 
 def test_read_only__another_process_writes_later__its_log_is_read(disk: Path) -> None:
@@ -96,11 +96,11 @@ def test_read_only__another_process_writes_later__its_log_is_read(disk: Path) ->
         fill(store)
     mount("-o", "remount,ro", str(disk))
     with contextlib.closing(SqliteBackend(disk)) as store:
-        assert store.count_facts() == 3
+        assert len(list(store.facts())) == 3
         mount("-o", "remount,rw", str(disk))
         with contextlib.closing(SqliteBackend(disk)) as other:
             other.add_fact(make_fact(7), 10)
-            assert store.count_facts() == 4
+            assert len(list(store.facts())) == 4
 
 
 def test_read_only__store_of_a_killed_writer__log_is_read(disk: Path, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_read_only__log_without_its_index__unavailable_not_an_older_store(disk: 
     (disk / ".holdfast" / "holdfast.db-shm").unlink()
     mount("-o", "remount,ro", str(disk))
     with contextlib.closing(SqliteBackend(disk)) as store, pytest.raises(Unavailable):
-        store.count_facts()
+        len(list(store.facts()))
 
 
 def test_read_only__no_store__empty_and_nothing_made(disk: Path) -> None:
@@ -132,7 +132,7 @@ def test_read_only__no_store__empty_and_nothing_made(disk: Path) -> None:
 
 def added_until_full(store: SqliteBackend) -> int:
     """How many facts still went in: the log may have room for a few."""
-    before = store.count_facts()
+    before = len(list(store.facts()))
 
     def add_many() -> None:
         for number in range(400):
@@ -141,7 +141,7 @@ def added_until_full(store: SqliteBackend) -> int:
     with pytest.raises(Unavailable, match="disk") as caught:
         add_many()
     assert caught.value.next_step
-    return store.count_facts() - before
+    return len(list(store.facts())) - before
 
 
 def test_full_disk__writes__unavailable_until_there_is_room(disk: Path) -> None:
@@ -154,11 +154,11 @@ def test_full_disk__writes__unavailable_until_there_is_room(disk: Path) -> None:
         stored = 3 + added_until_full(store)
         with pytest.raises(Unavailable):
             store.write("MEMORY.md", "y" * 500_000)
-        assert store.count_facts() == len(list(store.facts())) == stored
+        assert len(list(store.facts())) == len(list(store.facts())) == stored
         ballast.unlink()
         assert store.add_fact(make_fact(900), 1000).outcome is AddOutcome.ADDED
     with contextlib.closing(SqliteBackend(disk)) as store:
-        assert store.count_facts() == stored + 1
+        assert len(list(store.facts())) == stored + 1
         document = store.read("MEMORY.md")
         assert document is not None
         assert document.text == "text"

@@ -100,7 +100,7 @@ def test_unavailable__permission_denied__asks_for_the_permission_that_is_missing
         (("why", "NO.md:1"), "There is no document 'NO.md'.", "`holdfast show`"),
         (("import", "no.zip"), "'no.zip' cannot be read: No such file", "`holdfast export`"),
         (("merge-driver", "a", "b", "c", "d"), "'a' cannot be read: No such file", "`holdfast init --git`"),
-        (("outbox", "drop"), "`holdfast outbox drop` takes one ID.", "`holdfast outbox` lists the ids."),
+        (("outbox", "drop"), "`holdfast outbox drop` takes one ID.", "`holdfast outbox --help`"),
     ],
 )
 def test_mistake__error__names_it_and_the_next_step(run, words, message, step):

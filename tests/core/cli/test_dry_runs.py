@@ -6,10 +6,11 @@ import argparse
 import hashlib
 import itertools
 from collections.abc import Iterator
-from importlib import import_module, metadata
 from pathlib import Path
 
 from tests.support.lived_in import build
+
+from holdfast_cli import table
 
 #: What each command with a dry run needs to run at all, and its flags that take a value, with one.
 NEEDED = {
@@ -25,7 +26,7 @@ ASIDE = {"--dry-run", "--help", "--all"}
 def flags_of(command: str) -> list[str]:
     """The flags of a command that take no value."""
     parser = argparse.ArgumentParser()
-    import_module(next(iter(metadata.entry_points(group="holdfast.commands", name=command))).value).configure(parser)
+    table.load(command).configure(parser)
     return [a.option_strings[-1] for a in parser._actions if a.option_strings and a.nargs == 0]
 
 
@@ -45,8 +46,7 @@ def stored(*folders: Path) -> dict[str, str]:
 
 
 def test_commands__that_have_a_dry_run__are_the_tested_ones():
-    names = {e.name for e in metadata.entry_points(group="holdfast.commands")}
-    assert {name for name in names if "--dry-run" in flags_of(name)} == set(NEEDED)
+    assert {name for name in table.known() if "--dry-run" in flags_of(name)} == set(NEEDED)
 
 
 def test_dry_run__with_any_other_flags__changes_nothing_stored(run, project):

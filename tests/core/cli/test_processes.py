@@ -88,7 +88,7 @@ def test_add__as_a_process__imports_nothing_heavy(project):
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=project, capture_output=True, text=True, timeout=60, check=True
     )
-    heavy = {"argparse", "attr", "attrs", "logging", "email", "pathlib", "tomli_w", "shutil", "subprocess"}
+    heavy = {"attr", "attrs", "logging", "email", "pathlib", "tomli_w", "shutil", "subprocess"}
     assert not heavy & set(eval(done.stdout))
 
 

@@ -88,7 +88,7 @@ def test_load__notes_and_summaries_exist__curated_files_are_read_and_summaries_a
 
 
 @pytest.mark.req("R163", "R165", "R125")
-@pytest.mark.parametrize("max_chars", [None, 200, 1500])
+@pytest.mark.parametrize("max_chars", [None, 200])
 def test_load__three_files_exist__are_read_in_their_order_within_the_budget(flushed, project, max_chars):
     folder = project / ".holdfast" / "context"
     folder.mkdir()
@@ -104,10 +104,6 @@ def test_load__three_files_exist__are_read_in_their_order_within_the_budget(flus
         places = [str(brief).index(f"said in {name}") for name in names]
         assert sorted(places) == places
         assert max(places) < str(brief).index("<!-- memory/")
-
-
-def test_load__no_three_files__tells_of_none(flushed):
-    assert flushed().load().files == ()
 
 
 def test_load__summaries_deleted__loses_nothing(flushed, project):
@@ -162,13 +158,9 @@ def test_load__session_is_unsafe__comes_first(flushed, project):
 
 DAMAGE = {
     "not UTF-8": b"\xff\xfe",
-    "NUL": b"a\0b",
-    "no front matter": b"# Handoff\n",
     "half": b'+++\nversion = 1\n\n[[work]]\nsession = "s"\nfl',
-    "not TOML": b"+++\n= =\n+++\n",
     "unknown key": b'+++\n[[work]]\nsession = "s"\nflush = "f"\nmood = "good"\n+++\n',
     "wrong type": b'+++\n[[work]]\nsession = 5\nflush = "f"\n+++\n',
-    "not a table": b"+++\nwork = 5\n+++\n",
 }
 
 
@@ -189,8 +181,9 @@ def test_handoff__damaged__is_named_by_load_corrupt_for_report_and_flush_and_sta
     assert path.read_bytes() == DAMAGE[damage]
 
 
-@pytest.mark.parametrize("name", ["MEMORY.md", "USER.md", "memory/2026-11-21.md"])
-@pytest.mark.parametrize("damage", [b"\xff", b"a\0b", None])
+@pytest.mark.parametrize(
+    ("name", "damage"), [("MEMORY.md", b"\xff"), ("USER.md", None), ("memory/2026-11-21.md", b"\xff")]
+)
 def test_load__document_cannot_be_read__is_named_and_the_others_are_shown(flushed, project, name, damage):
     path = project / ".holdfast" / name
     path.unlink()
@@ -201,7 +194,7 @@ def test_load__document_cannot_be_read__is_named_and_the_others_are_shown(flushe
     assert brief.next_step == "Run the tests"
 
 
-@pytest.mark.parametrize("max_chars", [1, 17, 50, 100, 400, 900, 2000, 100_000])
+@pytest.mark.parametrize("max_chars", [1, 100, 900, 100_000])
 def test_load__budget__is_never_exceeded_and_the_resume_point_comes_first(flushed, max_chars):
     text = str(flushed().load(max_chars=max_chars))
     assert len(text) <= max_chars

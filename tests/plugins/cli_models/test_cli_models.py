@@ -244,17 +244,6 @@ def test_extract__program_inside_the_project__is_never_run(
     assert standin.seen(project / "tools") == []
 
 
-def test_extract__a_program_outside_comes_later_on_path__that_one_runs(
-    bin_folder: Path, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    standin.make(project / "tools", "claude")
-    standin.make(bin_folder, "claude")
-    monkeypatch.setenv("PATH", f"{project / 'tools'}{os.pathsep}{os.environ['PATH']}")
-    model("claude", project).on_extract(turns(), ())
-    (run,) = standin.seen(bin_folder)
-    assert str(project) not in run["env"]["PATH"]
-
-
 def test_extract__the_user_names_the_program__it_runs_from_there(
     bin_folder: Path, project: Path, tmp_path: Path
 ) -> None:
@@ -405,13 +394,3 @@ def _gone(pid: int) -> bool:
             return True
         time.sleep(0.02)
     return False
-
-
-@pytest.mark.parametrize("name", ["claude", "codex", "gemini"])
-def test_ended__failed_program_speaks_on_stdout__its_words_are_known(name: str) -> None:
-    from holdfast_models.cli import troubles
-    from holdfast_models.cli.running import Ended
-
-    ended = Ended(1, "Invalid API key · Please run /login\n", "")
-    assert troubles.failed(name, name, ended.said, code=ended.code).status == 401
-    assert Ended(0, "an answer of the model: log in", "").said == ""

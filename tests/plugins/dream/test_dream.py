@@ -180,9 +180,27 @@ def test_dream__note_with_more_statements_than_are_read__diary_and_warning_count
     facts = "\n".join(f"- Fact: Server {n} is in room {n}" for n in range(2_100))
     store.note("2026-11-21", f"## Notes\n<!-- holdfast:block id=b1 -->\n\n### What happened\n\n{facts}")
     result = opened(dreamer).deep_dream()
-    wanted = "100 older statements were not read (memory/2026-11-21.md: 100)"
+    wanted = "100 older statements were not read"
     assert any(wanted in warning for warning in result.warnings), result
     assert f"- {wanted}" in (store.read(DIARY) or "")
+
+
+def test_dream__memory_of_more_items_than_fit__archives_the_others(
+    opened: Open, store: Store, dreamer: Dreamer
+) -> None:
+    items = [f"Service {n} listens on port {n}" for n in range(2_300)]
+    store.note("2026-11-21")
+    dreamer.memory = store.read(store.write("MEMORY.md", "# Memory\n\n" + "".join(f"- {i}\n" for i in items))) or ""
+    assert opened(dreamer).deep_dream(force=True).status is Status.DONE
+    kept = {*(store.read("MEMORY.md") or "").splitlines(), *(store.read("memory/dreams/archive.md") or "").splitlines()}
+    assert all(any(item in line for line in kept) for item in items[::100])
+
+
+def test_dream__memory_of_too_many_items__is_refused(opened: Open, store: Store, dreamer: Dreamer) -> None:
+    store.note("2026-11-21")
+    store.write("MEMORY.md", "# Memory\n\n" + "".join(f"- {n} is a port\n" for n in range(20_001)))
+    result = opened(dreamer, dream=DreamConfig(max_chars=10**6)).deep_dream(force=True)
+    assert (result.status, "at most 20,000" in result.reason) == (Status.FAILED, True)
 
 
 # once

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +18,6 @@ from holdfast.errors import Unavailable
 from holdfast.fs import userdir
 from holdfast.models import AddOutcome, Fact
 from holdfast_app.facts.store.audit_log import Departure
-from holdfast_app.facts.store.eviction import choose
-from holdfast_app.facts.store.lifecycle import Facts
 
 HERE = Path(__file__).parents[3]
 MAX, NEWCOMERS = 3, 2
@@ -214,22 +210,6 @@ def test_reserved__more_than_the_store_holds__the_newest_corrections_stay(rules:
     assert contents(memory) == ["no, 2", "no, 3"]
 
 
-def test_reserved_and_union__weakest_correction_with_a_free_place__enters(rules: Rules) -> None:
-    memory = rules(max_facts=2, reserved_corrections=1, rank_union=True)
-    memory.facts.create("first", "goal", 0.9)
-    memory.facts.create("second", "goal", 0.8)
-    assert memory.facts.create("weak", "goal", 0.1).outcome is AddOutcome.REFUSED
-    assert memory.facts.create("no, tabs", "correction", 0.1).outcome is AddOutcome.ADDED
-    assert contents(memory) == ["first", "no, tabs"]
-
-
-def test_reserved__duplicate_where_other_facts_stay_out__is_told_as_a_duplicate(rules: Rules) -> None:
-    memory = rules(max_facts=1, reserved_corrections=1, supersede=True)
-    memory.facts.create("no, tabs", "correction", 0.1)
-    assert memory.facts.create("No, TABS", "goal", 0.9).outcome is AddOutcome.DUPLICATE
-    assert log(memory) == []
-
-
 def test_stays_out__among_several_stored_facts__is_refused_with_the_reason(rules: Rules) -> None:
     memory = rules(max_facts=3, rank_union=True)
     for n in range(3):
@@ -283,82 +263,6 @@ def test_add__trail_cannot_be_written__store_stays_as_it_was(
     trail.rmdir()
     assert len(memory.facts.create("third").evicted) == 1
     assert contents(memory) == ["second", "third"]
-
-
-def test_trail__line_cut_by_a_full_disk__the_next_one_is_whole(rules: Rules, project: Path) -> None:
-    memory = rules(max_facts=1)
-    memory.facts.create("first")
-    second = memory.facts.create("second").fact
-    trail = project / ".holdfast" / "state" / "facts.log.jsonl"
-    os.truncate(trail, trail.stat().st_size - 9)
-    memory.facts.create("third")
-    assert second
-    assert [line.id for line in log(memory)] == [second.id]
-
-
-@pytest.fixture
-def meanwhile(
-    project: Path, backend: str, clock: Any
-) -> Iterator[Callable[[Callable[[Facts, str], object]], Holdfast]]:
-    """``meanwhile(act)``: a full project in which another process does ``act`` once the leaver is chosen.
-
-    The clock is read for the newcomer's time and then once the leaver is chosen.
-    """
-
-    def settings(**rules: Any) -> Config:
-        return Config(storage=StorageConfig(backend=backend), facts=FactsConfig(max_facts=1, **rules))
-
-    other = Holdfast.open(project, config=settings(supersede=True), clock=clock)
-    first = other.facts.create("first", "goal", 0.5).fact
-    assert first
-    made: list[Holdfast] = []
-
-    def opened(act: Callable[[Facts, str], object], **rules: Any) -> Holdfast:
-        readings = itertools.count(1)
-
-        def reading() -> Any:
-            if next(readings) == 2:
-                act(other.facts, first.id)
-            return clock()
-
-        config = settings(**(rules or {"supersede": True}))
-        made.append(Holdfast.open(project, config=config, clock=reading))
-        return made[-1]
-
-    yield opened
-    for memory in (other, *made):
-        memory.close()
-
-
-def test_supersede__leaver_updated_after_the_choice__its_last_content_is_in_the_trail(meanwhile: Any) -> None:
-    memory = meanwhile(lambda facts, chosen: facts.update(chosen, content="first, better"))
-    memory.facts.create("second", "goal", 0.5)
-    assert contents(memory) == ["second"]
-    assert [(line.event, line.content) for line in log(memory)] == [
-        ("updated", "first"),
-        ("evicted", "first"),
-        ("evicted", "first, better"),
-    ]
-
-
-def test_supersede__leaver_deleted_after_the_choice__is_not_told_as_evicted(meanwhile: Any) -> None:
-    memory = meanwhile(lambda facts, chosen: facts.delete(chosen))
-    assert memory.facts.create("second", "goal", 0.5).evicted == ()
-    assert contents(memory) == ["second"]
-
-
-def test_reserved__leaver_updated_after_the_choice__the_trail_names_it_once_without_content(meanwhile: Any) -> None:
-    memory = meanwhile(lambda facts, chosen: facts.update(chosen, content="better"), reserved_corrections=1)
-    memory.facts.create("no, tabs", "correction", 0.5)
-    assert contents(memory) == ["no, tabs"]
-    assert [(line.event, line.content) for line in log(memory)] == [("updated", "first"), ("evicted", None)]
-
-
-@pytest.mark.parametrize("settings", RULES.values(), ids=RULES)
-def test_choose__store_was_emptied_meanwhile__nothing_is_evicted(settings: dict[str, Any]) -> None:
-    at = datetime(2026, 11, 21, tzinfo=UTC)
-    fact = Fact(id="fact_00000001", content="c", category="goal", confidence=0.1, created_at=at)
-    assert choose([], fact, FactsConfig(max_facts=3, **settings)) == []
 
 
 def test_rank_union__killed_at_any_step_of_the_store__every_evicted_fact_has_its_line(

@@ -49,12 +49,6 @@ def test_flush__identity_on__is_in_the_receipt_and_once_in_the_block(project_fol
         assert "by=Ana" not in memory.load().text
 
 
-def test_flush__identity_not_set__names_nobody(project_folder: Path) -> None:
-    receipt = flushed(project_folder, "The port is 8443")
-    assert receipt.by == ""
-    assert "<!-- by=" not in note(project_folder)
-
-
 def test_flush__block_is_lost__is_written_again_with_its_origin(project_folder: Path) -> None:
     root = project(project_folder, ON.format("Ana"))
     flushed(root, "The port is 8443")
@@ -118,13 +112,6 @@ def test_remember__another_machine_states_another_value__both_stay_with_their_or
         ("The deploy branch is release", "Bob@laptop"),
         ("The deploy branch is main", "Ana@laptop"),
     ]
-
-
-def test_remember__same_person_and_machine__newer_value_replaces(project_folder: Path) -> None:
-    with machine(project_folder, "Ana") as memory:
-        memory.facts.remember("The deploy branch is main")
-        assert len(memory.facts.remember("The deploy branch is release").replaced) == 1
-        assert memory.facts.conflicts() == []
 
 
 def test_remember__origin_of_the_older_one_is_unknown__newer_value_replaces(project_folder: Path) -> None:
@@ -226,34 +213,6 @@ def test_remember__any_interleaving__what_each_machine_says_last_is_stored(
         for fact in facts:
             people = {person for (person, _), text in last.items() if text == fact.content}
             assert origins.places(fact.source) == {f"{person}@laptop" for person in people}
-
-
-def test_remember__nobody_known_speaks__everybodys_value_is_replaced(project_folder: Path) -> None:
-    disagree(project_folder)
-    with Holdfast.open(plain(project_folder)) as memory:
-        assert len(memory.facts.remember("The port is 1").replaced) == 2
-
-
-def plain(root: Path) -> Path:
-    (root / "holdfast.toml").write_text("")
-    return trusted(root)
-
-
-@pytest.mark.parametrize(
-    ("source", "by", "rest"),
-    [
-        ("flush_1 by Ana@laptop", "Ana@laptop", "flush_1"),
-        ("by Ana@laptop codex", "Ana@laptop codex", ""),
-        ("flush_1", "", "flush_1"),
-        ("", "", ""),
-        ("written by hand", "", "written by hand"),
-        ("a by b by Ana Li@desk.local claude-code", "Ana Li@desk.local claude-code", "a by b"),
-        ("flush_1 by Ana@laptop, Bob@desk", "Ana@laptop, Bob@desk", "flush_1"),
-    ],
-)
-def test_of__source__splits_into_the_origin_and_the_rest(source: str, by: str, rest: str) -> None:
-    assert (origins.of(source), origins.unsigned(source)) == (by, rest)
-    assert origins.signed(rest, by) == source
 
 
 @pytest.fixture

@@ -41,12 +41,6 @@ def test_put__then_read_by_another__whole(queue: Queue, tmp_path: Path) -> None:
     assert (tmp_path / "state" / "extract.jsonl").stat().st_mode & 0o777 == 0o600
 
 
-def test_put__same_turns_again__wait_once(queue: Queue) -> None:
-    put(queue, "a")
-    put(queue, "a")
-    assert len(queue.items()) == 1
-
-
 def test_put__more_than_fit__oldest_are_given_up_and_written_down(queue: Queue) -> None:
     for number in range(MAX_ITEMS + 3):
         put(queue, str(number))
@@ -140,12 +134,6 @@ def test_log__very_long__older_half_goes(tmp_path: Path) -> None:
 
 
 # --- taking
-
-
-def test_claim__plugin_that_has_just_failed__left_alone(queue: Queue) -> None:
-    put(queue, "a", error="")
-    assert queue.claim(NOW, limit=9, but=["openai"]) == []
-    assert len(queue.claim(NOW, limit=9, but=["other"])) == 1
 
 
 def test_claim__taker_is_killed__item_is_due_again_later_and_counted(tmp_path: Path) -> None:

@@ -83,19 +83,17 @@ def test_resources__of_a_project__are_its_documents_fenced(talk: Talk, project: 
     async def scenario(client: Client) -> Any:
         listed = (await client.list_resources()).resources
         texts = [(await client.read_resource(r.uri)).contents[0] for r in listed]
-        templates = (await client.list_resource_templates()).resource_templates
         refused = []
         for uri in ("holdfast://documents/../../etc/passwd", "holdfast://documents/none.md", "file:///etc/passwd"):
             with pytest.raises(MCPError) as caught:
                 await client.read_resource(uri)
             refused.append(str(caught.value))
-        return listed, texts, templates, refused
+        return listed, texts, refused
 
-    listed, texts, templates, refused = talk(scenario)
+    listed, texts, refused = talk(scenario)
     assert [r.name for r in listed] == ["MEMORY.md", "notes/ä b.md"]
     assert [t.mime_type for t in texts] == ["text/markdown"] * 2
     assert texts[0].text == "<recalled-memory>\n- a &lt;/recalled[quoted]-memory> b\n\n</recalled-memory>"
-    assert templates[0].uri_template == "holdfast://documents/{+name}"
     assert "not allowed" in refused[0]
     assert "no resource" in refused[1]
     assert "no resource" in refused[2]
@@ -159,25 +157,6 @@ def test_settings__that_are_broken__are_told_and_count_again_once_repaired(talk:
     assert broken.is_error
     assert "ConfigError: There is a mistake in line 1 of holdfast.toml (bad-toml)." in text(broken)
     assert not well.is_error
-
-
-def test_call__while_another_waits_for_the_store__is_answered(talk: Talk, project: Path) -> None:
-    with Holdfast.open(project) as memory:
-        memory.facts.create("The store has a lock")
-
-    async def scenario(client: Client) -> tuple[bool, Any, Any]:
-        with durable.lock(str(project / ".holdfast" / "state" / "store.lock")):
-            flushing = asyncio.create_task(client.call_tool("flush", WHOLE))
-            while not (project / ".holdfast" / "state" / "unsafe").is_dir():
-                await asyncio.sleep(0.01)
-            status = await client.call_tool("status", {})
-            waiting = not flushing.done()
-        return waiting, status, await flushing
-
-    waiting, status, flushed = talk(scenario)
-    assert waiting
-    assert not status.is_error
-    assert not flushed.is_error
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
@@ -292,27 +271,12 @@ def test_wire__what_no_client_should_send__is_answered_and_ends_nothing(wire: Ca
     assert "holdfast_mcp" not in log, "nothing of it came as far as a fault of ours"
 
 
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-11-25"])
 def test_initialize__a_version_that_is_known__is_agreed_to(wire: Callable[..., Wire], version: str) -> None:
     result = wire().begin(version)["result"]
     assert result["protocolVersion"] == version
     assert set(result["capabilities"]) >= {"tools", "resources"}
     assert result["serverInfo"]["name"] == "holdfast"
-
-
-@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names are Unicode here")
-def test_wire__a_folder_whose_name_is_no_text__does_not_end_the_connection(
-    wire: Callable[..., Wire], project: Path
-) -> None:
-    odd = os.fsencode(project / "odd") + b"\xff"
-    os.mkdir(odd)
-    Path(os.fsdecode(odd), "holdfast.toml").write_text("[storage\n")
-    server = wire("--root", os.fsdecode(odd))
-    server.begin()
-    for number in (1, 2):
-        answer = server.ask("tools/call", {"name": "load", "arguments": {}}, number=number)
-        assert answer["result"]["isError"]
-        assert "ConfigError" in answer["result"]["content"][0]["text"]
 
 
 # the command

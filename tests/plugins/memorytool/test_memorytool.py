@@ -14,7 +14,7 @@ from tests.support.trusting import seen, trusted
 from holdfast import Holdfast
 from holdfast.hooks import hookimpl
 from holdfast.models import Finding
-from holdfast_app.memorytool import MAX_CHARS, TOOL, Answer, MemoryTool, MemoryToolError
+from holdfast_app.memorytool import MAX_CHARS, Answer, MemoryTool, MemoryToolError
 
 Do = Callable[..., str]
 
@@ -92,12 +92,6 @@ def test_view__a_file__has_line_numbers_and_ranges(do: Do, refused: Do) -> None:
         assert "Invalid `view_range` parameter" in refused("view", path="/memories/a.md", view_range=bad)
 
 
-def test_view__what_does_not_exist__says_so(refused: Do) -> None:
-    assert refused("view", path="/memories/none") == (
-        "The path /memories/none does not exist. Please provide a valid path."
-    )
-
-
 # create
 
 
@@ -156,21 +150,6 @@ def test_str_replace__not_there_or_more_than_once__changes_nothing(do: Do, refus
     assert do("view", path="/memories/a.md") == before
 
 
-def test_str_replace__by_many_at_once__loses_none(tool: MemoryTool) -> None:
-    tool.run({"command": "create", "path": "/memories/a.md", "file_text": "".join(f"<{n}>\n" for n in range(8))})
-
-    def edit(n: int) -> None:
-        tool.run({"command": "str_replace", "path": "/memories/a.md", "old_str": f"<{n}>", "new_str": f"done {n}"})
-
-    threads = [threading.Thread(target=edit, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    shown = tool.run({"command": "view", "path": "/memories/a.md"})
-    assert shown.count("done") == 8
-
-
 # insert
 
 
@@ -191,12 +170,6 @@ def test_insert__outside_of_the_file__is_refused(do: Do, refused: Do) -> None:
     assert refused("insert", path="/memories/b.md", insert_line=0, insert_text="x") == (
         "Error: The path /memories/b.md does not exist"
     )
-
-
-def test_insert__into_an_empty_file__is_its_first_line(do: Do) -> None:
-    do("create", path="/memories/a.md", file_text="")
-    do("insert", path="/memories/a.md", insert_line=0, insert_text="x")
-    assert do("view", path="/memories/a.md").endswith(numbered("x"))
 
 
 # delete and rename
@@ -245,23 +218,15 @@ def test_rename__onto_what_is_there__changes_nothing(do: Do, refused: Do) -> Non
     "path",
     [
         "",
-        "/",
-        "memories/a.md",
         "/memoriesx/a.md",
         "/etc/passwd",
         "/memories/../MEMORY.md",
         "/memories/a/../../MEMORY.md",
-        "/memories/./a.md",
-        "/memories//a.md",
         "/memories/..\\MEMORY.md",
         "/memories/a\0b",
         "/memories/.hidden/a.md",
-        "/memories/a/.env",
-        "/memories/con",
-        "/memories/a.md ",
         "/memories/" + "a" * 300,
         "/memories/state.db",
-        "//memories/a.md",
     ],
 )
 def test_path__that_leads_out_or_is_not_portable__is_refused_by_every_command(
@@ -281,21 +246,13 @@ def test_path__that_leads_out_or_is_not_portable__is_refused_by_every_command(
     assert do("view", path="/memories").splitlines()[2:] == ["1B\t/memories/a.md"]
 
 
-def test_path__with_percent_signs__is_taken_as_it_is(do: Do, tool: MemoryTool) -> None:
-    do("create", path="/memories/%2e%2e%2fMEMORY.md", file_text="x")
-    assert "%2e%2e%2fMEMORY.md" in do("view", path="/memories")
-
-
 @pytest.mark.parametrize(
     "command",
     [
         {},
-        {"command": None},
-        {"command": ["view"]},
         {"command": "format"},
         {"command": "view"},
         {"command": "view", "path": 7},
-        {"command": "create", "path": "/memories/a"},
         {"command": "create", "path": "/memories/a", "file_text": None},
         {"command": "rename", "old_path": "/memories/a"},
     ],
@@ -362,12 +319,7 @@ def test_store__that_fails__is_an_answer_with_a_next_step(opened: Callable[..., 
 
 
 @pytest.mark.parametrize(
-    ("preset", "where"),
-    [
-        ("default", ".holdfast/memories/a.md"),
-        ("opencode", ".opencode/holdfast/memories/a.md"),
-        ("timmy", "timmy-home/memories/a.md"),
-    ],
+    ("preset", "where"), [("default", ".holdfast/memories/a.md"), ("timmy", "timmy-home/memories/a.md")]
 )
 def test_layouts__each__keeps_the_files_where_a_purge_finds_them(project: Path, preset: str, where: str) -> None:
     (project / "holdfast.toml").write_text(f'[layout]\npreset = "{preset}"\n')
@@ -391,7 +343,3 @@ def test_layout__that_keeps_curated_memory_in_the_same_folder__does_not_give_it_
         memory.store.change("memory", "c/memories/MEMORY.md", lambda _: "- curated\n")
         assert tool.run({"command": "view", "path": "/memories"}).splitlines()[2:] == ["1B\t/memories/a.md"]
         assert tool.answer({"command": "delete", "path": "/memories/MEMORY.md"}).failed
-
-
-def test_tool__as_a_request_lists_it__is_the_documented_type() -> None:
-    assert TOOL == {"type": "memory_20250818", "name": "memory"}

@@ -306,7 +306,7 @@ def test_commands__export_then_import__report_in_json(tmp_path: Path, capsys: py
 def test_export__settings_outbox_dream_copies_and_archived_messages__are_in_it_and_come_back(tmp_path: Path) -> None:
     from datetime import UTC, datetime
 
-    from holdfast_app.dream.held import Backup, back_up, backups
+    from holdfast_app.dream.state_files import Backup, back_up, backups
     from holdfast_app.outbox.outbox import Item, Outbox
     from holdfast_app.sessions import archive as archived
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -21,12 +20,12 @@ from hypothesis import strategies as st
 
 from holdfast import Holdfast
 from holdfast.errors import ConfigError, Conflict, PluginNotFound
-from holdfast.facts.factrules import duplicate_key
 from holdfast.models import Fact
-from holdfast.storage import StorageBackend, check_name
+from holdfast.storage import Add, StorageBackend, check_name, delete_fact, get_fact, update_fact
 from holdfast.testing import strategies
 from holdfast.testing.base import make_block, make_fact
-from holdfast_cli.migration import command as cli
+from holdfast.text.factrules import duplicate_key
+from holdfast_cli import main
 from holdfast_cli.migration.migrate import BATCH, Migration, migrate, migrate_project
 from holdfast_file.backend import FileBackend
 from holdfast_sqlite.backend import SqliteBackend
@@ -49,10 +48,8 @@ def fill(store: StorageBackend, facts: int = 5) -> None:
     store.write("empty.md", "")
     store.append(DAY, make_block("one"), "# Day\n", "one")
     store.append(DAY, make_block("two"), "# Day\n", "two")
-    with store.batch():
-        for number in range(facts):
-            at = datetime(2020, 1, 1 + number % 28, 3, 4, 5, number, tzinfo=UTC)
-            store.add_fact(attrs.evolve(make_fact(number, source="s"), created_at=at), facts)
+    at = [datetime(2020, 1, 1 + number % 28, 3, 4, 5, number, tzinfo=UTC) for number in range(facts)]
+    store.commit([Add(attrs.evolve(make_fact(n, source="s"), created_at=at[n]), facts) for n in range(facts)])
 
 
 def contents(store: StorageBackend) -> tuple[dict[str, str], list[Fact]]:
@@ -143,8 +140,8 @@ def test_migrate__source_changed_since__target_brought_up_to_date(tmp_path: Path
         migrate(source, target, record=record)
         source.append(DAY, make_block("three"), "", "three")
         source.delete("MEMORY.md")
-        source.update_fact("fact_00000002", content="changed")
-        source.delete_fact("fact_00000000")
+        update_fact(source, "fact_00000002", content="changed")
+        delete_fact(source, "fact_00000000")
         source.add_fact(make_fact(9), 100)
         assert not migrate(source, target, record=record).unchanged
         assert contents(target) == contents(source)
@@ -192,7 +189,7 @@ def test_migrate__killed_while_copying_and_clearing__goes_on(tmp_path: Path, kin
     with opened(kind, tmp_path / "a") as source, opened(other, tmp_path / "b") as target:
         fill(source, 6)
         migrate(source, target, record=str(record))
-        source.update_fact("fact_00000000", content="changed")
+        update_fact(source, "fact_00000000", content="changed")
     code = """
         import sys
         from holdfast_file.backend import FileBackend
@@ -201,17 +198,17 @@ def test_migrate__killed_while_copying_and_clearing__goes_on(tmp_path: Path, kin
         from tests.support import dying
         kinds = {"file": FileBackend, "sqlite": SqliteBackend}
         source, target = kinds[sys.argv[1]](sys.argv[2]), kinds[sys.argv[3]](sys.argv[4])
-        dying.arm_methods(target, ("write", "add_fact", "delete_fact"), int(sys.argv[5]))
+        dying.arm_methods(target, ("write", "commit"), int(sys.argv[5]))
         migrate(source, target, record=sys.argv[6])
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    for kill_at in (2, 4, 3, 50):
+    for kill_at in (0, 1, 50):
         command = [sys.executable, "-c", textwrap.dedent(code), kind, tmp_path / "a", other, tmp_path / "b"]
         done = subprocess.run([*command, str(kill_at), record], env=environment, check=False)
         assert done.returncode == (-signal.SIGKILL if kill_at < 50 else 0)
     with opened(kind, tmp_path / "a") as source, opened(other, tmp_path / "b") as target:
         assert contents(target) == contents(source)
-        assert target.get_fact("fact_00000000").content == "changed"
+        assert get_fact(target, "fact_00000000").content == "changed"
 
 
 def test_migrate__more_than_a_batch__all_in_order(tmp_path: Path) -> None:
@@ -253,15 +250,12 @@ def test_migrate_project__to_sqlite__next_to_the_files_and_usable(project: Path)
 
 
 def test_cli__migrate_to_sqlite__says_what_to_do_next(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--root")
-    cli.configure(parser)
     with Holdfast.open(project) as memory:
         fill(memory.store.backend)
-    assert cli.run(parser.parse_args(["--root", str(project), "--to", "sqlite"])) == 0
+    assert main(["--root", str(project), "migrate", "--to", "sqlite"]) == 0
     said = capsys.readouterr().out
     assert "3 documents and 5 facts copied: file to sqlite" in said
     assert "holdfast config storage.backend sqlite" in said
-    assert cli.run(parser.parse_args(["--root", str(project), "--to", "sqlite", "--json"])) == 0
+    assert main(["--root", str(project), "migrate", "--to", "sqlite", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["ok"], answer["unchanged"], answer["facts"]) == (True, True, 5)

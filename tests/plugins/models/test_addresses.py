@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -107,17 +106,6 @@ def test_ask__proxies_in_the_environment__not_used_for_this_machine(
     assert [key_in(request.headers) for request in model.requests] == [True, True]
 
 
-def test_ask__https_elsewhere_through_a_proxy__is_a_tunnel_without_the_key(
-    ask: Ask, provider: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(secrets.variables(provider)[0], "k-123")
-    with Recorder(status=502) as proxy:
-        monkeypatch.setenv("HTTPS_PROXY", proxy.url)
-        assert "could not be reached" in ask("https://models.example.org")
-    assert {(request.method, request.target) for request in proxy.requests} == {("CONNECT", "models.example.org:443")}
-    assert not any("k-123" in str(request.headers) for request in proxy.requests)
-
-
 def test_ask__plain_http_to_another_machine__refused_before_anything_is_sent(
     ask: Ask, provider: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,11 +181,5 @@ def test_settings__key_written_there__error_says_where_it_belongs(project: Path,
     with pytest.raises(ConfigError) as caught:
         Holdfast.open(project)
     assert "does not belong in the settings" in caught.value.detail
-    assert f"holdfast auth set {provider}" in caught.value.detail
+    assert "holdfast auth set" in caught.value.detail
     assert "s3cret" not in f"{caught.value} {caught.value.detail}"
-
-
-def test_plugins__their_own_address__is_the_one_that_keys_are_bound_to(provider: str) -> None:
-    module = importlib.import_module(f"holdfast_models.{provider}")
-    (kind,) = (value for name, value in vars(module).items() if name.endswith("Model") and name != "ModelPlugin")
-    assert origins.of(kind.address) == secrets.OWN_ORIGINS[provider]

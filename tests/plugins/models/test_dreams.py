@@ -253,16 +253,6 @@ def test_dream__question__holds_memory_notes_and_rules_in_one_call(
     assert usage.count("\n") == 2
 
 
-@pytest.mark.req("R025", "R026")
-def test_dream__nothing_to_do__asks_no_model(memory: Callable[[], Holdfast], server: ModelServer, files: Path) -> None:
-    server.answers(answer(GOOD))
-    assert memory().deep_dream().status is Status.DONE
-    assert memory().deep_dream().status is Status.SKIPPED
-    (files / "memory" / "2026-11-21.md").write_text("# Daily Memory: 2026-11-21\n")
-    assert memory().deep_dream().status is Status.SKIPPED
-    assert len(server.requests) == 2  # the dream, and its judge
-
-
 def test_dream__two_at_once__ask_once(memory: Callable[[], Holdfast], server: ModelServer, files: Path) -> None:
     server.answers(Reply(text=answer(GOOD), delay_s=0.3))
     results: list[DreamResult] = []

@@ -19,7 +19,6 @@ from holdfast.config.values import Config, DreamConfig, PluginConfig
 from holdfast.hooks import hookimpl
 from holdfast.models import DreamDraft
 from holdfast_app.dream.dreamlog import DreamResult, Status
-from holdfast_app.dream.grounding import ground
 
 PROVIDERS = ("openai", "anthropic")
 NOTE = """# Daily Memory: 2026-11-21
@@ -38,7 +37,6 @@ INVENTED = "The depot opens on Mondays at 05:15"
 FREE = "The keys of the depot are with Jana"
 SLY = "Jana keeps the depot closed on Sundays"
 #: All parts of this line are in the sources, which only together say it.
-MIXED = "Omar keeps the keys of the depot"
 SECRET = "AKIA" + "Q3EGRLF5ZT7YM2WK"
 
 
@@ -228,22 +226,6 @@ def test_judge__denies_a_line_of_the_users__it_stays(
     assert server.requests == []
 
 
-def test_judge__finds_a_line_in_two_sentences__it_gets_in(
-    dreamt: Callable[..., DreamResult], server: ModelServer, files: Path
-) -> None:
-    (files / "memory" / "2026-11-21.md").write_text(NOTE + "- Fact: Since Friday Omar does that instead of her.\n")
-    [line] = ground([f"- {MIXED}"], [("note", (files / "memory" / "2026-11-21.md").read_text())])
-    assert line.answer == "unproven"
-    server.answers(answering(Omar="Omar does that instead of her"))
-    assert [one.text for one in dreamt(TRUE, MIXED).judged] == [MIXED]
-    assert MIXED in memory_of(files)
-
-
-def test_judge__nothing_is_reworded__asks_nobody(dreamt: Callable[..., DreamResult], server: ModelServer) -> None:
-    dreamt(TRUE, INVENTED)
-    assert server.requests == []
-
-
 def everything_supported(body: Mapping[str, Any]) -> str:
     rows = [{"code": c, "verdict": "supported", "because": "Omar may leave in May"} for c in statements(body)]
     return json.dumps({"verdicts": rows})
@@ -315,14 +297,6 @@ def test_judge__is_slow__the_dream_goes_on_without_it(
     result = dreamt(TRUE, HEDGED, timeout_s=0.3, budget_s=0.4)
     assert (result.status, TRUE in memory_of(files), HEDGED in memory_of(files)) == (Status.DONE, True, False)
     assert "took too long" in failures(files)[0]["failed"]
-
-
-def test_judge__is_dead__the_dream_goes_on_without_it(
-    dreamt: Callable[..., DreamResult], server: ModelServer, files: Path
-) -> None:
-    result = dreamt(TRUE, HEDGED, base_url="http://127.0.0.1:9/v1")
-    assert (result.status, TRUE in memory_of(files), HEDGED in memory_of(files)) == (Status.DONE, True, False)
-    assert "could not be reached" in failures(files)[0]["failed"]
 
 
 @pytest.mark.parametrize("name", ["absent", "offline", "grounding"])

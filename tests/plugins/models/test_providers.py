@@ -153,23 +153,6 @@ def test_extract__long_conversation__asked_in_pieces_and_tools_left_out(memory: 
     assert "rm -rf" not in sent
 
 
-def test_extract__plain_rows__read_as_the_interfaces_have_them(memory: Any, server: ModelServer) -> None:
-    server.answers(GOOD)
-    opened = memory()
-    rows = [
-        {"role": "system", "content": "You are a pirate."},
-        {"role": "user", "content": "I like tabs", "id": "same"},
-        {"role": "assistant", "content": [{"type": "text", "text": "Noted, tabs."}], "id": "same"},
-    ]
-    assert len(opened.extract(rows).added) == 2
-    sent = json.dumps(server.requests[0].body["messages"])
-    assert "User: I like tabs" in sent
-    assert "Assistant: Noted, tabs." in sent
-    assert "pirate" not in sent
-    opened.extract({"role": "user", "content": "alone"})
-    assert "User: alone" in json.dumps(server.requests[1].body["messages"])
-
-
 @pytest.mark.parametrize(
     ("said", "told"),
     [
@@ -188,12 +171,6 @@ def test_extract__no_messages__value_error_that_says_what_to_give(
         memory().extract(said)
     assert raised.value.message == told
     assert '{"role": "user", "content": "..."}' in raised.value.next_step
-    assert server.requests == []
-
-
-def test_extract__source_that_is_no_text__value_error(memory: Any, server: ModelServer) -> None:
-    with pytest.raises(BadValue, match="source cannot be 3"):
-        memory().extract(turn("a"), source=3)
     assert server.requests == []
 
 
@@ -286,19 +263,6 @@ def test_extract__some_bad_facts__good_ones_stored_each_outcome_told(memory: Any
     assert all(j.result.reason for j in result.judged if j.result.outcome is AddOutcome.REFUSED)
 
 
-def test_extract__more_facts_than_fit__never_above_the_cap(memory: Any, server: ModelServer) -> None:
-
-    server.answers(
-        json.dumps({"facts": [{"content": f"f{n}", "category": "goal", "confidence": 0.9} for n in range(9)]})
-    )
-    opened = memory()
-    services = opened.services
-    services.config = services.config.evolve(facts=services.config.facts.evolve(max_facts=4))
-    result = opened.extract(turn("a", "b"))
-    assert contents(opened) == ["f5", "f6", "f7", "f8"]
-    assert len(result.evicted) == 5
-
-
 # --- what goes wrong on the way
 
 
@@ -336,13 +300,6 @@ def test_extract__trouble_that_passes__asked_again_and_facts_stored(
     assert len(contents(opened)) == 2
 
 
-def test_extract__retry_after_beyond_the_budget__given_up_at_once(memory: Any, server: ModelServer) -> None:
-    server.answers(Reply(status=429, headers={"Retry-After": "600"}))
-    result = memory(max_retries=5).extract(turn("a", "b"))
-    assert len(server.requests) == 1
-    assert "429" in result.failures[0]
-
-
 def test_extract__retry_after_as_a_date__understood() -> None:
     from holdfast_keys.retry_after import seconds
 
@@ -359,11 +316,6 @@ def test_extract__slow_model__deadline_holds(memory: Any, server: ModelServer) -
     result = memory(timeout_s=0.2).extract(turn("a", "b"))
     assert (datetime.now(UTC) - begun).total_seconds() < 2.5
     assert "too long" in result.failures[0]
-
-
-def test_extract__nobody_listens__told_in_words(memory: Any, server: ModelServer) -> None:
-    result = memory(base_url="http://127.0.0.1:9/v1").extract(turn("a", "b"))
-    assert "could not be reached" in result.failures[0]
 
 
 _AGAIN = "It is retried automatically, or now with `holdfast extract --queued`."
@@ -386,7 +338,7 @@ _STATUS = "{0}: The {0} endpoint answered with HTTP status "
         ),
         pytest.param(
             Reply(text="Hello."),
-            "{0}: The model's answer holds no list of facts. Another model may do better: `[plugins.{0}] model`. "
+            "{0}: The model's answer holds no list `facts`. Another model may do better: `[plugins.{0}] model`. "
             + _AGAIN,
             id="no JSON",
         ),
@@ -398,44 +350,6 @@ def test_extract__fails__one_sentence_and_the_step_that_fits(
     server.answers(reply)
     result = memory(timeout_s=0.3 if reply.delay_s else 5.0).extract(turn("a", "b"))
     assert result.failures == (told.format(provider, server.url),)
-
-
-def test_extract__profile_that_is_no_text__told_and_the_facts_are_stored(memory: Any, server: ModelServer) -> None:
-    from holdfast.hooks import hookimpl
-    from holdfast.models import Extraction, FactCandidate, Profile
-
-    class Careless:
-        @hookimpl
-        def on_extract(self, turns: Any) -> Extraction:
-            fact = FactCandidate(content="Likes tabs", category="preference", confidence=0.9)
-            return Extraction(facts=[fact], profile=Profile(work=5))  # type: ignore[arg-type]
-
-    opened = memory()
-    opened.services.plugins.register(Careless(), "careless")
-    result = opened.extract(turn("a", "b"))
-    assert result.failures == ("The profile was not changed: work cannot be of type int.",)
-    assert contents(opened) == ["Likes tabs"]
-
-
-def test_extract__plugin_breaks__named_and_told_to_be_fixed(memory: Any, server: ModelServer) -> None:
-    from holdfast.hooks import hookimpl
-
-    class Broken:
-        @hookimpl
-        def on_extract(self, turns: Any) -> Any:
-            raise RuntimeError("It came apart.")
-
-    class Late:
-        @hookimpl
-        def on_extract(self, turns: Any) -> Any:
-            raise TimeoutError("No answer.")
-
-    opened = memory()
-    opened.services.plugins.register(Broken(), "broken")
-    opened.services.plugins.register(Late(), "late")
-    broken, late = sorted(opened.extract(turn("a", "b")).failures)
-    assert "RuntimeError: It came apart. Fix or disable it: set `[plugins.broken] enabled = false`" in broken
-    assert late.endswith(f"TimeoutError: No answer. {_AGAIN}")
 
 
 # --- waiting turns
@@ -488,48 +402,6 @@ def test_queue__last_attempt_fails__result_and_a_durable_log_say_so(
     assert gone.error == f"{provider}: The {provider} endpoint answered with HTTP status 500."
     services = opened.services
     assert Queue(services.state, services.config.extract).log() == [gone]
-
-
-def test_queue__no_second_attempt_allowed__given_up_at_once(memory: Any, server: ModelServer) -> None:
-    server.answers(Reply(status=500))
-    result = memory(waits=ExtractConfig(max_attempts=1)).extract(turn("a", "b"))
-    assert (result.queued, len(result.failures), len(result.given_up)) == (0, 1, 1)
-    assert "again" not in result.failures[0]
-
-
-def test_queue__waited_too_long__given_up(memory: Any, server: ModelServer, clock: Any, caplog: Any) -> None:
-    server.answers(Reply(status=500), GOOD)
-    opened = memory(waits=ExtractConfig(max_wait_hours=1))
-    opened.extract(turn("a", "b"))
-    clock.tick(hours=2)
-    result = opened.extract_queued()
-    assert [gone.why for gone in result.given_up] == ["they waited for more than 1 h"]
-    assert (result.failures, result.retried, result.queued) == ((), 0, 0)
-    assert "they waited for more than 1 h" in caplog.text
-    assert opened.extract_queued() == ExtractResult()
-    assert len(server.requests) == 1
-
-
-def test_queue__asked_for__everything_is_tried_due_or_not(memory: Any, server: ModelServer) -> None:
-    server.answers(Reply(status=500), Reply(status=500), GOOD)
-    opened = memory()
-    opened.extract(turn("a", "b"))
-    opened.extract(turn("c", "d"))
-    result = opened.extract_queued()
-    assert len(result.added) == 2
-    assert len(server.requests) == 4
-
-
-def test_queue__line_damaged__passed_over(memory: Any, server: ModelServer, project: Path) -> None:
-    server.answers(Reply(status=500), Reply(status=500), GOOD)
-    opened = memory()
-    opened.extract(turn("a", "b"))
-    opened.extract(turn("c", "d"))
-    path = project / ".holdfast" / "state" / "extract.jsonl"
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(lines[0][:50] + b"\n" + lines[1] + b'{"torn')
-    assert len(opened.extract_queued().added) == 2
-    assert path.read_bytes().splitlines() == [lines[0][:50], b'{"torn'], "damage is kept, nothing else waits"
 
 
 # --- at a flush
@@ -623,12 +495,6 @@ def test_settings__wrong__plugin_does_not_load_and_says_why(project: Path, provi
             opened.facts.create("a")
 
 
-def test_settings__not_in_the_configuration__off(project: Path, provider: str) -> None:
-    with Holdfast.open(project) as opened:
-        (status,) = [s for s in opened.plugin_statuses() if s.name == provider]
-        assert status.status == "off"
-
-
 def test_key__nowhere__failure_says_how_to_set_it(
     memory: Any, server: ModelServer, provider: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -700,19 +566,6 @@ def test_extract__a_stored_fact_is_out_of_date__model_sees_it_retires_it_and_the
     (gone,) = opened.facts.trail.entries()
     assert (gone.event, gone.id, gone.content) == ("replaced", old.id, "Invoices are sent by cron")
     assert gone.by == opened.facts.list()[1].id
-
-
-@pytest.mark.req("R033")
-def test_extract__model_retires_and_proposes_nothing__fact_leaves_with_the_reason(
-    memory: Any, server: ModelServer
-) -> None:
-    opened = memory()
-    old = opened.facts.create("Invoices are sent by cron").fact
-    server.answers(json.dumps({"facts": [], "retire": [old.id]}))
-    opened.extract(turn("Invoices are not sent any more.", "Fine."))
-    assert contents(opened) == []
-    (gone,) = opened.facts.trail.entries()
-    assert gone.content == "Invoices are sent by cron"
 
 
 def test_flush__facts_are_stated_and_extracted__prompt_has_both_once(memory: Any, server: ModelServer) -> None:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Holdfast, Payload
-from holdfast.facts.factrules import duplicate_key
 from holdfast.flush import notes
 from holdfast.models import DreamSources
+from holdfast.text.factrules import duplicate_key
 from holdfast_app.dream import memorytext
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.offline.dream import dream
@@ -25,7 +25,7 @@ items = st.lists(lines, max_size=4)
 
 def note(facts: list[str], decisions: list[str]) -> str:
     payload = Payload(objective="x", facts=facts, decisions=decisions, next_step="none")
-    return notes.header(AT.date()) + notes.render(payload, block_id="b", session="s", reason="end", at=AT)
+    return notes.header(AT.date()) + notes.framed(notes.body(payload), block_id="b", session="s", reason="end", at=AT)
 
 
 def one_line(text: str) -> str:

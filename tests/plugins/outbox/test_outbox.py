@@ -173,7 +173,7 @@ def test_flush__outbox_cannot_be_written__is_blocked_and_the_retry_completes_onc
 
 def test_flush__forge_hangs__goes_on_and_what_it_does_later_is_done_once(opened, board, mutating, monkeypatch):
     monkeypatch.setattr("holdfast_app.outbox.forge.FLUSH_LIMIT_S", 0.3)
-    monkeypatch.setattr("holdfast.flush.evidence.FLUSH_LIMIT_S", 0.3)
+    monkeypatch.setattr("holdfast.flush.verify.FLUSH_LIMIT_S", 0.3)
     go = threading.Event()
     board.trouble = lambda one: go.wait(20)
     memory = opened(board)

@@ -327,13 +327,13 @@ import sys
 from datetime import UTC, datetime
 from holdfast_app.facts.store.audit_log import FactTrail
 from holdfast.models import Fact
-from holdfast_models.retry import Completion, record_usage
+from holdfast_models.retry import Completion, record
 state, count = sys.argv[1], int(sys.argv[2])
 trail = FactTrail(state)
 print("ready", flush=True)
 for number in range(count):
     trail.evicted([f"fact_{number:08x}"], by="fact_ffffffff", at=datetime.now(UTC))
-    record_usage(state, plugin="p", model=str(number), completion=Completion(text=""), took_s=0.0)
+    record(state, plugin="p", model=str(number), outcome=Completion(text=""), took_s=0.0)
 """
 
 

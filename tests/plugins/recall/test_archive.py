@@ -140,12 +140,10 @@ def test_scrub__secret_in_an_archived_turn__masked_in_place(opened, payload, clo
 def test_archive__damaged__named_by_purge_and_search_and_removed_by_purge_all(
     memory, project: Path, damage: str
 ) -> None:
-    from holdfast_app.search import searching
-
     path = project / ".holdfast/state/archive/2026-11/old.jsonl.gz"
     data = path.read_bytes()
     path.write_bytes({"cut": data[:-20], "text": b"no archive", "line": gzip.compress(b"no json\n")}[damage])
-    assert searching.find(memory, "something zookeeper").unread == ("archive/2026-11/old.jsonl.gz",)
+    assert memory.search("something zookeeper").unread == ("archive/2026-11/old.jsonl.gz",)
     with pytest.raises(Corrupt):
         archive.messages(memory.services.state, "old")
     report = memory.purge(subject="Xanthippe")

@@ -10,7 +10,7 @@ import pytest
 from holdfast.config.values import StorageConfig
 from holdfast.errors import FlushRefused
 from holdfast.models import Receipt
-from holdfast.session.collaborators import Collaborators
+from holdfast.session.services import Services
 from holdfast.storage import Capability
 from holdfast_app.spool import shipping
 from holdfast_app.spool.kept import Kept, Spool, sentence
@@ -56,7 +56,7 @@ def test_flush__spool_is_on_and_the_application_has_none__refused_with_both_ways
     session = memory.session("s")
     session.add("user", "Fix the login")
     with monkeypatch.context() as patch:
-        patch.setattr(memory.services, "collaborators", Collaborators())
+        patch.setattr(type(memory.services), "spool", Services.spool)
         with pytest.raises(FlushRefused) as refused:
             session.flush()
         [marker] = memory.unsafe()

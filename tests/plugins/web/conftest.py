@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import unescape
@@ -43,12 +42,7 @@ class Client:
         return self
 
     def get(self, path: str = "") -> Answer:
-        """A page. A search that is not finished is asked again, as a browser does."""
-        until = time.monotonic() + 60
-        while 'http-equiv="refresh"' in (answer := self.raw("GET", self.prefix + path)).text:
-            assert time.monotonic() < until
-            time.sleep(0.05)
-        return answer
+        return self.raw("GET", self.prefix + path)
 
     def crawl(self, most: int) -> dict[str, Answer]:
         """The first ``most`` pages that links lead to, by path, pages of details first every third time."""

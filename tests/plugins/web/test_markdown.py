@@ -55,6 +55,6 @@ def test_to_html__of_usual_markdown__keeps_its_structure() -> None:
 
 
 def test_to_html__ids_of_lines__count_from_the_first_line_and_appear_once() -> None:
-    html = to_html("- one\n- two\n\n## Three\n\ntext\n", first_line=10, after={13: "<b>stamp</b>"})
-    assert re.findall(r"id=L(\d+)", html) == ["10", "11", "13", "15"]
+    html = to_html("- one\n- two\n\n## Three\n\ntext\n", after={4: "<b>stamp</b>"})
+    assert re.findall(r"id=L(\d+)", html) == ["1", "2", "4", "6"]
     assert "Three</h3>\n<b>stamp</b>" in html

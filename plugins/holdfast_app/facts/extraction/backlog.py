@@ -27,7 +27,7 @@ from holdfast_app.facts.extraction.extracted import Extracted
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.flush.extraction import Gathered
+    from holdfast.flush.interfaces import Gathered
     from holdfast.models import Extraction, Message, Turn
     from holdfast.session.services import Services
     from holdfast_app.facts.extraction.queue import Queue, Waiting
@@ -165,7 +165,7 @@ def work_off(
                     continue
                 found, troubles = extract.ask(services, item.turns, plugins)
                 settled = extract.settle(
-                    services, evolve(found, failed={}), said=item.turns, source=item.source, at=item.since
+                    services, found._replace(failed={}), said=item.turns, source=item.source, at=item.since
                 )
                 _note(services, item, [name for name in plugins if name not in found.failed], found.results)
                 item = evolve(item, flush=_flush_of(queue, item))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final, TypeAlias
 
 from holdfast.errors import BadValue
 from holdfast.models import Message, Turn, turns_of
 from holdfast_app.message_formats import messages as plain
 from holdfast_app.message_formats.reading import Reading
 
-if TYPE_CHECKING:
-    from holdfast_app.project import Said
+#: A part of a conversation: a holdfast value, or a row of the Chat Completions or Messages interface.
+Said: TypeAlias = Turn | Message | Mapping[str, object]
 
 _GIVE: Final = 'Give rows like {"role": "user", "content": "..."}, or Message and Turn objects of holdfast.models.'
 

@@ -27,7 +27,8 @@ from holdfast_app.authorship.witness import REASON
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from holdfast.flush.extraction import Gathered, Trouble
+    from holdfast.flush.extraction import Trouble
+    from holdfast.flush.interfaces import Gathered
     from holdfast.models import Fact
     from holdfast.session.services import Services
     from holdfast_app.facts.extraction.queue import GivenUp, Queue
@@ -104,9 +105,9 @@ def gather(services: Services, turns: Sequence[Turn], *, source: str = "") -> tu
     except HoldfastError as problem:
         logger.warning("turns whose extraction failed could not be queued: %s", problem.message)
         failed = {p: f"{t} The turns do not wait: {problem}" for p, t in found.failed.items()}
-        return evolve(found, failed=failed), ExtractResult()
+        return found._replace(failed=failed), ExtractResult()
     if item is not None:
-        found = evolve(found, failed=failures_of(troubles, waits=True))
+        found = found._replace(failed=failures_of(troubles, waits=True))
     return found, ExtractResult(queued=int(item is not None), given_up=tuple(queue.given_up))
 
 

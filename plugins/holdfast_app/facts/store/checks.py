@@ -6,7 +6,7 @@ import os
 import re
 
 from holdfast.errors import BadValue
-from holdfast.facts.factrules import CATEGORIES
+from holdfast.text.factrules import CATEGORIES
 from holdfast.text.lazy import Lazy
 
 SURFACE = "fact"

@@ -6,16 +6,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from holdfast.errors import Conflict, NotFound, Unavailable
-from holdfast.facts.factrules import duplicate_key
+from holdfast.errors import Conflict, Unavailable
 from holdfast.fs import durable, private
 from holdfast.models import AddOutcome, AddResult, Category, Fact
-from holdfast.storage import Capability
+from holdfast.storage import Capability, Remove
+from holdfast.text.factrules import duplicate_key
 from holdfast.text.lazy import log
 
 if TYPE_CHECKING:
@@ -81,9 +80,9 @@ def _add_by_choice(services: Services, fact: Fact, rules: FactsConfig) -> AddRes
     backend = services.store.backend
     private.make(services.state)
     with durable.lock(services.private("facts.lock")):
-        if backend.count_facts() < rules.max_facts:
-            return _add_by_store(services, fact, rules)
         stored = list(backend.facts())
+        if len(stored) < rules.max_facts:
+            return _add_by_store(services, fact, rules)
         leaving = choose(stored, fact, rules)
         stays_out = fact in leaving
         if stays_out and not _holds(stored, fact):
@@ -109,17 +108,10 @@ def _swap(services: Services, fact: Fact, leaving: Sequence[Fact], rules: FactsC
     try:
         _trail(services).evicted([f.id for f in leaving], fact.id, now, kept=leaving if keep else (), ahead=True)
     except Unavailable:
-        with suppress(NotFound):  # or each try would make the store larger while the trail cannot be written
-            backend.delete_fact(fact.id)
+        backend.commit([Remove(fact.id)])  # or each try makes the store larger while the trail cannot be written
         raise
-    gone = []
-    with backend.batch() if len(leaving) > 1 else nullcontext():  # many for the cost of one, where possible
-        for leaver in leaving:
-            with suppress(NotFound):  # another process deleted it meanwhile
-                gone.append(backend.delete_fact(leaver.id))
-    rewritten = [f for f in gone if f not in leaving]
-    if keep and rewritten:  # updated after it was chosen, so the trail lacks its final content
-        _trail(services).evicted([f.id for f in rewritten], fact.id, now, kept=rewritten, ahead=True)
+    removed = backend.commit([Remove(leaver.id) for leaver in leaving]).removed
+    gone = [one for one in removed if one is not None]  # another process may have deleted one meanwhile
     return evolve(result, evicted=tuple(f.id for f in gone))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,8 +15,8 @@ from holdfast.models import AddOutcome
 from holdfast.text import untrusted
 from holdfast.text.lazy import log
 from holdfast_app.authorship.witness import REASON, Witness
-from holdfast_app.facts.store import eviction
 from holdfast_app.facts.store.checks import SURFACE, check_category, check_confidence, check_content, is_id
+from holdfast_app.facts.store.writer import Value
 
 if TYPE_CHECKING:
     from holdfast.session.services import Services
@@ -114,24 +113,27 @@ def import_rows(
     tally, witness = _Tally(), Witness(services)
     numbered = (row if isinstance(row, Row) else Row(n, row) for n, row in enumerate(rows, 1))
     done = 0
-    # Choosing who leaves takes a lock before the store's own; inside a batch it would be the other way round.
-    with nullcontext() if eviction.by_choice(services.config.facts) else services.store.backend.batch():
-        while batch := list(islice(numbered, _BATCH)):
-            for row in _admit(services, [g for row in batch if (g := _read(row, tally.bad))], tally.bad):
-                if witness.is_hostile(row.content):
-                    tally.bad.append(BadRow(row.number, REASON))
-                    continue
-                result = facts.add(
-                    row.content, row.category, row.confidence, row.source, fact_id=row.id, created_at=row.created_at
-                )
-                tally.added += result.outcome is AddOutcome.ADDED
-                tally.duplicates += result.outcome is AddOutcome.DUPLICATE
-                tally.evicted += len(result.evicted)
-                if result.outcome is AddOutcome.REFUSED:
-                    tally.bad.append(BadRow(row.number, result.reason))
-            done += len(batch)
-            if progress is not None:
-                progress(done)
+    while batch := list(islice(numbered, _BATCH)):
+        now = services.clock()
+        good: list[_Good] = []
+        for row in _admit(services, [g for row in batch if (g := _read(row, tally.bad))], tally.bad):
+            if witness.is_hostile(row.content):
+                tally.bad.append(BadRow(row.number, REASON))
+            else:
+                good.append(row)
+        values = [
+            Value(row.content, row.category, row.confidence, row.source, (row.created_at or now).astimezone(UTC))
+            for row in good
+        ]
+        for row, result in zip(good, facts.add_all(values, ids=[row.id for row in good]), strict=True):
+            tally.added += result.outcome is AddOutcome.ADDED
+            tally.duplicates += result.outcome is AddOutcome.DUPLICATE
+            tally.evicted += len(result.evicted)
+            if result.outcome is AddOutcome.REFUSED:
+                tally.bad.append(BadRow(row.number, result.reason))
+        done += len(batch)
+        if progress is not None:
+            progress(done)
     bad = tuple(sorted(tally.bad))
     logger.info("imported %d facts; %d duplicates, %d bad rows", tally.added, tally.duplicates, len(bad))
     return ImportReport(added=tally.added, duplicates=tally.duplicates, evicted=tally.evicted, bad=bad)

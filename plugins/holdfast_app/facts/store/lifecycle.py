@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from holdfast.errors import BadValue, DuplicateFact, NotFound, Refused, StorageError
-from holdfast.facts.factrules import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE, duplicate_key
 from holdfast.models import AddOutcome, AddResult, Fact
+from holdfast.storage import delete_fact, get_fact
+from holdfast.text.factrules import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from holdfast.text.lazy import log
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.checks import (
@@ -52,7 +53,7 @@ class Facts(FactWriter):
         """Raises: NotFound, which is a KeyError, carrying the id."""
         if not isinstance(fact_id, str):
             raise NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts`.")
-        return self.services.store.backend.get_fact(fact_id)
+        return get_fact(self.services.store.backend, fact_id)
 
     def list(
         self, *, order: FactOrder | str = "created", limit: int | None = None, category: str | None = None
@@ -76,7 +77,7 @@ class Facts(FactWriter):
 
     def count(self) -> int:
         """The number of stored facts."""
-        return self.services.store.backend.count_facts()
+        return sum(1 for _ in self.services.store.backend.facts())
 
     def export(self) -> Iterator[dict[str, object]]:
         """Every fact in its published form, masked, in order of insertion, lazily: what :meth:`import_` reads.
@@ -264,40 +265,26 @@ class Facts(FactWriter):
             content = check_content(self.services.gate.admit(content, surface=SURFACE))
         given = {"content": content, "category": category, "confidence": confidence}
         fields = [name for name, value in given.items() if value is not None and value != getattr(old, name)]
-        keep = self.services.config.facts.supersede and bool(fields)
-        if keep:  # first, so that a crash cannot lose the old text
-            if content is not None:
-                self._check_unique(old.id, content)
-            self.trail.changed(old, fields, self.services.clock(), keep=True)
+        if fields:  # first, so that a crash cannot lose the old text
+            keep = self.services.config.facts.supersede
+            self.trail.changed(old, fields, self.services.clock(), keep=keep)
         try:
             new = self.services.store.update_fact(
                 fact_id, is_own=content is not None, content=content, category=category, confidence=confidence
             )
         except StorageError:
-            if keep:  # another process was faster than the check
+            if fields:
                 self.trail.unchanged(old, self.services.clock())
             raise
-        if new != old and not keep:
-            self.trail.changed(old, fields, self.services.clock(), keep=False)
         logger.info("fact %s was updated", fact_id)
         return new
-
-    def _check_unique(self, fact_id: str, content: str) -> None:
-        """Raises: DuplicateFact."""
-        key = duplicate_key(content)
-        same = (
-            f.id for f in self.services.store.backend.facts() if f.id != fact_id and duplicate_key(f.content) == key
-        )
-        for other in same:
-            raise DuplicateFact(f"Fact {other} already says that.", next_step="Update that one, or delete it first.")
 
     def delete(self, fact_id: str) -> Fact:
         """Forget the fact; returns it. The trail keeps its id, never its content.
 
         Raises: NotFound (a KeyError) carrying the id, having changed nothing.
         """
-        self.get(fact_id)
-        fact = self.services.store.backend.delete_fact(fact_id)
+        fact = delete_fact(self.services.store.backend, self.get(fact_id).id)
         self.trail.deleted(fact, self.services.clock())
         logger.info("fact %s was deleted", fact_id)
         return fact

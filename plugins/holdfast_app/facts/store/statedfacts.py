@@ -47,7 +47,7 @@ def values(
     A sentence that the gate refuses as a fact, or that instructs an agent and is not the user's, stays in the note
     alone, and has a refusal here. Raises: PluginError, Unavailable.
     """
-    from holdfast.facts.factrules import DEFAULT_CONFIDENCE
+    from holdfast.text.factrules import DEFAULT_CONFIDENCE
     from holdfast_app.facts.store.lifecycle import Facts
 
     facts = Facts(services)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from attrs import evolve
 
 from holdfast.errors import Conflict, NotFound
-from holdfast.facts.factrules import duplicate_key
 from holdfast.journal import order
 from holdfast.models import AddOutcome, AddResult, Fact
+from holdfast.storage import delete_fact
+from holdfast.text.factrules import duplicate_key
 from holdfast.text.lazy import log
 from holdfast_app.facts.store import origins
 from holdfast_app.facts.store.checks import draw_id
@@ -75,23 +77,20 @@ class FactWriter:
     ) -> AddResult:
         """Store values already checked and admitted. A new id is drawn when there is none or it is taken."""
         at = (created_at or self.services.clock()).astimezone(UTC)
-        return self.add_all([Value(content, category, confidence, source, at)], fact_id=fact_id)[0]
+        return self.add_all([Value(content, category, confidence, source, at)], ids=[fact_id])[0]
 
     def add_all(
-        self, values: Sequence[Value], *, fact_id: str | None = None, older: Sequence[Sequence[Fact]] = ()
+        self, values: Sequence[Value], *, ids: Sequence[str | None] = (), older: Sequence[Sequence[Fact]] = ()
     ) -> list[AddResult]:
-        """Store values already checked and admitted, in order, in one round trip where the backend can. ``fact_id`` is
-        the first one's id. New ids are drawn when there are none or they are taken. ``older`` has the facts that each
-        value replaces."""
+        """Store values already checked and admitted, in order, in one step where the backend can. New ids are drawn
+        where ``ids`` has none or they are taken. ``older`` has the facts that each value replaces."""
         from holdfast_app.facts.store import eviction
 
         facts = [
-            Fact(id=self._new_id(), content=one.content, category=one.category, confidence=one.confidence,
+            Fact(id=fact_id or self._new_id(), content=one.content, category=one.category, confidence=one.confidence,
                  created_at=one.at, source=one.source)
-            for one in values
+            for one, fact_id in zip_longest(values, ids[: len(values)])
         ]  # fmt: skip
-        if fact_id:
-            facts[0] = evolve(facts[0], id=fact_id)
         pairs = list(zip(facts, older, strict=True)) if any(older) else []
         at_once = bool(pairs) and eviction.replaces_at_once(self.services)
         gone = [old.id for fact, replaced in pairs for old in self._recorded(fact, replaced)] if at_once else []
@@ -150,7 +149,7 @@ class FactWriter:
             return
         self.trail.replaced(fact, by, self.services.clock(), why=why)
         try:
-            self.services.store.backend.delete_fact(fact.id)
+            delete_fact(self.services.store.backend, fact.id)
         except NotFound:
             return
         logger.info("fact %s was replaced", fact.id)

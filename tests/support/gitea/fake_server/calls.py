@@ -3,9 +3,6 @@ repository, missing token, archive, body."""
 
 from __future__ import annotations
 
-import base64
-import binascii
-import contextlib
 import html
 import json
 from collections.abc import Mapping
@@ -80,9 +77,6 @@ class Call:
         candidates: list[str] = []
         if scheme.lower() in ("token", "bearer"):
             candidates = value.split()
-        elif scheme.lower() == "basic":
-            with contextlib.suppress(binascii.Error, UnicodeDecodeError):
-                candidates = base64.b64decode(value, validate=True).decode().split(":", 1)
         if not candidates:
             return
         self.token = next((self.world.tokens[c] for c in candidates if c in self.world.tokens), None)

@@ -101,23 +101,10 @@ def react_to_issue(call: Call) -> Answer:
     return _react(call, call.issue())
 
 
-def reactions_of_comment(call: Call) -> Answer:
-    return Answer(200, [shapes.reaction(call.world, r, call.caller) for r in call.comment().reactions] or None)
-
-
-def reactions_of_issue(call: Call) -> Answer:
-    found = [shapes.reaction(call.world, r, call.caller) for r in call.issue().reactions]
-    return Answer(200, found or None, {"X-Total-Count": str(len(found))})
-
-
 def _react(call: Call, thing: Comment | Issue) -> Answer:
-    """Add one's own reaction: 201 the first time, 200 after. Or take it back: 204, and 200 before 1.26."""
+    """Add one's own reaction: 201 the first time, 200 after."""
     doer, content = call.doer, call.form().get("content") or ""
     own = next((r for r in thing.reactions if r.user is doer and r.content == content), None)
-    if call.method == "DELETE":
-        if own:
-            thing.reactions.remove(own)
-        return Answer(204 if call.world.flavour == "1.26" else 200)
     if content not in REACTIONS:
         raise call.fail(403, f"'{content}' is not an allowed reaction")
     if own is None:

@@ -203,22 +203,6 @@ class FakeServer:
             row = self._row(full_name, comment_id)
             row.issue.rows.remove(row)
 
-    def remove_labels(self, full_name: str, number: int | None = None) -> None:
-        """Take the labels off one issue, or delete all of the repository."""
-        with self.world.lock:
-            repo = self.world.repo(full_name)
-            for issue in repo.issues.values() if number is None else [self._issue(full_name, number)]:
-                issue.labels = []
-            if number is None:
-                repo.labels = []
-
-    def reindex(self) -> None:
-        """Let the full-text index catch up, as the real one does some time later: ``?q=`` finds nothing newer."""
-        with self.world.lock:
-            for repo in self.world.repos.values():
-                for issue in repo.issues.values():
-                    issue.indexed = True
-
     # --- stored content --------------------------------------------------------------------------------------------
 
     def titles(self, full_name: str) -> dict[int, str]:

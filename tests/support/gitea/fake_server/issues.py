@@ -5,45 +5,26 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
-from . import projects, shapes
+from . import shapes
 from .calls import Answer, Call, Stop
 from .state import Issue
 from .titles import stored
 
 
 def listing(call: Call) -> Answer:
-    """By default open issues and pull requests, newest first, in pages; ``state`` and ``type`` change that. A missing
-    label is dropped from the filter; without labels the list is unfiltered."""
+    """By default open issues and pull requests, newest first, in pages; ``state`` and ``type`` change that."""
     found = [i for i in call.repo.issues.values() if _wanted(call, i)]
     found.sort(key=lambda i: (i.created, i.id), reverse=True)
     return _paged(call, found, [shapes.issue(call.world, i, call.caller) for i in _slice(call, found)])
 
 
-def pulls(call: Call) -> Answer:
-    """Pull requests only, newest first."""
-    state = call.query.get("state", "open")
-    found = [i for i in call.repo.issues.values() if i.pull and _in_state(i, state)]
-    found.sort(key=lambda i: (i.created, i.id), reverse=True)
-    return _paged(call, found, [projects.pull(call.world, i, call.caller) for i in _slice(call, found)])
-
-
 def _wanted(call: Call, issue: Issue) -> bool:
     since, before = call.window()
-    query = call.query
-    names = query.get("labels", "").split(",")
-    known = [label for label in call.repo.labels if label.name in names]
-    poster = query.get("created_by")
-    if poster and poster.lower() not in call.world.users:
-        raise call.missing(f"user does not exist [uid: 0, name: {poster}]")
-    words = query.get("q", "").strip()
     return (
-        _in_state(issue, query.get("state", "open"))
-        and query.get("type") != ("issues" if issue.pull else "pulls")
-        and all(label in issue.labels for label in known)
+        _in_state(issue, call.query.get("state", "open"))
+        and call.query.get("type") != ("issues" if issue.pull else "pulls")
         and since <= issue.updated
         and (before is None or issue.updated <= before)
-        and (not poster or issue.poster.login.lower() == poster.lower())
-        and (not words or (issue.indexed and words.lower() in f"{issue.title}\n{issue.body}".lower()))
     )
 
 
@@ -81,14 +62,7 @@ def get(call: Call) -> Answer:
 def create(call: Call) -> Answer:
     doer, repo = call.doer, call.live_repo()
     form = call.form("title")
-    if {type(each) for each in form.get("labels") or ()} - {int}:
-        raise call.fail(422, "[]: json: cannot unmarshal into Go struct field labels of type int64")
     issue = call.world.new_issue(repo, doer, form["title"], form.get("body") or "")
-    if repo.may_write(doer):
-        known = {label.id: label for label in repo.labels}
-        issue.labels = [known[i] for i in form.get("labels") or () if i in known]
-        for _ in issue.labels:
-            call.world.new_row(issue, doer, "", "label")
     if form.get("closed"):
         _set_state(call, issue, "closed")
     return Answer(201, shapes.issue(call.world, issue, doer))
@@ -142,15 +116,4 @@ def delete(call: Call) -> Answer:
     if call.repo.right_of(call.caller) != "admin":
         raise call.fail(403, "user should be an owner or a collaborator with admin write of a repository")
     del call.repo.issues[call.issue().number]
-    return Answer(204)
-
-
-def lock(call: Call) -> Answer:
-    call.need_token()
-    if call.repo.right_of(call.caller) != "admin":
-        raise call.fail(403, "user should be an owner or a collaborator with admin write of a repository")
-    issue = call.issue()
-    if issue.locked != (call.method == "PUT"):
-        issue.locked = call.method == "PUT"
-        call.world.new_row(issue, call.doer, "", "lock" if issue.locked else "unlock")
     return Answer(204)

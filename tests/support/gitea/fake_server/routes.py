@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from . import comments, events, issues, labels, projects, shapes
+from . import comments, events, issues, shapes
 from .calls import Answer, Call, Stop
 
 Handler = Callable[[Call], Answer]
@@ -43,7 +43,10 @@ def organization(call: Call) -> Answer:
 
 
 def repository(call: Call) -> Answer:
-    return Answer(200, projects.repository(call.world, call.repo, call.caller))
+    """A few of its fields."""
+    one = call.repo
+    found = {"id": one.id, "name": one.name, "full_name": one.full_name, "private": one.private, "internal": False}
+    return Answer(200, {**found, "owner": shapes.user(call.world, one.owner, email=True)})
 
 
 def collaborators(call: Call) -> Answer:
@@ -76,36 +79,16 @@ ROUTES = (
     _route("/orgs/{org}", "organization", GET=organization),
     _route(_REPO, "repository", GET=repository),
     _route(_REPO + "/collaborators", "repository", GET=collaborators),
-    _route(_REPO + "/pulls", "repository", GET=issues.pulls),
     _route(_REPO + "/pulls/{index}/reviews", "repository", GET=events.reviews),
     _route(_REPO + "/releases", "repository", GET=events.releases),
-    _route(_REPO + "/labels", "issue", GET=labels.of_repository, POST=labels.create),
-    _route(_REPO + "/labels/{id}", "issue", GET=labels.get),
     _route(_REPO + "/issues", "issue", GET=issues.listing, POST=issues.create),
     _route(_REPO + "/issues/comments", "issue", GET=comments.in_repository),
     _route(_COMMENT, "issue", GET=comments.get, PATCH=comments.edit, DELETE=comments.delete),
-    _route(
-        _COMMENT + "/reactions",
-        "issue",
-        GET=comments.reactions_of_comment,
-        POST=comments.react_to_comment,
-        DELETE=comments.react_to_comment,
-    ),
+    _route(_COMMENT + "/reactions", "issue", POST=comments.react_to_comment),
     _route(_ISSUE, "issue", GET=issues.get, PATCH=issues.edit, DELETE=issues.delete),
     _route(_ISSUE + "/comments", "issue", GET=comments.on_issue, POST=comments.create),
     _route(_ISSUE + "/timeline", "issue", GET=comments.timeline),
-    _route(
-        _ISSUE + "/labels", "issue", GET=labels.of_issue, POST=labels.change, PUT=labels.change, DELETE=labels.remove
-    ),
-    _route(_ISSUE + "/labels/{id}", "issue", DELETE=labels.remove),
-    _route(_ISSUE + "/lock", "issue", PUT=issues.lock, DELETE=issues.lock),
-    _route(
-        _ISSUE + "/reactions",
-        "issue",
-        GET=comments.reactions_of_issue,
-        POST=comments.react_to_issue,
-        DELETE=comments.react_to_issue,
-    ),
+    _route(_ISSUE + "/reactions", "issue", POST=comments.react_to_issue),
 )
 
 

@@ -86,7 +86,6 @@ class Issue:
     closed: int | None = None
     locked: bool = False
     version: int = 0
-    indexed: bool = False
     labels: list[Label] = field(default_factory=list)
     rows: list[Comment] = field(default_factory=list)
     reviews: list[dict[str, object]] = field(default_factory=list)

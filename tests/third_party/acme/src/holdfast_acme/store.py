@@ -9,28 +9,40 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import attrs
 
 from holdfast.api import StorageConfig, duplicate_key, hookimpl
-from holdfast.errors import Conflict, Corrupt, DuplicateFact, NotFound, Refused
+from holdfast.errors import Corrupt, Refused, Unsupported
 from holdfast.fs import durable
 from holdfast.models import AddOutcome, AddResult, Fact
 from holdfast.storage import (
     ABSENT,
+    Add,
     Capability,
+    Change,
+    Committed,
     Document,
     FactOrder,
+    Remove,
     StorageBackend,
+    Update,
     block_ids,
     block_marker,
+    changed_between,
     check_name,
     check_text,
+    duplicate_of,
+    id_taken,
+    no_document,
+    no_fact,
     sha256,
+    storable,
+    updated,
 )
 
 T = TypeVar("T")
@@ -54,11 +66,31 @@ class Content:
         key = duplicate_key(content)
         return next((f for f in self.facts.values() if duplicate_key(f.content) == key), None)
 
-    def fact(self, fact_id: str) -> Fact:
-        """Raises: NotFound."""
-        if fact_id not in self.facts:
-            raise NotFound(f"There is no fact {fact_id!r}.", next_step="List the facts with `holdfast facts`.")
-        return self.facts[fact_id]
+    def add(self, fact: Fact, limit: int) -> AddResult | None:
+        """None when another fact has its id."""
+        fact = storable(fact, limit)
+        twin = self.twin(fact.content)
+        if twin:
+            return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
+        if fact.id in self.facts:
+            return None
+        ranked = sorted(self.facts.values(), key=lambda f: (f.confidence, f.created_at))  # stable: then by age here
+        evicted = [f.id for f in ranked[: max(len(ranked) - limit + 1, 0)]]
+        for fact_id in evicted:
+            del self.facts[fact_id]
+        self.facts[fact.id] = fact
+        return AddResult(outcome=AddOutcome.ADDED, fact=fact, evicted=evicted)
+
+    def update(self, change: Update) -> Fact:
+        """Raises: NotFound, DuplicateFact."""
+        if change.fact_id not in self.facts:
+            raise no_fact(change.fact_id)
+        new = updated(self.facts[change.fact_id], change)
+        twin = self.twin(new.content)
+        if twin and twin.id != new.id:
+            raise duplicate_of(twin.id, new.id)
+        self.facts[new.id] = new
+        return new
 
 
 class AcmeStore(StorageBackend):
@@ -82,7 +114,7 @@ class AcmeStore(StorageBackend):
 
         def change(content: Content) -> str:
             if expected not in (None, _revision(content, name)):
-                raise Conflict(f"{name!r} was changed in between.", next_step="Read it again and redo the change.")
+                raise changed_between(name)
             content.documents[name] = text
             return sha256(text)
 
@@ -108,7 +140,7 @@ class AcmeStore(StorageBackend):
 
         def change(content: Content) -> None:
             if content.documents.pop(name, None) is None:
-                raise NotFound(f"There is no document {name!r}.", next_step="List the documents with `holdfast show`.")
+                raise no_document(name)
 
         self._change(change)
 
@@ -116,60 +148,6 @@ class AcmeStore(StorageBackend):
         return sorted(name for name in self._load().documents if name.startswith(prefix))
 
     # facts
-
-    def add_fact(self, fact: Fact, limit: int) -> AddResult:
-        def change(content: Content) -> AddResult:
-            twin = content.twin(fact.content)
-            if twin:
-                return AddResult(outcome=AddOutcome.DUPLICATE, fact=twin, duplicate_of=twin.id)
-            if fact.id in content.facts:
-                raise Conflict(f"The id {fact.id} is taken.", next_step="Draw another.")
-            ranked = sorted(
-                content.facts.values(), key=lambda f: (f.confidence, f.created_at)
-            )  # stable: then by age here
-            evicted = [f.id for f in ranked[: max(len(ranked) - limit + 1, 0)]]
-            for fact_id in evicted:
-                del content.facts[fact_id]
-            stored = content.facts[fact.id] = attrs.evolve(fact, created_at=fact.created_at.astimezone(UTC))
-            return AddResult(outcome=AddOutcome.ADDED, fact=stored, evicted=evicted)
-
-        return self._change(change)
-
-    def get_fact(self, fact_id: str) -> Fact:
-        return self._load().fact(fact_id)
-
-    def update_fact(
-        self,
-        fact_id: str,
-        *,
-        content: str | None = None,
-        category: str | None = None,
-        confidence: float | None = None,
-        source: str | Callable[[str], str] | None = None,
-    ) -> Fact:
-        given = {"content": content, "category": category, "confidence": confidence, "source": source}
-        changes: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
-
-        def change(stored: Content) -> Fact:
-            old = stored.fact(fact_id)
-            if callable(source):
-                changes["source"] = source(old.source)
-            new = attrs.evolve(old, **changes)
-            twin = stored.twin(new.content)
-            if content is not None and twin and twin.id != fact_id:
-                raise DuplicateFact(f"{twin.id} says the same.", next_step="Delete one of them.")
-            stored.facts[fact_id] = new
-            return new
-
-        return self._change(change)
-
-    def delete_fact(self, fact_id: str) -> Fact:
-        def change(content: Content) -> Fact:
-            gone = content.fact(fact_id)
-            del content.facts[fact_id]
-            return gone
-
-        return self._change(change)
 
     def facts(self, order: FactOrder = FactOrder.CREATED, limit: int | None = None) -> Iterator[Fact]:
         listed = list(self._load().facts.values())
@@ -179,8 +157,30 @@ class AcmeStore(StorageBackend):
             listed.sort(key=lambda f: -f.confidence)
         return iter(listed[:limit])
 
-    def count_facts(self) -> int:
-        return len(self._load().facts)
+    def add_fact(self, fact: Fact, limit: int) -> AddResult:
+        result = self.commit([Add(fact, limit)]).added[0]
+        if result is None:
+            raise id_taken(fact.id)
+        return result
+
+    def commit(self, changes: Sequence[Change] = (), *, names: Iterable[str] = (), listing: bool = False) -> Committed:
+        made = Committed({}, [], [], [], [])
+
+        def change(content: Content) -> None:
+            for one in changes:
+                if isinstance(one, Add):
+                    made.added.append(content.add(one.fact, one.limit))
+                elif isinstance(one, Update):
+                    made.updated.append(content.update(one))
+                elif isinstance(one, Remove):
+                    made.removed.append(content.facts.pop(one.fact_id, None))
+                else:
+                    raise Unsupported("One document is changed at a time.", next_step="Make each change.")
+
+        if changes:
+            self._change(change)
+        documents = {name: self.read(name) for name in names}
+        return made._replace(documents=documents, facts=list(self.facts()) if listing else [])
 
     # the rest
 
@@ -193,8 +193,8 @@ class AcmeStore(StorageBackend):
                 if name.startswith(durable.TEMP_PREFIX) and name.endswith(durable.TEMP_SUFFIX):
                     durable.remove(os.path.join(self._folder, name))
 
-    def where(self, name: str) -> str:
-        return f"{os.path.basename(self._folder)}/acme.json, {name}"
+    def where(self, name: str = "") -> str:
+        return f"{os.path.basename(self._folder)}/acme.json" + (f", {name}" if name else "")
 
     def _lock(self) -> durable.Lock:
         return durable.lock(os.path.join(self._folder, "acme.lock"))

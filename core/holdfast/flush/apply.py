@@ -1,0 +1,284 @@
+"""Step 3 of a flush: write the daily note, daily summary, handoff and curated memory, in one transaction where the
+store can. Each document is read back. When a flush is written again because some of it was lost, the intact documents
+are not written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
+
+from holdfast.config.layout import ARCHIVE, Surface
+from holdfast.config.serde import flushed_payload, stamp
+from holdfast.errors import Corrupt
+from holdfast.flush import curated, handoff, notes, verify, work_log
+from holdfast.flush.verify import Proof
+from holdfast.journal import order
+from holdfast.journal.journal import Journal
+from holdfast.storage import block_marker
+
+if TYPE_CHECKING:
+    from holdfast.models import CuratedEntry, Fact, Payload, Receipt, Written
+    from holdfast.session.services import Services
+    from holdfast.session.transaction import Transaction
+    from holdfast.storage import Document
+
+
+def is_newer(entry: handoff.Work, work: handoff.Work, state: str) -> bool:
+    """Whether ``entry`` is of a later flush of the session of ``work``: by the journal, or by the clock when the flush
+    was made on another machine. Raises: Unavailable."""
+    if entry.session != work.session:
+        return False
+    after = order.is_after(order.flushes(Journal(state, work.session)), entry.flush, work.flush)
+    return entry.at > work.at if after is None else after
+
+
+@define(kw_only=True, eq=False, repr=False)
+class Documents:
+    """Writes for one session. ``written`` lists the written or still intact documents, in order; ``proof`` is for the
+    flush being written again. ``is_later`` marks a flush written after its time: it was kept on this machine, or an
+    earlier attempt failed. ``step`` names the document being written.
+    All methods may raise Refused and PluginError from the gate, Corrupt, Unavailable."""
+
+    services: Services
+    session_id: str
+    proof: Proof = field(factory=Proof)
+    written: list[Written] = field(factory=list)
+    warnings: list[str] = field(factory=list)
+    is_later: bool = False
+    step: str = ""
+    _transaction: Transaction | None = field(default=None, init=False)
+
+    def read_ahead(self, at: datetime) -> None:
+        """Read everything that a flush at ``at`` may need, in one round trip, and then collect changes until
+        :meth:`finish`. Without effect for a backend that changes one document at a time."""
+        layout = self.services.layout
+        self._transaction = self.services.transaction()
+        if self._transaction is not None:
+            self.services = self.services.with_store(self._transaction)
+            days = (layout.name(surface, at.date()) for surface in (Surface.DAILY, Surface.TRAIL))
+            others = (layout.name(surface) for surface in (Surface.HANDOFF, Surface.MEMORY, Surface.USER))
+            self._transaction.prefetch([*days, *others])
+
+    def write(
+        self,
+        payload: Payload,
+        flush_id: str,
+        at: datetime,
+        block: Callable[[str], str],
+        *,
+        agent: str = "",
+        last: Receipt | None = None,
+        drafted: Iterable[object] = (),
+    ) -> str:
+        """Write the documents of one flush and read them back. ``block`` makes the note's block for an id; ``last`` is
+        the receipt of a flush that is written again; ``drafted`` are facts of extractors. Returns the block's id."""
+        self.step = "daily note"
+        name = self.services.layout.name(Surface.DAILY, at.date())
+        intact = self.proof.of(Surface.DAILY)
+        if last is not None and intact is not None:
+            flush_id = last.flush_id
+            self.written.append(intact)
+        else:
+            stored = self.services.store.read(name)
+            if not self.is_later:
+                self._warn_of_clock(stored, at)
+            flush_id = self._append(Surface.DAILY, name, stored, notes.header(at.date()), flush_id, block)
+        if payload.state_mutations:
+            self.step = "daily summary"
+            self._write_trail(payload, flush_id, name, at)
+        self.step = "handoff"
+        self._write_handoff(payload, flush_id, name, agent, at)
+        self.step = "curated memory"
+        if payload.curated is not None:
+            self._write_curated(Surface.MEMORY, payload.curated.memory, last, flush_id, at)
+            self._write_curated(Surface.USER, payload.curated.user, last, flush_id, at)
+        self.step = "documents"
+        self.finish([*(payload.facts or ()), *drafted])
+        self.step = ""
+        return flush_id
+
+    def finish(self, sentences: Iterable[object] = ()) -> None:
+        """Make the collected changes, all or none of them, and read them back. When a fact with any of ``sentences``
+        could replace another, this reads :attr:`facts` in the same round trip."""
+        if self._transaction is not None:
+            from holdfast.facts.relation import read
+
+            replaces = any(isinstance(one, str) and read(one).frames for one in sentences)
+            self.written[:] = self._transaction.commit(self.written, listing=replaces)
+
+    @property
+    def facts(self) -> Sequence[Fact] | None:
+        """All stored facts after :meth:`finish`; None when it did not read them."""
+        return self._transaction.facts if self._transaction is not None else None
+
+    def change_handoff(self, update: Callable[[tuple[handoff.Work, ...]], Iterable[handoff.Work]]) -> Written:
+        """Change the entries by compare-and-swap."""
+        name = self.services.layout.name(Surface.HANDOFF)
+
+        def change(text: str | None) -> str:
+            new = handoff.render(update(handoff.parse(text, name) if text else ()))
+            return self.services.gate.admit(new, surface=Surface.HANDOFF, name=name, previous=text)
+
+        return self.services.store.change(Surface.HANDOFF, name, change)
+
+    def open_work(self) -> handoff.Work | None:
+        """This session's open work in the handoff, unless it is withheld, because a clone's must not become our own."""
+        name = self.services.layout.name(Surface.HANDOFF)
+        text = self._known_text(name)
+        entries = handoff.parse(text, name) if text else ()
+        return next((w for w in entries if w.session == self.session_id and w.is_open), None)
+
+    def work_left(self, flushed: Mapping[str, Any] | None) -> handoff.Work | None:
+        """The open work that the flush ``flushed`` left, as the session's journal records it. Reads no document."""
+        if flushed is None:
+            return None
+        work = handoff.of(flushed_payload(flushed), session=self.session_id, flush="", note="")
+        return work if work.is_open else None
+
+    # one document each
+
+    def _append(
+        self,
+        surface: Surface,
+        name: str,
+        stored: Document | None,
+        header: str,
+        base: str,
+        render: Callable[[str], str],
+    ) -> str:
+        """Append the block that ``render`` makes for an id; returns that id. If a block of the same id has different
+        text (a user edited it), the id gets a suffix and the new block is appended after it, never skipped."""
+        for attempt in range(100):
+            block_id = base if attempt == 0 else f"{base}-{attempt + 1}"
+            block = self.services.gate.admit(render(block_id), surface=surface, name=name)
+            if stored is None or block_marker(block_id) not in stored.text or block.strip("\n") in stored.text:
+                self.written.append(self.services.store.append(surface, name, block, header, block_id))
+                return block_id
+        raise Corrupt(f"{name} holds a hundred edited copies of {base}.", next_step="Clean up the document.")
+
+    def _warn_of_clock(self, note: Document | None, at: datetime) -> None:
+        last = notes.last_stamp(note.text) if note else None
+        if last is not None and at < last - timedelta(seconds=1):
+            self.warnings.append(
+                f"The clock went back. The note's last block is from {last:%H:%M:%S} UTC. Blocks stay in writing order."
+            )
+
+    def _write_trail(self, payload: Payload, flush_id: str, note: str, at: datetime) -> None:
+        """Append the state mutations to the operator's daily summary."""
+        intact = self.proof.of(Surface.TRAIL)
+        if intact is not None:
+            self.written.append(intact)
+            return
+        name = self.services.layout.name(Surface.TRAIL, at.date())
+
+        def block(block_id: str) -> str:
+            return notes.summary_block(
+                payload, block_id=block_id, flush_id=flush_id, note=note, session=self.session_id, at=at
+            )
+
+        base, header = flush_id.partition("-")[0], notes.summary_header(at.date())
+        self._append(Surface.TRAIL, name, self.services.store.read(name), header, base, block)
+
+    def _write_handoff(self, payload: Payload, flush_id: str, note: str, agent: str, at: datetime) -> None:
+        """Put the session's entry into the handoff, or a closed marker when work is not open. Work closed by
+        command stays closed when its flush is completed later."""
+        state, written_again = self.services.state, bool(self.proof.lost)
+        work = handoff.of(
+            payload, session=self.session_id, flush=flush_id, note=note, agent=agent, at=stamp(at.astimezone(UTC))
+        )
+        if work.is_open and written_again:  # later decisions about it still hold
+            decided = work_log.of_flush(state, self.session_id, flush_id)
+            if decided is not None and not decided.open:
+                work = handoff.closed(work, handoff.CLOSED, decided.because)
+        name = self.services.layout.name(Surface.HANDOFF)
+        if not work.is_open and not written_again and self.services.store.read(name) is None:
+            return
+        after: tuple[handoff.Work, ...] = ()
+
+        def update(entries: tuple[handoff.Work, ...]) -> tuple[handoff.Work, ...]:
+            nonlocal after
+            new = next((w for w in entries if w.session == work.session and w.flush == flush_id), work)
+            new = new if new.ended == handoff.CLOSED else work
+            newer = next((w for w in entries if self.is_later and is_newer(w, work, state)), None)
+            after = handoff.put(entries, newer or new)
+            return after
+
+        self.written.append(self.change_handoff(update))
+        if crowded := handoff.crowded(after):
+            self.warnings.append(crowded)
+
+    def _write_curated(
+        self, surface: Surface, entries: Sequence[CuratedEntry], last: Receipt | None, flush_id: str, at: datetime
+    ) -> None:
+        """Add the decided lines to a curated document; when the flush of ``last`` is written again, only missing ones.
+        In a full document the least confirmed lines go to the archive first."""
+        if not entries:
+            return
+        services = self.services
+        intact = self.proof.of(surface)
+        if intact is not None:
+            self.written.append(intact)
+            return
+        name = services.layout.name(surface)
+        if self.proof.lost and last is not None:  # only missing lines, since others may have been evicted
+            stored = services.store.read(name)
+            entries = verify.missing(services, surface, stored.text if stored else None, entries, last.at)
+        entries = self._updating(name, entries, flush_id, at)
+        gone = self._surplus(surface, name, entries, flush_id, at)
+        absent: list[str] = []
+
+        def change(text: str | None) -> str:
+            absent[:] = curated.not_found(text, entries)
+            new = curated.without(curated.apply(text, entries, surface), gone)
+            return services.gate.admit(new, surface=surface, name=name, previous=text)
+
+        self.written.append(services.store.change(surface, name, change))
+        self.warnings += (f"{name} has no line {old!r} to replace, so the new line was added." for old in absent)
+        if gone:
+            many = "its least confirmed line" if len(gone) == 1 else f"its {len(gone)} least confirmed lines"
+            self.warnings.append(f"{name} was full: {many} moved to {services.layout.archive}.")
+        elif stored := services.store.read(name):
+            near = curated.warning(curated.count(stored.text), services.curated_limit, name)
+            self.warnings += [near] if near else []
+
+    def _updating(
+        self, name: str, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
+    ) -> Sequence[CuratedEntry]:
+        """The entries, with the lines that they make out of date. Those lines are archived first."""
+        new = curated.updating(self._known_text(name), entries)
+        old = [(after.replaces, after.text) for before, after in zip(entries, new, strict=True) if before != after]
+        if old:
+            self._to_archive(*curated.replaced_block(old, name, flush_id, at))
+            archive = self.services.layout.archive
+            self.warnings += (f"{name}: a newer value replaced {line!r}, which is in {archive}." for line, _ in old)
+        return new
+
+    def _surplus(
+        self, surface: Surface, name: str, entries: Sequence[CuratedEntry], flush_id: str, at: datetime
+    ) -> list[str]:
+        """Move the surplus lines of the document to the archive; returns them. The enabled validators
+        enforce the limit."""
+        services = self.services
+        if not services.validator_limits:
+            return []
+        after = curated.apply(self._known_text(name), entries, surface)
+        dreams = services.dreams
+        weights = dreams.weights if dreams else None
+        gone = curated.surplus(after, services.curated_limit, [one.text for one in entries], weights=weights)
+        if gone:
+            self._to_archive(*curated.archive_block(gone, name, flush_id, at))
+        return gone
+
+    def _known_text(self, name: str) -> str | None:
+        """A document without withheld passages, which no receipt may quote and no archive may vouch for."""
+        stored = self.services.store.read(name)
+        return self.services.store.sifted(stored).text if stored else None
+
+    def _to_archive(self, block_id: str, block: str) -> None:
+        services = self.services
+        block = services.gate.admit(block, surface=Surface.DIARY, name=services.layout.archive)
+        services.store.append(Surface.DIARY, services.layout.archive, block, ARCHIVE, block_id)

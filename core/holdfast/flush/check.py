@@ -1,0 +1,40 @@
+"""Step 2 of a flush: whether the plan may be written. The contract, the validators, and who said it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from holdfast.flush import contract, record, refused_payloads
+
+if TYPE_CHECKING:
+    from holdfast.flush.plan import Attempt, Plan
+    from holdfast.models import Finding
+
+
+def check(attempt: Attempt, plan: Plan) -> Plan:
+    """The plan as it may be written: complete, masked, without instructions that a tool's output gave. Keeps a new one
+    in the marker, before anything is written. Raises: FlushRefused, Refused, PluginError, Unavailable."""
+    services = attempt.services
+    if plan.is_resumed:  # it was checked before; only authors are asked again
+        return _attributed(attempt, plan)
+    if missing := contract.missing(plan.payload):
+        raise contract.refusal(missing)
+    attempt.step = "gate"
+    found: list[Finding] = []
+    payload, summary = contract.admitted(services, plan.payload, plan.summary, found)
+    attempt.warnings += [f"{f.message} ({f.rule})" for f in found]
+    plan = _attributed(attempt, evolve(plan, payload=payload, summary=summary))
+    earlier = refused_payloads.others(attempt.kept_marker, attempt.stated)
+    plan = evolve(plan, before=tuple(refused_payloads.beyond(earlier, plan.payload, plan.at)))
+    attempt.warnings += (line for line in plan.before if line.startswith(refused_payloads.NOT_KEPT))
+    record.keep_plan(attempt, plan)
+    return plan
+
+
+def _attributed(attempt: Attempt, plan: Plan) -> Plan:
+    authorship = attempt.services.authorship
+    payload, summary, warnings = authorship.attributed(plan.payload, plan.summary, attempt.messages)
+    attempt.warnings += warnings
+    return evolve(plan, payload=payload, summary=summary)

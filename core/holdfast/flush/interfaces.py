@@ -1,0 +1,223 @@
+"""What a flush asks of the application: to keep facts, deliver what waits, and know authors, dreams and losses.
+
+An application gives its own in its :class:`holdfast.session.services.Services`. The kernel alone keeps no facts,
+delivers nothing, takes all text as the user's own, and knows of no dream and no loss.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from holdfast.errors import HoldfastError
+    from holdfast.models import Extraction, Fact, Message, Payload, Receipt, Turn, Written
+    from holdfast.plugin.manager import PluginManager
+
+
+class Gathered(NamedTuple):
+    """The extractors' results for some turns, by plugin. ``failed`` maps a plugin to its error and the next step."""
+
+    results: Sequence[tuple[str, Extraction]] = ()
+    failed: Mapping[str, str] = MappingProxyType({})
+
+
+class FactService(Protocol):
+    """Stores facts of one project's flushes, and runs the extractors that a flush does not wait for.
+
+    Facts never make a flush fail, so only the methods that say so raise errors.
+    """
+
+    def settle(
+        self,
+        found: Gathered | None,
+        said: Sequence[Message],
+        *,
+        session: str,
+        flush: str,
+        payload: Payload | None,
+        at: datetime,
+        late: bool,
+        stored: Sequence[Fact] | None,
+    ) -> tuple[list[str], tuple[str, ...]]:
+        """Store the facts that ``payload`` states and that extractors ``found`` in the messages ``said``, and queue the
+        messages for the other extractors. Called when the flush's documents are verified. The facts are newer than all
+        stored ones, whatever ``at`` says, unless ``late``: then an earlier attempt collected them.
+
+        ``found`` is None when the extractors' results were lost with the process. ``stored`` are all stored facts, read
+        just before; None if they were not read. Returns the queued items' ids, and warnings for the receipt, which name
+        each stated fact that was not stored, with the reason.
+        """
+
+    def queue(self, said: Sequence[Message], *, session: str, flush: str) -> tuple[list[str], tuple[str, ...]]:
+        """Queue the messages for every extractor, because the store's server did not take the flush. Returns as
+        :meth:`settle`. Raises: Unavailable."""
+
+    def complete(self, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
+        """Run the extractors that wait for this flush's messages. Called when the flush is durable and holds no lock.
+        Returns the receipt with their summaries and warnings."""
+
+
+class NoFacts:
+    """Keeps nothing and reports that."""
+
+    WARNING = "No facts were stored or queued: the kernel alone keeps none."
+
+    def __init__(self, plugins: PluginManager) -> None:
+        self._plugins = plugins
+
+    def settle(
+        self, found: Gathered | None, said: Sequence[Message], *, payload: Payload | None, **_: object
+    ) -> tuple[list[str], tuple[str, ...]]:
+        states = payload is not None and bool(payload.facts) and "facts" not in payload.derived
+        return [], (self.WARNING,) if states or self._plugins.extractors() else ()
+
+    def queue(self, said: Sequence[Message], **_: object) -> tuple[list[str], tuple[str, ...]]:
+        return [], (self.WARNING,) if self._plugins.extractors() else ()
+
+    def complete(self, receipt: Receipt, queued: Collection[str], found: Gathered | None) -> Receipt:
+        return receipt
+
+
+class Waiting(Protocol):
+    """An item that waits. ``error`` and ``next_step`` describe the last failure. A damaged item represents
+    an unreadable line."""
+
+    @property
+    def at(self) -> datetime: ...
+    @property
+    def error(self) -> str: ...
+    @property
+    def next_step(self) -> str: ...
+    @property
+    def is_damaged(self) -> bool: ...
+
+
+class Outbox(Protocol):
+    """Items that plugins could not publish, in ``outbox.jsonl`` of the private folder."""
+
+    def waiting(self) -> Sequence[Waiting]:
+        """The waiting items, oldest first. Raises: Unavailable."""
+
+    def send_due(self, *, limit_s: float | None = None) -> int:
+        """Publish due items, for ``limit_s`` seconds at most, and return how many still wait. Never raises."""
+
+
+class KeptFlush(Waiting, Protocol):
+    """A flush that the store's server did not take, of ``session`` for ``server``."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def session(self) -> str: ...
+    @property
+    def server(self) -> str: ...
+
+
+class Shipped(Protocol):
+    """The outcome of sending. ``left`` still wait, in order; ``down`` is the server's error when it did not answer."""
+
+    @property
+    def left(self) -> Sequence[KeptFlush]: ...
+    @property
+    def down(self) -> HoldfastError | None: ...
+
+
+class Spool(Protocol):
+    """Flushes that the store's server did not take, in ``spool.jsonl`` of the private folder. With ``[storage] spool =
+    true`` a flush is kept there when the server does not answer within :meth:`patience`."""
+
+    @property
+    def server(self) -> str:
+        """The store's server, for people."""
+
+    def items(self) -> Sequence[KeptFlush]:
+        """The waiting flushes, in order. Raises: Unavailable."""
+
+    def patience(self) -> AbstractContextManager[None]:
+        """A limit for the server's answers to one flush."""
+
+    def send(self, *, limit_s: float = 60.0) -> Shipped:
+        """Write the waiting flushes to the store, for ``limit_s`` seconds at most. Never raises."""
+
+    def send_before(self, last: Receipt | None, flushed: dict[str, Any] | None) -> Shipped:
+        """:meth:`send`, before a flush of a session whose last flush, with the journal's record of it, must not be
+        lost. Raises: HoldfastError."""
+
+    def keep(self, receipt: Receipt, flushed: dict[str, Any], why: HoldfastError | None) -> None:
+        """Keep a flush, durably on return. ``flushed`` is the journal's record of it, ``why`` the server's error.
+        Raises: FlushRefused."""
+
+    def waits_for(self, receipt: Receipt) -> str:
+        """The server that the flush still waits for; empty when it is stored. Raises: Unavailable."""
+
+
+class Authorship(Protocol):
+    """Who wrote a passage: the user, or a tool, page or client that the agent read."""
+
+    def own_words(self, text: str) -> str:
+        """A user message's text, without a client's additions; empty when nothing remains."""
+
+    def cleared(self, draft: Payload, turns: Sequence[Turn]) -> Payload:
+        """An extractor's draft without sentences that instruct an agent and are not the user's own words."""
+
+    def sources(self, payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
+        """``FIELD ID`` for each derived field and each message that it quotes."""
+
+    def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, Sequence[str]]:
+        """A payload and a summary as a flush of the messages ``said`` may write them, and warnings. Sentences that
+        instruct an agent are marked with their source, and kept out of curated memory."""
+
+
+class AllOwn:
+    """Takes all text as the user's own."""
+
+    def own_words(self, text: str) -> str:
+        return text
+
+    def cleared(self, draft: Payload, turns: Sequence[Turn]) -> Payload:
+        return draft
+
+    def sources(self, payload: Payload, messages: Sequence[Message]) -> tuple[str, ...]:
+        return ()
+
+    def attributed(self, payload: Payload, summary: str, said: Iterable[Message]) -> tuple[Payload, str, Sequence[str]]:
+        return payload, summary, ()
+
+
+class Dreams(Protocol):
+    """Dreams rewrite MEMORY.md between flushes."""
+
+    def gone_since(self, at: datetime) -> Iterable[str]:
+        """The lines that dreams since ``at`` dropped, merged into others, replaced or archived. Raises: Unavailable."""
+
+    def weights(self, items: Sequence[str]) -> Sequence[float]:
+        """A number for each item of MEMORY.md, greater for later confirmation on more days, infinite without a
+        record."""
+
+
+class Loss(NamedTuple):
+    """Stored data that is missing. ``kind`` is journal, block, document, unproved (a document without a
+    receipt), facts, waiting, lines, damaged or apart (private state that nothing reads); ``name`` its document or file.
+    ``receipt`` and ``written`` are the proof that it was stored, for blocks and documents."""
+
+    kind: str
+    name: str
+    message: str
+    next_step: str = (
+        "Restore it from a copy or from git, or run `holdfast doctor --fix`: it writes the journals' contents again."
+    )
+    receipt: Receipt | None = None
+    written: Written | None = None
+
+
+class Losses(Protocol):
+    """Compares receipts and journals with the store."""
+
+    def newest(self) -> Sequence[Loss]:
+        """A quick check for missing journals and facts, and of the newest receipts' proof. Raises: Corrupt;
+        Unavailable."""

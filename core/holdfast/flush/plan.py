@@ -1,0 +1,289 @@
+"""Step 1 of a flush: what is to be written, from the payload, the messages and what is stored. Writes nothing.
+
+The UNSAFE marker holds the plan until the flush is durable, then the journal does. So a retry, or a repair of lost
+documents, writes the same blocks again.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Self
+
+from attrs import define, evolve, field, frozen
+
+from holdfast.config.serde import flushed_payload, moment, stamp, unstructure
+from holdfast.errors import HoldfastError
+from holdfast.flush import contract, extraction, notes, refused_payloads, uncommitted
+from holdfast.journal import order
+from holdfast.models import Payload, turns_of
+from holdfast.models.value import Value
+from holdfast.storage import sha256
+from holdfast.text import lazy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import tzinfo
+
+    from holdfast.flush.apply import Documents
+    from holdfast.flush.handoff import Work
+    from holdfast.flush.interfaces import Gathered, Spool
+    from holdfast.flush.verify import Proof
+    from holdfast.journal.safety import Marker, Stated
+    from holdfast.models import Message, Receipt
+    from holdfast.session.context import Context
+    from holdfast.session.services import Services
+
+logger = lazy.log(__name__)
+
+
+@define(kw_only=True, eq=False, repr=False)
+class Attempt:
+    """One try to flush ``session``, and what its steps found so far.
+
+    ``given`` is the payload of the caller, or one that was refused earlier (``taken_up``); ``stated`` identifies it.
+    ``messages`` are those that no flush covers yet, up to the journal's offset ``upto``; ``position`` is the newest
+    one's. ``failed_before`` are an earlier try's reason and target, ``settled`` the stated payloads, by digest, that
+    this flush answers for, ``queued`` what waits for models.
+    ``spool`` is where flushes are kept on this machine, if any can be or are; ``offline`` when this one is.
+    ``gathered`` is None when another process extracted and died, or there is nothing to extract.
+    """
+
+    services: Services
+    session: Context
+    reason: str
+    agent: str
+    given: Payload | None
+    stated: Stated | None
+    documents: Documents
+    spool: Spool | None = None
+    marker: Marker | None = None
+    messages: Sequence[Message] = ()
+    upto: int = 0
+    position: int = 0
+    step: str = "collect"
+    offline: bool = False
+    taken_up: bool = False
+    gathered: Gathered | None = None
+    failed_before: tuple[str, str] = ("", "")
+    warnings: list[str] = field(factory=list)
+    settled: set[str] = field(factory=set)
+    queued: list[str] = field(factory=list)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing was given and nothing was said since the last flush."""
+        return self.stated is None and not self.messages
+
+    @property
+    def proof(self) -> Proof:
+        """For the last flush, when it is compared with the store or written again."""
+        return self.documents.proof
+
+    @property
+    def keeper(self) -> Spool | None:
+        """The spool, if this flush may be kept in it."""
+        return self.spool if self.services.keeps_flushes else None
+
+    @property
+    def kept_marker(self) -> Marker:
+        """The UNSAFE marker, which every attempt writes before it plans."""
+        assert self.marker is not None
+        return self.marker
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Plan(Value):
+    """One flush's content. ``key`` identifies the messages and the stated payload from which it was collected.
+    ``before`` are lines of earlier, refused payloads that ``payload`` does not have; ``overrides`` reasons of
+    operators; ``by`` the recorded origin. ``is_resumed`` content was checked by an earlier attempt."""
+
+    key: str
+    payload: Payload
+    summary: str
+    at: datetime
+    reason: str
+    agent: str = ""
+    by: str = ""
+    before: tuple[str, ...] = ()
+    overrides: tuple[str, ...] = ()
+    is_resumed: bool = False
+
+    @classmethod
+    def from_record(
+        cls, record: Mapping[str, Any], *, key: str, zone: tzinfo | None, overrides: tuple[str, ...] = ()
+    ) -> Self:
+        """A plan from a marker or a journal; ``overrides`` if the record has none. Raises: KeyError, TypeError,
+        ValueError, ConfigError for a record that cannot be read."""
+        return cls(
+            key=key,
+            payload=flushed_payload(record),
+            summary=str(record["summary"]),
+            at=moment(record["at"]).astimezone(zone),
+            reason=record["reason"],
+            agent=record["agent"],
+            by=str(record.get("by", "")),
+            before=tuple(record.get("before", ())),
+            overrides=tuple(record.get("overrides", overrides)),
+            is_resumed=True,
+        )
+
+    def pending(self) -> dict[str, Any]:
+        """The record in the marker. It has no overrides, because an operator may add one before the retry."""
+        return {
+            "payload": unstructure(evolve(self.payload, derived=(), sources=())),
+            "derived": list(self.payload.derived),
+            "sources": list(self.payload.sources),
+            "summary": self.summary,
+            "before": list(self.before),
+            "at": stamp(self.at),
+            "reason": self.reason,
+            "agent": self.agent,
+            **({"by": self.by} if self.by else {}),
+        }
+
+    def flushed(self) -> dict[str, Any]:
+        """The record in the journal, once the flush is durable."""
+        return {**self.pending(), "key": self.key, "overrides": self.overrides}
+
+    def again(self, receipt: Receipt, flushed: Mapping[str, Any]) -> Self:
+        """As the flush of ``receipt`` wrote it, whose record in the journal is ``flushed``."""
+        return evolve(
+            self,
+            at=receipt.at,
+            summary=self.summary or str(flushed.get("summary", "")),
+            before=tuple(flushed.get("before", ())),
+            overrides=tuple(flushed.get("overrides", self.overrides)),
+        )
+
+    def was_flushed_by(self, receipt: Receipt) -> bool:
+        """Whether the flush of ``receipt`` had the same content, apart from its time. Lines of refused payloads are
+        always new."""
+        same = receipt.flush_id.partition("-")[0] == evolve(self, at=receipt.at).flush_id(receipt.session_id)
+        return same and not self.before
+
+    def flush_id(self, session_id: str) -> str:
+        """The time is part of the id, because the same words may be flushed again on another day."""
+        parts = [session_id, self.key, refused_payloads.form(self.payload), stamp(self.at.astimezone(UTC))]
+        return "flush_" + sha256(json.dumps(parts, sort_keys=True))[:16]
+
+    def block(self, session_id: str, block_id: str) -> str:
+        """The daily note's block."""
+        return notes.framed(
+            self.body(),
+            block_id=block_id,
+            session=session_id,
+            reason=self.reason,
+            at=self.at,
+            overrides=self.overrides,
+            by=self.by,
+        )
+
+    def body(self) -> str:
+        """The daily note's block without its heading and markers."""
+        return notes.body(self.payload, self.summary, self.before)
+
+
+def make(attempt: Attempt) -> Plan | None:
+    """What to write: from the marker if this flush had already begun, from the journal if the last flush is written
+    again, else from the payload and the messages. None if an operator overrode all there was.
+    Raises: FlushRefused for a payload that lacks fields, or one refused earlier that could not be kept."""
+    session, marker = attempt.session, attempt.kept_marker
+    key_before, pending = marker.key, marker.pending
+    if attempt.proof.lost and session.last_flush is not None:
+        key_before, pending = session.last_flush["key"], session.last_flush
+    was_idle = attempt.is_idle
+    _take_up_refused(attempt, marker)
+    key = sha256(f"{attempt.position}\n{attempt.stated.digest if attempt.stated else ''}")
+    if pending is not None and (key_before == key or (was_idle and not attempt.taken_up)):
+        zone, overrides = attempt.services.config.tz, session.unrecorded_overrides
+        try:
+            plan = Plan.from_record(pending, key=key_before, zone=zone, overrides=overrides)
+        except (KeyError, TypeError, ValueError, HoldfastError):
+            logger.warning("the pending flush in the UNSAFE marker cannot be read; starting over")
+        else:  # the note's heading has the reason, so it stays the same, too
+            attempt.reason, attempt.agent = plan.reason, attempt.agent or plan.agent
+            attempt.documents.is_later = True
+            return plan
+    if attempt.given is None and not (attempt.messages or session.messages):
+        return None
+    return _new(attempt, marker, key)
+
+
+def _take_up_refused(attempt: Attempt, marker: Marker) -> None:
+    """Take up the newest refused payload, unless a payload is given now or an operator overrode it. Raises:
+    FlushRefused when such a payload could not be kept."""
+    attempt.settled = {one.digest for one in marker.stated}
+    if attempt.stated is None and not attempt.session.override_reason:
+        one = refused_payloads.newest([one for one in marker.stated if not one.waived])
+        if one is not None:
+            attempt.stated, attempt.given, attempt.taken_up = one, refused_payloads.payload_of(one), True
+
+
+def _new(attempt: Attempt, marker: Marker, key: str) -> Plan:
+    """Collect the content. Fields that were not given come from the drafts of extractors and from the messages."""
+    services, session = attempt.services, attempt.session
+    at = services.now()
+    enough = marker.blocked >= services.config.flush.strict_blocks
+    given = refused_payloads.completed(attempt.given, refused_payloads.others(marker, attempt.stated))
+    unstated = contract.missing(contract.stated(given or Payload()))
+    if unstated and services.config.flush.policy == "strict" and not enough:
+        raise contract.refusal(unstated)
+    if given is not None and attempt.taken_up and enough:
+        given = contract.without_blanks(given)
+    missing = contract.missing(given or Payload())
+    before = contract.before(_open_work(attempt, bool(missing)), session.last_flush)
+    messages = attempt.messages or order.as_said(session.messages)
+    drafts, summary = _drafts(attempt, messages if missing else attempt.messages, before)
+    payload = contract.complete(
+        given,
+        messages,
+        drafts,
+        services.authorship.own_words,
+        before=before,
+        branch=session.branch,
+        undecided=attempt.taken_up and enough,
+    )
+    if messages:
+        payload = payload.evolve(sources=services.authorship.sources(payload, messages))
+    return Plan(
+        key=key,
+        payload=payload,
+        summary=summary,
+        at=at,
+        reason=attempt.reason,
+        agent=attempt.agent,
+        by=services.origin(session.provider),
+        overrides=session.unrecorded_overrides,
+    )
+
+
+def _open_work(attempt: Attempt, is_needed: bool) -> Work | None:
+    """The session's open work before the messages: from the journal when the store is not read, else from the
+    handoff, when something has to be derived."""
+    if attempt.offline:
+        return attempt.documents.work_left(attempt.session.last_flush)
+    return attempt.documents.open_work() if is_needed else None
+
+
+def _drafts(attempt: Attempt, messages: Sequence[Message], before: Payload) -> tuple[list[Payload], str]:
+    """The drafts and the summary of extractors that need no model. The others run later, without the lock."""
+    if not messages:
+        return [], ""
+    attempt.step = "on_extract"
+    if len(messages) > extraction.AT_ONCE_MESSAGES:
+        attempt.warnings.append(
+            f"Only the newest {extraction.AT_ONCE_MESSAGES:,} messages were read for facts and statements. "
+            "`holdfast extract --transcript FILE` reads all of a transcript."
+        )
+        messages = messages[-extraction.AT_ONCE_MESSAGES :]
+    services, turns = attempt.services, turns_of(messages)
+    found = extraction.at_once(services, turns, before)
+    attempt.warnings += found.failed.values()
+    drafts = [services.authorship.cleared(e.draft, turns) for _, e in found.results]
+    if not attempt.messages:  # an earlier flush has the lists and the summary of these messages
+        stated = [before] if before.work_open and not before.derived else []  # and nothing was requested since
+        return [draft.evolve(**dict.fromkeys(contract.ALL_LISTS)) for draft in (*stated, *drafts)], ""
+    attempt.gathered = found
+    summary = "\n\n".join(e.summary.strip() for _, e in found.results if e.summary.strip())
+    return drafts, uncommitted.added(services, summary or contract.digest(messages, services.authorship.own_words))

@@ -1,0 +1,175 @@
+"""Refused payloads: kept redacted in the UNSAFE marker, used again, and recorded in the next note.
+
+Nothing stated disappears silently. A flush without a payload uses the newest refused one. The note block of a payload
+stated later also holds content that only the earlier ones had. A payload refused by the gate has to be stated again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from holdfast.config.serde import payload_from, stamp, unstructure
+from holdfast.errors import FlushRefused, HoldfastError, PluginError
+from holdfast.flush import contract
+from holdfast.fs import paths
+from holdfast.journal import safety
+from holdfast.journal.safety import Marker, Stated
+from holdfast.storage import sha256
+from holdfast.text.lazy import log
+from holdfast.text.openwork import is_none
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from holdfast.models import Payload
+    from holdfast.session.services import Services
+
+logger = log(__name__)
+
+#: Label of a line about a payload that could not be kept.
+NOT_KEPT = "Not kept"
+
+
+def unopened(root: str | None, session_id: str, payload: Payload, error: HoldfastError) -> None:
+    """Note in the session's marker that ``payload`` was refused before the project could even be opened, or its
+    messages read. Guesses whatever depends on the settings. Never raises."""
+    from datetime import UTC, datetime
+
+    from holdfast.config import settings, statefolder
+    from holdfast.journal.journal import Journal
+
+    try:
+        folder = settings.find_root(root)
+        state = statefolder.of_files(folder)
+        old = safety.read(state, session_id)
+        if contract.missing(payload) and old is None and not Journal(state, session_id).exists():
+            return  # a session that never existed must not be left as UNSAFE
+        at = stamp(datetime.now(UTC))
+        one = Stated(digest=digest(payload), at=at, why=paths.rewrite(error.message, folder))
+        marker = old or safety.Marker(session=session_id, at=at, reason="manual")
+        marker = evolve(marker, stated=joined(marker.stated, one))
+        message = f"The flush could not begin: {paths.rewrite(error.message, folder)} Context is kept."
+        safety.failed(state, marker, error=message, next_step=error.next_step, target="state")
+    except HoldfastError as second:
+        logger.warning("a refused payload could not be recorded: %s", second.message)
+
+
+def form(payload: Payload) -> dict[str, Any]:
+    """The payload as JSON data, without its sources. A field added by later versions is included only when it is not
+    empty."""
+    table: dict[str, Any] = unstructure(payload)
+    del table["sources"]
+    return {k: v for k, v in table.items() if k != "needs_operator" or v is not None}
+
+
+def digest(payload: Payload) -> str:
+    """What identifies a stated payload."""
+    return sha256(json.dumps(form(payload), sort_keys=True))  # ASCII: a lone surrogate has a digest, too
+
+
+def kept(services: Services, one: Stated, payload: Payload, error: HoldfastError) -> Stated:
+    """``one`` with the redacted payload, if the gate admits it. It is not asked again when it was what failed: a
+    validator that hangs would do so twice."""
+    if one.payload is not None:
+        return one
+    why = error.message
+    if not isinstance(error, PluginError):
+        try:
+            return evolve(one, payload=form(contract.admitted(services, payload, "", [])[0]))
+        except HoldfastError as second:
+            why = second.message
+    return evolve(one, why=paths.rewrite(why, services.root))
+
+
+def joined(there: Iterable[Stated], one: Stated) -> tuple[Stated, ...]:
+    """``there`` with ``one`` as the newest; data kept earlier for the same payload stays."""
+    same = next((s for s in there if s.digest == one.digest), None)
+    if same is not None and same.payload is not None and one.payload is None:
+        one = evolve(one, payload=same.payload)
+    return (*(s for s in there if s.digest != one.digest), one)
+
+
+def others(marker: Marker, one: Stated | None) -> list[Stated]:
+    """The payloads stated earlier than ``one``."""
+    return [each for each in marker.stated if one is None or each.digest != one.digest]
+
+
+def newest(standing: Sequence[Stated]) -> Stated | None:
+    """The payload that a flush without one takes up, among those that no operator overrode; None when there is none.
+
+    Raises: FlushRefused when such a payload could not be kept.
+    """
+    for one in standing:
+        if one.payload is None:
+            why = f" when it was refused: {one.why}" if one.why else "."
+            raise FlushRefused(
+                f"A payload stated at {one.at[:16].replace('T', ' ')} is not stored, and could not be kept{why}",
+                next_step="State the payload again, or let an operator run `holdfast override`.",
+                target="payload",
+            )
+    return standing[-1] if standing else None
+
+
+def payload_of(one: Stated) -> Payload | None:
+    """The kept payload. Raises: ConfigError when it cannot be read."""
+    if one.payload is None:
+        return None
+    return payload_from(one.payload, "A stated payload").evolve(derived=tuple(one.payload.get("derived", ())))
+
+
+def completed(given: Payload | None, earlier: Sequence[Stated]) -> Payload | None:
+    """``given``, with fields that it lacks from refused payloads that lacked some, too, the newest first. A complete
+    payload is another statement. Raises: ConfigError when one cannot be read."""
+    for one in reversed(earlier) if given is not None else ():
+        before = None if one.waived else payload_of(one)
+        if given is not None and before is not None and contract.missing(contract.stated(before)):
+            given = contract.filled(given, before)
+    return given
+
+
+def beyond(earlier: Iterable[Stated], payload: Payload, zone: datetime) -> list[str]:
+    """Lines for the block of ``payload``: what earlier payloads said that it does not say, each once."""
+    said = set(_lines(payload))
+    found: dict[str, None] = {}
+    for one in earlier:
+        before = payload_of(one)
+        if before is not None:
+            found.update((line, None) for line in _lines(before) if line not in said)
+        else:
+            over = "an operator overrode it" if one.waived else "this one takes its place"
+            at = _local(one.at, zone)
+            found[f"{NOT_KEPT}: a payload stated at {at} was refused before it could be stored; {over}"] = None
+    return list(found)
+
+
+def _local(at: str, zone: datetime) -> str:
+    from holdfast.config.serde import moment
+
+    return f"{moment(at).astimezone(zone.tzinfo):%Y-%m-%d %H:%M}"
+
+
+def _lines(payload: Payload) -> list[str]:
+    """All content of a payload, one labelled line each, with a block's labels."""
+    rows: list[tuple[str, str | None]] = [("Objective", payload.objective)]
+    for label, items in (
+        ("Fact", payload.facts),
+        ("Decision", payload.decisions),
+        ("Blocker", payload.blockers),
+        ("Needed", payload.needs_operator),
+        ("Promised", payload.follow_ups),
+        ("Artifact", payload.artifacts),
+    ):
+        rows += [(label, item) for item in items or ()]
+    rows += [("State", f"{m.kind} of {m.target}: {m.summary}") for m in payload.state_mutations or ()]
+    rows.append(("Next step", payload.next_step))
+    if payload.handoff is not None:
+        rows += [(f"Handoff {n.replace('_', ' ')}", getattr(payload.handoff, n)) for n in contract.HANDOFF_FIELDS]
+    if payload.curated is not None:
+        for name, entries in (("memory", payload.curated.memory), ("user", payload.curated.user)):
+            instead = ((e, f" (instead of: {e.replaces})" if e.replaces else "") for e in entries)
+            rows += [(f"Curated {name}", e.text + tail) for e, tail in instead]
+    return [f"{label}: {' '.join(text.split())}" for label, text in rows if text and not is_none(text)]

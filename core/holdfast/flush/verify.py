@@ -1,0 +1,199 @@
+"""Step 4 of a flush: whether what was written, here and elsewhere, can be read back. The store's writes read back
+themselves (:class:`holdfast.session.store.Store`); this compares published content, and an earlier flush's receipt.
+
+Documents change after a flush for good reasons: another session writes the handoff, a dream consolidates MEMORY.md, a
+correction replaces a line, retention and purges remove. None of that is a loss.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from attrs import evolve, field, frozen
+
+from holdfast.config.layout import Surface
+from holdfast.config.serde import flushed_payload
+from holdfast.errors import FlushRefused, HoldfastError, Refused
+from holdfast.facts.relation import same_key
+from holdfast.flush import curated, handoff, notes, work_log
+from holdfast.fs import paths, private
+from holdfast.models import Written
+from holdfast.models.value import Value
+from holdfast.storage import sha256_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from holdfast.models import CuratedEntry, Evidence, Payload, Receipt
+    from holdfast.session.services import Services
+
+#: Time limit in seconds for waiting items, at a flush with nothing new to publish.
+FLUSH_LIMIT_S: Final = 5.0
+_BLOCKS = (Surface.DAILY, Surface.TRAIL)
+_CURATED = (Surface.MEMORY, Surface.USER)
+
+
+@frozen(kw_only=True, eq=False, repr=False)
+class Proof(Value):
+    """``whole`` is stored as it was written, ``lost`` is not."""
+
+    whole: tuple[Written, ...] = field(default=(), converter=tuple[Written, ...])
+    lost: tuple[Written, ...] = field(default=(), converter=tuple[Written, ...])
+
+    def of(self, surface: str) -> Written | None:
+        """The intact documents of this surface."""
+        return next((w for w in self.whole if w.surface == surface), None)
+
+
+def publish(services: Services, payload: Payload, receipt: Receipt) -> Receipt:
+    """Call ``on_flush``; the receipt with the plugins' evidence. Published content must read back as it was published.
+    Raises: FlushRefused, PluginError."""
+    found = services.plugins.on_flush(payload, receipt)
+    for item in found:
+        paths.check_pointer(item.pointer, "evidence.pointer")
+        if item.published.strip() != item.read_back.strip():
+            raise FlushRefused(
+                f"The content published at {item.pointer} reads back differently.",
+                next_step="Look at it there, then flush again.",
+                target=Surface.TRAIL,
+            )
+    warnings = (*receipt.warnings, *warnings_of(services, found))
+    return evolve(receipt, evidence=found, pending=pending(services, found), warnings=warnings)
+
+
+def pending(services: Services, found: Iterable[Evidence]) -> int:
+    """The number of unpublished items, after another try: those in the outbox, which have no pointer yet, also of
+    earlier flushes, and those that a plugin keeps itself. Raises: PluginNotFound when items wait and no installed
+    package can send them."""
+    waiting = services.outbox.send_due(limit_s=FLUSH_LIMIT_S) if services.waits(private.OUTBOX) else 0
+    return waiting + sum(e.pending for e in found if e.pointer)
+
+
+def warnings_of(services: Services, found: Iterable[Evidence]) -> tuple[str, ...]:
+    """The plugins' notes, each once."""
+    texts = (f"{e.target}: {e.note}" for e in found if e.note)
+    return tuple(dict.fromkeys(paths.rewrite(text, services.root) for text in texts))
+
+
+def check(services: Services, receipt: Receipt, flushed: dict[str, Any] | None) -> Proof:
+    """Compare ``receipt`` with the stored documents. ``flushed`` is the session's record of that flush; without it
+    (an earlier holdfast kept none) curated lines are not looked for. Raises: Corrupt, Unavailable, PluginError."""
+    whole: list[Written] = []
+    lost: list[Written] = []
+    for written in receipt.written:
+        good = _is_whole(services, receipt, flushed, written)
+        (whole if good else lost).append(written)
+    return Proof(whole=whole, lost=lost)
+
+
+def _is_whole(services: Services, receipt: Receipt, flushed: dict[str, Any] | None, written: Written) -> bool:
+    if receipt.summary == notes.PURGED:
+        return True  # purged data must not come back
+    document = services.store.read(written.name)
+    if document is None:
+        return _is_past(services, receipt.at, written.surface)
+    if written.surface in _BLOCKS:
+        return _has_block(document.text, receipt, flushed, written)
+    payload = flushed_payload(flushed) if flushed is not None else None
+    if written.surface == Surface.HANDOFF:
+        return _has_entry(services, handoff.parse(document.text, written.name), receipt, payload)
+    if written.surface in _CURATED and payload is not None and payload.curated is not None:
+        entries = payload.curated.memory if written.surface == Surface.MEMORY else payload.curated.user
+        return not missing(services, written.surface, document.text, entries, receipt.at)
+    return True
+
+
+def _is_past(services: Services, at: datetime, surface: str) -> bool:
+    """Whether retention removes documents of that day."""
+    rules = services.config.retention
+    days = {Surface.DAILY: rules.daily, Surface.TRAIL: rules.trail}.get(Surface(surface), 0)
+    return bool(days) and (services.now().date() - at.astimezone(services.config.tz).date()).days >= days
+
+
+def _has_block(text: str, receipt: Receipt, flushed: dict[str, Any] | None, written: Written) -> bool:
+    text = text.replace("\r\n", "\n")
+    base = receipt.flush_id.partition("-")[0]  # a suffix counts the copies next to edited ones
+    for found in re.finditer(rf"\n<!-- holdfast:block id={re.escape(base)}(-\d+)? -->\n", text):
+        block = text[text.rfind("\n", 0, found.start()) + 1 :].encode("utf-8", "surrogatepass")[: written.size]
+        if sha256_of(block) == written.sha256:
+            return True
+    if written.surface != Surface.DAILY or not receipt.summary:
+        return False
+    # A purge or a scrub changes note and receipt alike, but not the digest.
+    again = notes.of_receipt(receipt, overrides=(flushed or {}).get("overrides", ()))
+    return again.strip("\n") in text
+
+
+def _has_entry(services: Services, entries: Sequence[handoff.Work], receipt: Receipt, payload: Payload | None) -> bool:
+    mine = next((w for w in entries if w.session == receipt.session_id), None)
+    if payload is None:
+        return mine is not None
+    note = next((w.name for w in receipt.written if w.surface == Surface.DAILY), "")
+    wanted = handoff.of(payload, session=receipt.session_id, flush=receipt.flush_id, note=note)
+    if not wanted.is_open and mine is None:
+        return True  # a closed marker goes when the next session writes
+    name = services.layout.name(Surface.HANDOFF)
+    try:
+        text = services.gate.admit(handoff.render([wanted]), surface=Surface.HANDOFF, name=name)
+        wanted = handoff.parse(text, name)[0]
+    except Refused:
+        pass  # then it was admitted only next to manually written text, so compare it as it is
+    if mine is not None and any(handoff.same(mine, one) for one in (wanted, handoff.shortened(wanted))):
+        return True
+    decided = work_log.of_flush(services.state, receipt.session_id, receipt.flush_id)
+    if decided is None:
+        return False
+    return not decided.open or (mine is not None and mine.is_open)  # it was closed or reopened by command since
+
+
+def missing(
+    services: Services, surface: str, text: str | None, entries: Sequence[CuratedEntry], at: datetime
+) -> list[CuratedEntry]:
+    """The entries decided at ``at`` that ``text`` does not hold, without those that a dream consolidated or a later
+    decision replaced since. Raises: Unavailable, PluginError."""
+    name = services.layout.name(Surface(surface))
+    absent = []
+    for entry in entries:
+        try:
+            new = services.gate.admit(curated.apply(text, [entry], surface), surface=surface, name=name, previous=text)
+        except Refused:
+            new = curated.apply(text, [entry], surface)
+        if new != text:
+            absent.append(entry)
+    if not absent:
+        return []
+    gone = _consolidated(services, at) if surface == Surface.MEMORY else set()
+    gone |= _replaced(services, at)
+    archive = services.store.read(services.layout.archive)
+    there = archive.text if archive else ""
+    return [
+        entry
+        for entry in absent
+        if same_key(curated.item(entry.text)) not in gone and not curated.is_archived(curated.item(entry.text), there)
+    ]
+
+
+def _consolidated(services: Services, at: datetime) -> set[str]:
+    """Keys of the lines that dreams since ``at`` dropped, merged into others, replaced or archived."""
+    found = services.dreams
+    return {same_key(curated.item(text)) for text in found.gone_since(at)} if found else set()
+
+
+def _replaced(services: Services, at: datetime) -> set[str]:
+    """Keys of the lines that a later flush replaced, as its block says."""
+    day = at.astimezone(services.config.tz).date()
+    found: set[str] = set()
+    for name in services.store.names():
+        if services.layout.surface_of(name) is not Surface.DAILY or name < services.layout.name(Surface.DAILY, day):
+            continue
+        try:
+            document = services.store.read(name)
+        except HoldfastError:
+            continue  # only its replaced lines are unknown then, and an extra line is not a loss
+        for line in (document.text if document else "").splitlines():
+            _, instead, old = line.partition(" (instead of: ")
+            if instead and line.startswith("- "):
+                found.add(same_key(curated.item(old.removesuffix(")"))))
+    return found

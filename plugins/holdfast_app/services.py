@@ -1,0 +1,53 @@
+"""What the kernel asks of the application. Each answer imports its code when it is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from holdfast.session import services
+
+if TYPE_CHECKING:
+    from holdfast.flush.interfaces import Authorship, Dreams, Losses
+    from holdfast_app.facts.flushing import FlushedFacts
+    from holdfast_app.outbox.delivery import Deliveries
+    from holdfast_app.spool.spooled import Spooled
+
+
+class Services(services.Services):
+    """The services of a project that is opened with the application."""
+
+    @property
+    def facts(self) -> FlushedFacts:
+        from holdfast_app.facts.flushing import FlushedFacts
+
+        return FlushedFacts(self)
+
+    @property
+    def outbox(self) -> Deliveries:
+        from holdfast_app.outbox.delivery import Deliveries
+
+        return Deliveries(self)
+
+    @property
+    def spool(self) -> Spooled:
+        from holdfast_app.spool.spooled import Spooled
+
+        return Spooled(self)
+
+    @property
+    def dreams(self) -> Dreams:
+        from holdfast_app.dream.flushing import Dreams
+
+        return Dreams(self)
+
+    @property
+    def losses(self) -> Losses:
+        from holdfast_app.data_loss.losses import Losses
+
+        return Losses(self)
+
+    @property
+    def authorship(self) -> Authorship:
+        from holdfast_app.authorship.flushing import Authorship
+
+        return Authorship(self)

@@ -1,0 +1,280 @@
+"""How a command is stated: its help, arguments and examples in one declaration, and a function that answers::
+
+    @Command(
+        "Manage",
+        "count the listed words in MEMORY.md",
+        argument("--least", metavar="N", type=int, default=1, help="leave out words that occur less often"),
+        examples=("holdfast words", "holdfast words --least 2 --json"),
+    )
+    def words(call: Call) -> Answer:
+        found = count_words(call.memory, call.args.least)
+        return Answer({"words": found}, lambda out: out.say(out.table(found.items())))
+
+The entry point ``words = "acme.words:words"`` in the group ``holdfast.commands`` adds it to the command line. The
+answer's data is built once: ``--json`` prints it, and the function shows it to people. A command with several actions
+has a function for each, see :meth:`Command.action`.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast_cli.ask import can_ask
+from holdfast_cli.problem import UsageError, as_table, caution, tell
+from holdfast_cli.terminal import Term
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Self, TypeAlias
+
+    from holdfast import Holdfast
+    from holdfast.errors import HoldfastError
+    from holdfast_cli.progress import Bar
+
+    Handler: TypeAlias = Callable[["Call"], "Answer | int"]
+
+DEFAULT_SESSION = "default"
+
+
+class Argument(NamedTuple):
+    """An argument as :meth:`argparse.ArgumentParser.add_argument` takes it, and its heading in the help."""
+
+    names: tuple[str, ...]
+    options: Mapping[str, Any]
+    group: str
+
+    @property
+    def dest(self) -> str:
+        """The attribute of the parsed arguments."""
+        return str(self.options.get("dest", self.names[0].lstrip("-").replace("-", "_")))
+
+    @property
+    def default(self) -> object:
+        """The value when it is not given."""
+        return self.options.get("default", False if self.options.get("action") == "store_true" else None)
+
+
+class OneOf(NamedTuple):
+    """Arguments that exclude each other."""
+
+    arguments: tuple[Argument, ...]
+    required: bool
+
+
+class Answer(NamedTuple):
+    """What a command answers: ``data`` for ``--json``, which may hold values of attrs classes, and ``text`` for people.
+
+    Not ``ok`` is exit code 1. An ``error`` is one that left a part undone: it is reported after the rest."""
+
+    data: Mapping[str, object]
+    text: Callable[[Term], object] | str = ""
+    ok: bool = True
+    error: HoldfastError | None = None
+
+
+class _Action(NamedTuple):
+    """An action's function, the words after its name, and the options that it takes."""
+
+    function: Handler
+    names: tuple[str, ...]
+    takes: tuple[str, ...]
+
+
+def argument(*names: str, group: str = "", **options: Any) -> Argument:
+    """An argument; ``options`` are those of ``add_argument``."""
+    return Argument(names, options, group)
+
+
+def flag(name: str, help: str, *, group: str = "") -> Argument:  # noqa: A002 - as argparse calls it
+    """An option without a value."""
+    return Argument((name,), {"action": "store_true", "help": help}, group)
+
+
+def one_of(*arguments: Argument, required: bool = False) -> OneOf:
+    """Arguments that exclude each other, all with the heading of the first one."""
+    return OneOf(arguments, required)
+
+
+DRY_RUN = flag("--dry-run", "show the changes without making them")
+#: For changes that cannot be undone; see :meth:`Call.require_person`.
+CONFIRMED = (flag("--yes", "do it without asking"), DRY_RUN)
+
+
+class Command:
+    """A command of the command line.
+
+    ``heading`` is the section of ``holdfast --help`` that lists it with ``summary``. ``notes`` follow the examples in
+    its own help. ``caution`` warns on stderr about settings that are not in force, for commands that store something.
+    ``progress`` shows on stderr how far long work has got.
+    """
+
+    def __init__(
+        self,
+        heading: str,
+        summary: str,
+        *arguments: Argument | OneOf,
+        examples: Sequence[str],
+        notes: str = "",
+        usage: str = "",
+        json: bool = True,
+        caution: bool = False,
+        progress: bool = False,
+    ) -> None:
+        self.HEADING = heading
+        self.SUMMARY = summary
+        self._caution = caution
+        self._progress = progress
+        self._arguments = arguments
+        self._epilog = "\n".join(["examples:", *(f"  {line}" for line in examples), *(["", notes] if notes else [])])
+        self._usage = usage
+        self._json = json
+        self._default = ""
+        self._actions: dict[str, _Action] = {}
+        self._usages: list[str] = []
+        self._function: Handler | None = None
+
+    def __call__(self, function: Handler) -> Command:
+        """Take the command's only function."""
+        self._function = function
+        return self
+
+    def action(self, usage: str, *takes: str, default: bool = False) -> Callable[[Handler], Handler]:
+        """Declare an action by its usage: its name and the words after it, like ``keep ID``, ``forget ID ...`` or
+        ``status [NAME]``, which are ``call.names``. An argument that an action ``takes`` is an error with others."""
+
+        def declared(function: Handler) -> Handler:
+            name, *names = usage.split()
+            self._actions[name] = _Action(function, tuple(names), takes)
+            self._usages.append(f"{usage} (default)" if default else usage)
+            self._default = name if default else self._default
+            return function
+
+        return declared
+
+    def configure(self, parser: ArgumentParser) -> None:
+        """Declare the arguments."""
+        if self._actions:
+            optional: dict[str, Any] = {"nargs": "?", "default": self._default} if self._default else {}
+            parser.add_argument("action", choices=tuple(self._actions), help=", ".join(self._usages), **optional)
+            if names := dict.fromkeys(n.strip("[]") for a in self._actions.values() for n in a.names if n != "..."):
+                parser.add_argument("names", nargs="*", metavar=" or ".join(names), help="what the action is about")
+        groups: dict[str, Any] = {"": parser}
+        for item in self._arguments:
+            first = item.arguments[0] if isinstance(item, OneOf) else item
+            target = groups.get(first.group) or groups.setdefault(first.group, parser.add_argument_group(first.group))
+            if isinstance(item, OneOf):
+                target = target.add_mutually_exclusive_group(required=item.required)
+            for one in item.arguments if isinstance(item, OneOf) else (item,):
+                target.add_argument(*one.names, **one.options)
+        if self._json:
+            parser.add_argument("--json", action="store_true", help="print JSON, errors too")
+        parser.set_defaults(command=parser.prog)
+        parser.usage = self._usage or None
+        parser.epilog = self._epilog
+
+    def run(self, args: Namespace) -> int:
+        """Do it and return the exit code."""
+        function = self._actions[args.action].function if self._actions else self._function
+        assert function is not None
+        if self._actions:
+            self._check(args)
+        with Call(args, caution=self._caution, progress=self._progress) as call:
+            answer = function(call)
+            return answer if isinstance(answer, int) else call.give(answer)
+
+    def _check(self, args: Namespace) -> None:
+        """Refuse what the action does not take. Raises: UsageError."""
+        action, said = self._actions[args.action], f"`{args.command} {args.action}` takes"
+        step = f"See `{args.command} --help`."
+        given = [name for name in getattr(args, "names", ()) if name.strip()]
+        wanted = [name for name in action.names if name != "..."]
+        least = sum(not name.startswith("[") for name in wanted)
+        if len(given) < least or (len(given) > len(wanted) and "..." not in action.names):
+            named = " and ".join(name.strip("[]") for name in wanted) or "no name"
+            number = "at least one " if "..." in action.names else "one " if len(wanted) == 1 else ""
+            raise UsageError(f"{said} {number}{named}.", next_step=step)
+        others = {name for other in self._actions.values() for name in other.takes} - {*action.takes}
+        for one in self._listed():
+            if one.dest in others and getattr(args, one.dest) != one.default:
+                raise UsageError(f"{said} no {one.names[0]}.", next_step=step)
+
+    def _listed(self) -> Iterator[Argument]:
+        for item in self._arguments:
+            yield from item.arguments if isinstance(item, OneOf) else (item,)
+
+
+class Call:
+    """One call of a command: the parsed arguments, the output, and the project, which is opened at first use."""
+
+    def __init__(self, args: Namespace, *, caution: bool = False, progress: bool = False) -> None:
+        self.args = args
+        self.out = Term()
+        self.json: bool = getattr(args, "json", False)
+        self.names: list[str] = getattr(args, "names", [])
+        self.bar: Bar | None = None
+        self._caution = caution
+        self._progress = progress
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        if self._progress and not self.json and sys.stderr.isatty():
+            from holdfast_cli import progress
+
+            self.bar = self._stack.enter_context(progress.shown())
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    @cached_property
+    def root(self) -> str:
+        """The project's folder. Raises: UsageError."""
+        from holdfast.config import settings
+
+        return settings.find_root(self.args.root)
+
+    @cached_property
+    def memory(self) -> Holdfast:
+        """The opened project. Raises: ConfigError; PluginError; Unavailable."""
+        from holdfast import Holdfast
+
+        memory = self._stack.enter_context(Holdfast.open(self.args.root))
+        if self._caution:
+            caution(memory.services.notices)
+        return memory
+
+    @property
+    def session(self) -> str:
+        """The id of ``--session``, or the default session's."""
+        return self.args.session or DEFAULT_SESSION
+
+    def require_person(self, what: str) -> None:
+        """Raises: UsageError when ``--yes`` or ``--dry-run`` is missing and stdin is no terminal to ask on."""
+        if not (self.args.yes or self.args.dry_run or can_ask()):
+            raise UsageError(
+                f"{what} cannot be undone, and stdin is not a terminal, so holdfast cannot ask.",
+                next_step="Check with --dry-run first, then pass --yes.",
+            )
+
+    def give(self, answer: Answer) -> int:
+        """Print the answer and return the exit code."""
+        ok = answer.ok and answer.error is None
+        if self.bar is not None:
+            self.bar.clear()
+        if self.json:
+            from holdfast.config.serde import unstructure
+
+            problem = {"error": as_table(answer.error)} if answer.error else {}
+            self.out.json({"ok": ok, **unstructure(answer.data), **problem})
+        elif callable(answer.text):
+            answer.text(self.out)
+        elif answer.text:
+            self.out.say(answer.text)
+        if answer.error is None:
+            return 0 if ok else 1
+        self.out.stream.flush()
+        return tell(answer.error, as_json=False)

@@ -1,1 +1,0 @@
-"""Commands that show and route curated memory."""
