@@ -104,12 +104,9 @@ class Reading:
 
     def place(self, *, session_id: object = None, cwd: object = None, branch: object = None) -> None:
         """Record the conversation's working directory; anything except a non-empty string is ignored."""
-        if session_id != self.session_id:
-            self.session_id = clean(session_id) or self.session_id
-        if cwd != self._cwd:
-            self._cwd = clean(cwd) or self._cwd
-        if branch != self.branch:
-            self.branch = clean(branch) or self.branch
+        self.session_id = clean(session_id) or self.session_id
+        self._cwd = clean(cwd) or self._cwd
+        self.branch = clean(branch) or self.branch
 
     def at(self, stamp: object) -> datetime:
         """The row's time, aware. Without a usable time, the previous row's, or the epoch before the first."""

@@ -109,7 +109,7 @@ class Forge(ABC):
             return []
         import time
 
-        from holdfast_app.outbox.outbox import Item, Outbox
+        from holdfast_app.outbox.outbox import Item, Outbox, with_reasons
 
         bodies: dict[str, list[str]] = {}
         for post in posts:
@@ -135,21 +135,18 @@ class Forge(ABC):
         if time.monotonic() >= ends:
             untried = f"{self.title} had not answered after {FLUSH_LIMIT_S:g} s."
         proofs = {one.item.id: one.evidence for one in sent}
-        waiting = {item.id: item for item in outbox.items()}
-        return [proofs.get(item.id) or _unproved(item, waiting, untried) for item in items]
+        waiting = {item.id: item for item in with_reasons(outbox.items())}
+        return [proofs.get(item.id) or _unproved(item, waiting.get(item.id), untried) for item in items]
 
 
-def _unproved(item: Item, waiting: Mapping[str, Item], untried: str) -> Evidence:
-    """The evidence for an item that was not published by this flush, with the reason."""
+def _unproved(item: Item, waiting: Item | None, untried: str) -> Evidence:
+    """The evidence for an item that was not published by this flush, with the reason why it is ``waiting``."""
     from holdfast.models import Evidence
-    from holdfast_app.outbox.outbox import behind, why_behind
 
     note = "Another process of this project has published it meanwhile."
-    if item.id in waiting:
-        item = waiting[item.id]
-        first = behind(item, waiting.values())
-        note = " ".join(why_behind(first) if first else (item.error, item.next_step)).strip() or untried
-    pending = int(item.id in waiting)
+    if waiting is not None:
+        note = f"{waiting.error} {waiting.next_step}".strip() or untried
+    pending = int(waiting is not None)
     return Evidence(target=item.target, pointer="", published="", read_back="", pending=pending, note=note)
 
 

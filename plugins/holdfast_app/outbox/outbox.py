@@ -139,7 +139,7 @@ class Outbox(DurableQueue[Item]):
         def run() -> None:
             try:
                 with self.sending(timeout_s=limit_s):
-                    self._send(dict(senders), None if even_if_not_due else now, now, ends, sent)
+                    self._send(dict(senders), now, ends, sent, even_if_not_due=even_if_not_due)
             except HoldfastError as error:
                 logger.warning("the outbox could not be processed: %s", error.message)
 
@@ -156,15 +156,15 @@ class Outbox(DurableQueue[Item]):
         return durable.lock(os.path.join(self._state, "outbox-sending.lock"), timeout_s=timeout_s)
 
     def _send(
-        self, senders: Mapping[str, Send], due_by: datetime | None, now: datetime, ends: float, sent: list[Sent]
+        self, senders: Mapping[str, Send], now: datetime, ends: float, sent: list[Sent], *, even_if_not_due: bool
     ) -> None:
-        """One pass through the items that are due by ``due_by`` (None: all), adding the published ones to ``sent``."""
+        """One pass through the items that are due, adding the published ones to ``sent``."""
         held: set[tuple[str, str]] = set()  # targets on which something earlier still waits
         down: set[str] = set()
         failures: Counter[str] = Counter()
         for queued in self.items():
             lane = (queued.plugin, queued.target)
-            is_due = due_by is None or queued.due <= due_by
+            is_due = even_if_not_due or queued.due <= now
             if not is_due or lane in held or queued.plugin in down or queued.plugin not in senders:
                 held.add(lane)
                 continue
@@ -221,22 +221,18 @@ def _published(item: Item, send: Send) -> Evidence | HoldfastError:
     )
 
 
-def behind(item: Item, items: Iterable[Item]) -> Item | None:
-    """The first of ``items`` (in order) that must be published on the same target before ``item``; None if there is
-    none."""
-    for other in items:
-        if other.id == item.id:
-            return None
-        if (other.plugin, other.target) == (item.plugin, item.target):
-            return other
-    return None
-
-
-def why_behind(first: Item) -> tuple[str, str]:
-    """The reason and next step for an item that waits for ``first``."""
-    reason = f" {first.error}" if first.error else ""
-    step = first.next_step or "`holdfast outbox send` tries both now."
-    return f"It waits for an earlier item on the same target, {first.id[:16]}.{reason}", step
+def with_reasons(items: Iterable[Item]) -> list[Item]:
+    """``items``, in order. One that must wait for an earlier item on the same target says so."""
+    first: dict[tuple[str, str], Item] = {}
+    explained: list[Item] = []
+    for item in items:
+        earlier = first.setdefault((item.plugin, item.target), item)
+        if earlier is not item:
+            reason = f"It waits for an earlier item on the same target, {earlier.id[:16]}. {earlier.error}".rstrip()
+            step = earlier.next_step or "`holdfast outbox send` tries both now."
+            item = evolve(item, error=reason, next_step=step)
+        explained.append(item)
+    return explained
 
 
 def _moved(target: str, old: str, new: str) -> str:

@@ -191,11 +191,8 @@ class _Job:
         ]
 
     def _temporary(self) -> Iterator[str]:
-        folder = os.path.normpath(os.path.join(self.services.root, self.services.config.storage.path))
-        folders = [self.services.state]
-        prefixes = self.services.layout.prefixes()
-        folders += [folder] if prefixes == [""] else [os.path.join(folder, prefix) for prefix in prefixes]
-        yield from dict.fromkeys(path for one in folders for path in text_search.files(one) if is_temporary(path))
+        walk = Walk(services=self.services, edit=Edit(), dry_run=True)
+        return filter(is_temporary, {*text_search.files(self.services.state), *walk.store_files()})
 
     def _is_old(self, path: str, days: int) -> bool:
         try:

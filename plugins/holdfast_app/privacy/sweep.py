@@ -289,13 +289,14 @@ class Walk:
         ours = self.services.layout.prefixes() == [""]
         local = Capability.LOCAL_FILES in self.services.store.backend.capabilities
         kept = {self.services.config.storage.facts, *self.services.store.names()} if local else set()
-        for path in self._store_files():
+        for path in self.store_files():
             name = os.path.relpath(path, self.store_folder).replace(os.sep, "/")
             loose = ours and name not in kept and not name.rpartition("/")[2].startswith(".git")
             if is_temporary(path) or (loose and not _is_database(path)):
                 yield path
 
-    def _store_files(self) -> Iterator[str]:
+    def store_files(self) -> Iterator[str]:
+        """The files in the store's folders, without the private folder."""
         prefixes = self.services.layout.prefixes()
         elsewhere = (self.services.state + os.sep, self.services.state + private.ASIDE)
         if prefixes != [""]:
@@ -402,7 +403,7 @@ class Walk:
     def _all_files(self) -> list[str]:
         """Each file once. The settings are mostly in the store's folder, too."""
         config = settings.config_file(self.services.root)
-        files = (*text_search.files(self.services.state), *self._store_files(), *([config] if config else ()))
+        files = (*text_search.files(self.services.state), *self.store_files(), *([config] if config else ()))
         return list(dict.fromkeys(files))
 
     def is_foreign(self, shown: str) -> bool:

@@ -367,28 +367,6 @@ def test_journal__same_event_is_delivered_twice__is_there_once_for_the_session(p
         assert [m.text for m in memory.session(client.session).messages] == ["one", "Bash: ls", "a"]
 
 
-def test_journal__tool_gave_much_and_of_any_shape__a_bounded_part_is_kept(project: Path) -> None:
-    client = Client(project)
-    shapes = [
-        "x" * 2_000_000,
-        {"content": [{"type": "text", "text": "y" * 9_000}]},
-        {"file": 1},
-        None,
-        3,
-        [[[[[["z"]]]]]],
-    ]
-    for number, shape in enumerate(shapes):
-        sent = client.hook(
-            "PostToolUse", tool_name="Read", tool_input=None, tool_response=shape, tool_use_id=f"t{number}"
-        )
-        assert sent == NOTHING
-
-    results = [text for role, text in client.said() if role == "tool"]
-    assert len(results) == len(shapes)
-    assert max(map(len, results)) <= 4_000
-    assert "characters left out" in results[0]
-
-
 def test_lock__of_the_flush_is_held_by_another__is_blocked_in_time(project: Path) -> None:
     client = Client(project)
     client.say("one")

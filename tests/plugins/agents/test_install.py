@@ -185,19 +185,6 @@ def test_uninstall__settings_of_others__are_byte_for_byte_what_they_were(
     assert tree(project) == {name: text.encode()}
 
 
-def test_install__settings_with_other_hooks__only_lines_are_added(command: Command, project: Path) -> None:
-    path = write(project / ".claude/settings.json", ODD)
-    command("install", "claude-code")
-    text = path.read_text()
-    rest = iter(text)
-    assert all(char in rest for char in ODD), "every character is still there, in its order"
-    groups = json.loads(text)["hooks"]["PreCompact"]
-    assert [g["hooks"][0]["command"] for g in groups] == ["./mine.sh", GATE]
-    assert {k: v for k, v in json.loads(text).items() if k != "hooks"} == {
-        k: v for k, v in json.loads(ODD).items() if k != "hooks"
-    }
-
-
 def test_uninstall__settings_changed_since__the_change_stays(command: Command, project: Path) -> None:
     path = write(project / ".claude/settings.json", ODD)
     command("install", "claude-code")
@@ -207,31 +194,6 @@ def test_uninstall__settings_changed_since__the_change_stays(command: Command, p
     fates = {f["path"]: f for f in said.json["files"]}
     assert fates[".claude/settings.json"]["fate"] == "cleaned"
     assert (project / ".claude" / fates[".claude/settings.json"]["backup"]).read_text() == ODD
-
-
-def test_install__hooks_of_an_older_installation__are_replaced_and_their_neighbours_stay(
-    command: Command, project: Path
-) -> None:
-    old = {
-        "hooks": {
-            "PreCompact": [
-                {"matcher": "auto", "hooks": [
-                    {"type": "command", "command": "'/opt/old env/bin/python' -m holdfast hook claude-code"},
-                    {"type": "command", "command": "./mine.sh"},
-                ]},
-                {"hooks": [{"type": "command", "command": "holdfast hook claude-code", "timeout": 5}]},
-            ],
-            "Stop": [{"hooks": [{"type": "command", "command": "notify holdfast-is-fine"}]}],
-            "SubagentStop": [{"hooks": [{"type": "command", "command": "holdfast hook claude-code"}]}],
-        }
-    }  # fmt: skip
-    path = write(project / ".claude/settings.json", json.dumps(old, indent=2))
-    command("install", "claude-code")
-    hooks = json.loads(path.read_text())["hooks"]
-    commands = {event: [h["command"] for g in groups for h in g["hooks"]] for event, groups in hooks.items()}
-    assert commands["PreCompact"] == ["./mine.sh", GATE]
-    assert commands["Stop"] == ["notify holdfast-is-fine", "holdfast-memory hook claude-code"]
-    assert "SubagentStop" not in commands
 
 
 def test_install__a_command_of_the_users_own__is_left_alone_and_told(command: Command, project: Path) -> None:

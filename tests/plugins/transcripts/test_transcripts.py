@@ -7,18 +7,15 @@ import json
 import os
 import tracemalloc
 from datetime import UTC, datetime
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from holdfast.errors import ConfigError, Corrupt
-from holdfast.models import turns_of
 from holdfast_app.message_formats.excerpts import MAX_CALL_CHARS, MAX_RESULT_CHARS
 from holdfast_app.transcripts import Transcript, read
 
 SAMPLES = Path(__file__).parents[2] / "data" / "transcripts"
-DEMO = Path(str(files("holdfast_cli.demo") / "session.jsonl"))
 
 
 def said(transcript: Transcript) -> list[tuple[str, str]]:
@@ -423,34 +420,3 @@ def test_read__offset_where_no_row_starts__reads_the_replaced_file_from_the_star
 
 
 # --- the demo session -----------------------------------------------------------------------------------------
-
-
-def test_demo_session__as_shipped__is_a_long_session_with_tool_calls_and_statements() -> None:
-    transcript = read(DEMO)
-    turns = turns_of(transcript.messages)
-    texts = [m.text for m in transcript.messages]
-    lines = [line for text in texts for line in text.splitlines()]
-    assert len(turns) >= 44
-    assert sum(m.role == "assistant" and bool(m.tool) for m in transcript.messages) >= 40
-    assert sum(m.failed for m in transcript.messages) >= 5
-    assert len({m.id for m in transcript.messages}) == len(transcript.messages)
-    assert [m.at for m in transcript.messages] == sorted(m.at for m in transcript.messages)
-    assert (transcript.format, transcript.skipped, transcript.pending, transcript.truncated) == (
-        "claude-code",
-        0,
-        0,
-        False,
-    )
-    assert (transcript.branch, transcript.folder) == ("fix/webhook-duplicate-charge", "project")
-    for statement in (
-        "remember: we always use pytest -q, never unittest",
-        "Decision: use a unique index on (provider, event_id) instead of an advisory lock",
-        "blocked: staging database is read-only until Monday",
-        "next: run the backfill migration on staging",
-        "todo: write a runbook entry for the nine refunds",
-    ):
-        assert statement in lines
-    assert any("I prefer " in line for line in lines)
-    assert any("PR #218 is open" in line for line in lines)
-    assert any("AKIAIOSFODNN7EXAMPLE" in line for line in lines)
-    assert any("ghp_exampleEXAMPLEexampleEXAMPLE00000000" in line for line in lines)
