@@ -10,7 +10,7 @@ from tests.plugins.agents.hooking import Client
 
 #: Modules of this repository and pluggy that the events of every turn import. A new one needs a reason.
 HOT = """
-    holdfast_memory holdfast holdfast.errors holdfast_app holdfast_cli holdfast_cli.table holdfast.plugin
+    holdfast_memory holdfast holdfast.api holdfast.errors holdfast_app holdfast_cli holdfast_cli.table holdfast.plugin
     holdfast.plugin.discovery
     holdfast.plugin.nested holdfast.text holdfast.text.untrusted holdfast_app.message_formats
     holdfast_app.message_formats.excerpts holdfast.config
